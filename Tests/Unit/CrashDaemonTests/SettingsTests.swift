@@ -15,7 +15,7 @@ struct SettingsTests {
     return reader.settings
   }
 
-  @Test("a file sets what it names, and nothing else")
+  @Test("a settings file sets its own keys, and no others")
   func file() throws {
     let settings = try read(
       """
@@ -61,7 +61,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "JSON is as good as YAML, and a file may be empty",
+    "settings may be JSON, and a file may be empty",
     arguments: ["{\"retention\": {\"age\": \"14d\"}}", "# nothing", ""])
   func json(text: String) throws {
     let settings = try read(text)
@@ -158,7 +158,7 @@ struct SettingsTests {
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 
-  @Test("what is wrong is named with its line, and the key that was meant", arguments: wrong)
+  @Test("an error in the settings names the line, and suggests the key that was meant", arguments: wrong)
   func errors(wrong: Wrong) {
     let error = #expect(throws: SettingsError.self) { try read(wrong.yaml) }
     #expect(error?.description == wrong.error)
@@ -171,7 +171,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "YAML that is none is an error with its place",
+    "malformed YAML is an error with its position",
     arguments: [
       "retention:\n  age: 'x", "a: b: c", "\t- x", "a: *b", "a: \u{0}", "? [a]\n: b",
     ])
@@ -181,12 +181,12 @@ struct SettingsTests {
     #expect(error?.reason.contains("\n") == false)
   }
 
-  @Test("YAML that is too deep is an error, not the end of the stack", arguments: ["[", "- ", "{a: "])
+  @Test("YAML that is nested too deep is an error, not a stack overflow", arguments: ["[", "- ", "{a: "])
   func deep(text: String) {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
 
-  @Test("aliases are refused before they are followed: as a key, these would be more than all atoms there are")
+  @Test("YAML aliases are refused before they are expanded")
   func aliases() {
     let bomb = (1..<100).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }
     let error = #expect(throws: SettingsError.self) {
@@ -197,7 +197,7 @@ struct SettingsTests {
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
-  @Test("the environment wins over the file, the command line over both; neither takes a key that there is not")
+  @Test("the environment takes precedence over the file, the command line over both; unknown keys are errors")
   func order() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
@@ -222,7 +222,7 @@ struct SettingsTests {
     #expect(error?.place == path)
   }
 
-  @Test("what is printed can be read again")
+  @Test("printed settings read back as the same settings")
   func printed() throws {
     var settings = Settings()
     settings.retention.age_s = 3_601
@@ -247,7 +247,7 @@ struct SettingsTests {
     }
   }
 
-  @Test("what is printed says all of collectors, and is a file that says the same")
+  @Test("printed settings have all collectors, and read back as the same file")
   func printedForwards() throws {
     var settings = Settings()
     settings.debuginfodURLs = ["https://one.example.org", "http://two.example.org/it's"]
@@ -265,7 +265,7 @@ struct SettingsTests {
     #expect(SettingsReader.text(again) == text)
   }
 
-  @Test("the file, the environment and options name servers, each in its own way; what comes later wins")
+  @Test("servers are set by file, environment and options, and the later source takes precedence")
   func servers() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
@@ -289,7 +289,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors stand in files only, and whoever names them elsewhere is told so")
+  @Test("collectors are set in files only; arguments and environment variables for them are errors that say so")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
@@ -298,7 +298,7 @@ struct SettingsTests {
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
   }
 
-  @Test("the sample file has every key, with the value that it has without a file")
+  @Test("the sample file has every key with its default")
   func sample() throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let path = here.appendingPathComponent("../../../systemd/crashd.yaml").path
@@ -325,7 +325,7 @@ struct SettingsTests {
     #expect(full.settings.noMemory.map(\.executable) == ["/usr/bin/pay*", nil, nil])
   }
 
-  @Test("a reload changes what can be changed, and says what waits for a restart")
+  @Test("a reload applies the reloadable settings, and names those that need a restart")
   func reload() throws {
     let log = TestLog()
     let live = LiveSettings()

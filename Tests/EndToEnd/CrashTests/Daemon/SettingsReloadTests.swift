@@ -20,7 +20,7 @@ struct SettingsReloadTests {
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // A file cannot be waited for; each slice looks a hundred times.
+        // A file has no event; each slice polls a hundred times.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Incidents and protected classes of a ring")
 struct IncidentTests {
-  @Test("whole incidents are read in the order of their first time, with what is known of the object")
+  @Test("complete incidents are read by first occurrence, with the known facts of the object")
   func incidents() throws {
     let ring = TestRing()
     ring.addIncident(9, key: 5, subject: "App.Session", first_ns: 20, use: [1, 2])
@@ -42,7 +42,7 @@ struct IncidentTests {
     #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
   }
 
-  @Test("a trap has its registers, and frames beyond those of a use; a record that says both is one of an object")
+  @Test("a contained trap has registers and more frames; a record that claims an object too is a use-after-free")
   func trap() throws {
     let ring = TestRing()
     for index in 0..<2 {
@@ -66,7 +66,7 @@ struct IncidentTests {
     #expect(second.trap == nil && second.use == Array(1...16) && second.record?.origin == [17, 18])
   }
 
-  @Test("an incident that is being filled in is not read; one with a hostile length is counted")
+  @Test("an incident that is being written is not read; one with a hostile length is counted")
   func lostIncidents() throws {
     let ring = TestRing()
     for index in 0..<6 { ring.addIncident(index, key: 1, subject: "a", first_ns: 1, use: []) }
@@ -82,7 +82,7 @@ struct IncidentTests {
     #expect(contents.losses == ["incidents": 11])
   }
 
-  @Test("protected classes are read with their counters; what found no entry is counted")
+  @Test("protected classes are read with their counters, and classes without an entry are counted")
   func classes() throws {
     let ring = TestRing()
     ring.addClass(0, "App.Session", admitted: 10)

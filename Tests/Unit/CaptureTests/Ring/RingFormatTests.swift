@@ -4,7 +4,7 @@ import Testing
 
 @Suite("docs/ring-format.md")
 struct RingFormatTests {
-  @Test("its offset table is the layout that Swift sees")
+  @Test("the offset table of docs/ring-format.md is the layout that Swift imports")
   func offsets() throws {
     var documented: [String: [String: Field]] = [:]
     var sizes: [String: Int] = [:]
@@ -30,7 +30,7 @@ struct RingFormatTests {
     #expect(sizes == Self.sizes)
   }
 
-  @Test("its table of parts agrees with the offsets")
+  @Test("the table of parts of docs/ring-format.md agrees with the offsets")
   func parts() throws {
     var parts: [String: [Int]] = [:]
     for row in try Self.rows() where row.count == 4 && Self.layout["cs_ring"]?[row[0]] != nil {

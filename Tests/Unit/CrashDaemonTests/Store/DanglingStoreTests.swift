@@ -5,13 +5,13 @@ import Testing
 
 @testable import CrashStore
 
-@Suite("What is protected, and why, in the store")
+@Suite("Protection policies in the store")
 struct DanglingStoreTests {
   private static func event(_ uid: UInt32, _ program: String, _ number: Int) -> DanglingEvent {
     DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Array("\(number)".utf8))
   }
 
-  @Test("a state is replaced as a whole, and its events are kept beside it, the latest first")
+  @Test("a stored policy is replaced as a whole, and its events are listed, the latest first")
   func roundTrip() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
@@ -32,7 +32,7 @@ struct DanglingStoreTests {
     try store.close()
   }
 
-  @Test("a store of the version before gets the new tables, and keeps what it has")
+  @Test("a store of the previous version gets the new tables, and keeps its contents")
   func migration() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

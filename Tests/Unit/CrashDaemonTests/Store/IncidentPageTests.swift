@@ -4,7 +4,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("Incidents in the order in which they were stored")
+@Suite("Pages of incidents in storage order")
 struct IncidentPageTests {
   private static func incident(_ id: String, uid: Int = 0, count: Int = 1, name: String = "shop") -> IncidentReport {
     let time = "2026-01-01T00:00:00.000000Z"
@@ -21,7 +21,7 @@ struct IncidentPageTests {
     try store.close()
   }
 
-  @Test("pages go on where the one before ended; one that was counted on comes again, once, with its latest count")
+  @Test("pages of incidents continue, and an incident that counted further is listed again once")
   func order() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -37,7 +37,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("a page has at most so many bytes, but one incident; what the filter leaves out is passed over")
+  @Test("a page of incidents has a size limit, but at least one incident, and filtered ones are skipped")
   func bounds() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashStore
 
-@Suite("A store of the version before")
+@Suite("A store of the previous version")
 struct MigrationTests {
   private func report(_ id: String, group: String, minute: Int, uid: Int = 1000, build: String = "aa") -> CrashReport {
     let time = "2026-11-21T08:0\(minute):00.000000Z"
@@ -56,7 +56,7 @@ struct MigrationTests {
     try old.close()
   }
 
-  @Test("it opens, and its groups, sizes and counts are those of its rows")
+  @Test("a store of the previous version opens, with groups, sizes and counts of its rows")
   func opens() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -31,7 +31,7 @@ struct RescueTests {
     try store.close()
   }
 
-  /// Overwrites a part of a file whose journal is gone, or would mend it.
+  /// Overwrites a part of a file, and removes its journal, which would repair it.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
@@ -41,7 +41,7 @@ struct RescueTests {
     try bytes.write(to: URL(fileURLWithPath: path))
   }
 
-  @Test("what can be read of it is taken over, and cursors stay good")
+  @Test("readable reports of a corrupt database are recovered, and cursors stay valid")
   func garbled() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -53,7 +53,7 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // Crashes are stored before anything is taken over, behind the old numbers.
+    // Crashes are stored before anything is recovered, with numbers after the old ones.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -69,7 +69,7 @@ struct RescueTests {
     try store.close()
   }
 
-  @Test("one whose beginning is gone is set aside, and a new one begins")
+  @Test("a database without its header is set aside, and a new one is made")
   func noHeader() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

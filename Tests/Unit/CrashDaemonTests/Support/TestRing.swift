@@ -79,7 +79,7 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
   }
 
-  /// Says of that incident which word of the metadata, or which line of the source.
+  /// Sets the incident's word of the metadata, or its line of the source.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
@@ -260,7 +260,7 @@ extension TestRing {
     return descriptor
   }
 
-  /// Writes the ring again, as a process does that goes on.
+  /// Writes the ring again, as a running process does.
   func write(to descriptor: Descriptor) throws {
     // pwrite reads as many bytes as the array has.
     guard unsafe pwrite(descriptor.number, bytes, bytes.count, 0) == bytes.count else {

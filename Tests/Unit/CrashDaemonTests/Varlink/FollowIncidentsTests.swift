@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Incidents with more")
+@Suite("The method Incidents with the flag more")
 struct FollowIncidentsTests {
   private static let method = "io.crashshield.Crashd.Incidents"
 
@@ -38,7 +38,7 @@ struct FollowIncidentsTests {
     try await client.reply().object("parameters").array("incidents").map { $0["id"]?.string }
   }
 
-  @Test("new ones come; those of before only with since, or after a cursor")
+  @Test("a stream has new incidents, and earlier ones only with since or after a cursor")
   func begin() async throws {
     try await TestDaemon.run { daemon in
       try daemon.store.put(incidents: [Self.incident("a")])
@@ -53,7 +53,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("more than a page come in several, and only those that the filter wants")
+  @Test("a stream of incidents sends several pages, and only those that match the filter")
   func pages() async throws {
     try await TestDaemon.run { daemon in
       let (client, _) = try await Self.follow(daemon, ["name": .string("till")])
@@ -69,7 +69,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("a wrong cursor is refused, and one without more")
+  @Test("Incidents refuses a wrong cursor, and a cursor without the flag more")
   func refused() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()

@@ -2,7 +2,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("What the shield saw before a crash")
+@Suite("Past incidents in a report")
 struct PastIncidentTests {
   private static func incident(_ id: Int, count: Int, mode: IncidentReport.Mode) -> CrashReport.PastIncident {
     CrashReport.PastIncident(
@@ -22,7 +22,7 @@ struct PastIncidentTests {
     return report
   }
 
-  @Test("stands in the text: the last ones, with how often and what was done, and how many were earlier")
+  @Test("the text report has the last incidents with count and action, and the number of earlier ones")
   func text() {
     let lines = TextRenderer().render(Self.report).split(separator: "\n")
     #expect(lines.contains("Seen by the shield before"))
@@ -36,7 +36,7 @@ struct PastIncidentTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("stands in the page")
+  @Test("the HTML page has the past incidents")
   func page() {
     let html = HTMLRenderer().render(Self.report)
     #expect(html.contains("<h2>Seen by the shield before</h2>"))
@@ -44,7 +44,7 @@ struct PastIncidentTests {
     #expect(!HTMLRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("survives the JSON form, and is not in that of a report without any")
+  @Test("past incidents survive JSON, and are absent in a report without any")
   func json() throws {
     let json = try ReportCoding.encode(Self.report)
     #expect(try ReportCoding.decode(json.utf8) == Self.report)

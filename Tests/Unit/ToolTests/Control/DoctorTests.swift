@@ -10,7 +10,7 @@ import Testing
 
 @Suite("crashctl doctor")
 struct DoctorTests {
-  @Test("without a crashd that is the fault, and the sentence is crashctl's own")
+  @Test("without crashd doctor has one fault, with crashctl's own sentence")
   func noDaemon() throws {
     let findings = Doctor(client: CrashClient(socketPath: "/nowhere/s")).machine()
     let crashd = try #require(findings.first { $0.subject == "crashd" })
@@ -19,8 +19,8 @@ struct DoctorTests {
     #expect(findings.first { $0.subject == "attach socket" }?.level == .fault)
   }
 
-  @Test("what crashd could not keep and its store's trouble are told")
-  func trouble() throws {
+  @Test("doctor reports crashd's losses and store failures")
+  func storeFailure() throws {
     let daemon = try FakeDaemon { connection in
       while connection.call() != nil {
         connection.reply(
@@ -38,7 +38,7 @@ struct DoctorTests {
     #expect(findings.first { $0.subject == "losses" }?.sentence == "since crashd started: 3 ring")
   }
 
-  @Test("a process without the shield, one with it, and one whose handlers were taken away")
+  @Test("doctor distinguishes a process without the shield, with it, and with replaced handlers")
   func processes() throws {
     let all = "0000000040000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGSYS
     #expect(try levels(caught: all, maps: "")["shield"] == .fault)
@@ -51,21 +51,21 @@ struct DoctorTests {
     #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not captured")
   }
 
-  @Test("Swift's own backtracer is warned of where it is on")
+  @Test("doctor warns of an enabled Swift backtracer")
   func backtracer() throws {
     #expect(try levels(environment: ["A=1", "SWIFT_BACKTRACE=color=no,enable=yes"])["backtracer"] == .warning)
     #expect(try levels(environment: ["SWIFT_BACKTRACE=enable=no"])["backtracer"] == nil)
     #expect(try levels(environment: [])["backtracer"] == nil)
   }
 
-  @Test("what cannot be seen of alternate stacks is said, and that they are switched off")
+  @Test("doctor notes that alternate stacks cannot be checked, and warns when they are disabled")
   func alternateStacks() throws {
     #expect(try levels()["altstacks"] == .note)
     #expect(try levels(environment: ["CRASHSHIELD_ALTSTACKS=0"])["altstacks"] == .warning)
     #expect(try levels(maps: "", environment: ["CRASHSHIELD_ALTSTACKS=0"])["altstacks"] == nil)
   }
 
-  @Test("who took handlers over is what the program's last crash says; without one it is a note")
+  @Test("doctor reports replaced handlers from the program's last crash, and a note without one")
   func takenOver() throws {
     #expect(HandlerFacts(executable: nil, client: CrashClient(socketPath: "/nowhere/s")).finding.level == .note)
     let taken =
@@ -90,7 +90,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("the spool is good as crashd makes it, a fault or a warning otherwise", arguments: [0o1733, 0o3733, 0o777, 0])
+  @Test("doctor accepts the spool as crashd makes it, and reports other modes", arguments: [0o1733, 0o3733, 0o777, 0])
   func spool(mode: mode_t) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -108,7 +108,7 @@ struct DoctorTests {
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
   }
 
-  @Test("D16: symbols of a file without a build id are called missing, as its reports lack them")
+  @Test("D16: doctor reports symbols of a file without a build id as missing")
   func withoutBuildID() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -123,7 +123,7 @@ struct DoctorTests {
     #expect(symbols.level == .warning && symbols.sentence.contains("no names"), "\(symbols.sentence)")
   }
 
-  @Test("debug files are found where crashd finds them, by the build id", arguments: ["", ".debug/"])
+  @Test("doctor finds debug files where crashd does, by build id", arguments: ["", ".debug/"])
   func debugFiles(folder: String) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -149,13 +149,13 @@ struct DoctorTests {
     try #require(process.terminationStatus == 0)
   }
 
-  @Test("a process that is not there is told apart from one that is well")
-  func nobody() {
+  @Test("doctor has no findings of a process that does not exist")
+  func noProcess() {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"), system: "/nowhere")
     #expect(doctor.process(1) == nil)
   }
 
-  @Test("this test's own program has unwind tables and debug information; a text is no program")
+  @Test("doctor finds unwind tables and debug information in crash-maker, and none in a text")
   func programs() throws {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
     let own = doctor.program(try CommandLineTests.product("crash-maker"))
@@ -167,7 +167,7 @@ struct DoctorTests {
     #expect(doctor.program("/nowhere").map(\.level) == [.fault])
   }
 
-  @Test("a section table that lies is no section table")
+  @Test("doctor rejects a section table with wrong offsets")
   func hostileImage() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -180,7 +180,7 @@ struct DoctorTests {
     #expect(findings.first { $0.subject == "unwinding" }?.level == .warning)
   }
 
-  @Test("it exits with 1 where there is a fault, and says what to do")
+  @Test("doctor exits with 1 on a fault, and says what to do")
   func commandLine() throws {
     let result = try CommandLineTests.crashctl(["doctor"], environment: ["CRASHD_SOCKET": "/nowhere/s"])
     #expect(result.status == 1)
@@ -201,7 +201,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "says of a process whose memory is not kept, and by whose word",
+    "doctor names the setting that keeps a process's memory out of reports",
     arguments: [
       ("full", nil), ("scrubbed", nil), ("none", "the program"), ("withheld", "privacy.no-memory"),
       ("discarded", "privacy.no-memory"), ("of a later version", nil),
@@ -214,7 +214,7 @@ struct DoctorTests {
     if let text { #expect(memory.first?.sentence.contains(text) == true && memory.first?.level == .note) }
   }
 
-  @Test("says of a process whether its guards absorb, which kinds do not, or that it has not asked")
+  @Test("doctor reports a process's guard self-test: absorbing, failing kinds, or not run")
   func processGuards() throws {
     func guards(_ more: String) throws -> Finding {
       let found = try findings(
@@ -241,7 +241,7 @@ struct DoctorTests {
     #expect(try levels()["guards"] == nil)
   }
 
-  @Test("says what asking the guards of its own process found, and names those that fail")
+  @Test("doctor reports the guard self-test of its own process, and names failing kinds")
   func ownGuards() throws {
     func guards(_ results: [ShieldCheck.Result]) throws -> Finding {
       let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"), guards: results)

@@ -43,7 +43,7 @@ struct FullDiskTests {
   private static let mayMount = geteuid() == 0 && (try? run(["unshare", "-m", "true"]).status) == 0
 
   @Test(
-    "F16: crashd starts on a full disk, holds crashes, says so, and stores them when there is room",
+    "F16: crashd starts on a full disk, buffers crashes, says so, and stores them when there is room",
     .enabled(if: mayMount))
   func start() throws {
     let scratch = try Scratch()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CrashControl
 
-@Suite("Words about guards")
+@Suite("Texts of crashctl guards")
 struct GuardTextTests {
-  @Test("a kind or a mode that there is not is an error that names the nearest, or where they stand")
+  @Test("an unknown guard kind or mode is an error that suggests the nearest, or the help")
   func mistakes() throws {
     #expect(try GuardText.kind("index") == "index" && GuardText.kind("all") == nil)
     #expect(try GuardText.mode("absorb") == "absorb" && GuardText.mode("program") == "program")
@@ -22,7 +22,7 @@ struct GuardTextTests {
     #expect(throws: mistake) { _ = try GuardText.mode("obsrve") }
   }
 
-  @Test("a line for each kind, one for all kinds together, and what a process says that does not do it")
+  @Test("guards list has one line per kind, or one for equal kinds, and refusals of processes")
   func list() {
     let all = Dictionary(uniqueKeysWithValues: GuardKinds.names.map { ($0, "observe") })
     let services = [

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// Two reports, of which one says something else now; 2,053 that are old.
+  /// Two reports, one with a changed diagnosis; and 2,053 old ones.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in
@@ -47,7 +47,7 @@ struct LongWorkTests {
     return try CommandLineTests.crashctl(arguments + ["--socket", daemon.socketPath])
   }
 
-  @Test("prune removes some at a time until less than asked for are gone")
+  @Test("prune removes reports in batches until a batch is not full")
   func prune() throws {
     let result = try crashctl(["prune", "--older-than", "7d"])
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
@@ -68,7 +68,7 @@ struct LongWorkTests {
     }
   }
 
-  @Test("debug runs the debugger on the core alone, and says so, when the build is another one")
+  @Test("debug runs the debugger on the core alone when the executable's build differs, and says so")
   func debug() throws {
     // A debugger and a core as good as any.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
@@ -88,7 +88,7 @@ struct LongWorkTests {
     return report
   }
 
-  @Test("a core is found by the kernel's pattern, the first one that was written after the crash")
+  @Test("a core is found by the kernel's pattern, the first one after the crash")
   func core() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -126,7 +126,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "F1: a core that was found is no argument with a name that lldb would read as commands",
+    "F1: a core whose name lldb would read as commands is not passed to it",
     arguments: ["x\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\u{1b}b"])
   func coreName(name: String) throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
@@ -144,7 +144,7 @@ struct LongWorkTests {
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }
 
-  @Test("F1: a core of another user is none of the process", .enabled(if: geteuid() == 0))
+  @Test("F1: a core of another user is not taken for the process's", .enabled(if: geteuid() == 0))
   func coreOwner() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -160,7 +160,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "where a core cannot be looked for, it is said why",
+    "debug says why it cannot search for a core",
     arguments: [
       ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
       ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),
@@ -195,7 +195,7 @@ struct LongWorkTests {
     if rows ?? 24 >= 24 { #expect(text.contains("bb22") && text.contains("trap in shop.buy()")) }
   }
 
-  @Test("top --once prints it once; without a terminal there is no other")
+  @Test("top prints once with --once, and without a terminal")
   func topOnce() throws {
     let once = try crashctl(["top", "--once"])
     #expect(once.status == 0 && once.output.contains("3 crashes of 1 kind in the last hour"))

@@ -27,7 +27,7 @@ struct RemovalTests {
     }
   }
 
-  @Test("rm says what is gone, and exits with 1 for a report that there is not")
+  @Test("rm prints what it removed, and exits with 1 for an unknown report")
   func remove() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -38,7 +38,7 @@ struct RemovalTests {
     #expect(none.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
   }
 
-  @Test("prune tells how many are gone, or would be")
+  @Test("prune prints how many reports it removed, or would remove")
   func prune() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -49,7 +49,7 @@ struct RemovalTests {
     #expect(wrong.status == 2 && wrong.complaint.contains("invalid age or time 'soon'"))
   }
 
-  @Test("follow says how many crashes were removed before it came, and shows what is left")
+  @Test("follow says how many crashes were removed before it started, and shows the remaining ones")
   func late() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -60,7 +60,7 @@ struct RemovalTests {
   }
 
   @Test(
-    "ages are read as people write them",
+    "ages are read with units",
     arguments: zip(
       ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
       [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))
