@@ -17,7 +17,7 @@ struct IncidentPages: StoredPages {
   init(_ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, _ query: IncidentQuery) throws(ProtocolError) {
     (self.server, self.client, self.writer) = (server, client, writer)
     let interface = server.interface
-    news = server.hub.news(of: .incidents)
+    news = server.hub.news(of: .incidents, for: client.visibility)
     filter = try interface.checked(query.filter)
     let given = try interface.cursor(query.cursor, kind: .incident)
     let (filter, visibility) = (filter, client.visibility)
