@@ -86,6 +86,28 @@ struct FollowIncidentsTests {
     }
   }
 
+  @Test("incidents that were evicted before they were read are counted, also where none is left; earlier ones are not")
+  func lost() async throws {
+    try await TestDaemon.run { daemon in
+      let (_, cursor) = try await Self.follow(daemon)
+      try daemon.store.put(incidents: ["a", "b", "c"].map { Self.incident($0) })
+      try daemon.change("DELETE FROM incidents WHERE id <> 'c'")
+      let (late, _) = try await Self.follow(daemon, ["cursor": cursor])
+      let page = try await late.reply().object("parameters")
+      #expect(page.array("incidents").map { $0["id"]?.string } == ["c"] && page["lost"] == .int(2))
+      let (since, _) = try await Self.follow(daemon, ["since": .string("2025-01-01T00:00:00Z")])
+      let first = try await since.reply().object("parameters")
+      #expect(first.array("incidents").map { $0["id"]?.string } == ["c"] && first["lost"] == nil)
+      try daemon.store.put(incidents: [Self.incident("d")])
+      try daemon.change("DELETE FROM incidents")
+      daemon.hub.notifyOfIncidents(of: try Self.process(of: 0))
+      for client in [late, since] {
+        let page = try await client.reply().object("parameters")
+        #expect(page.array("incidents").isEmpty && page["lost"] == .int(1))
+      }
+    }
+  }
+
   @Test("an incident wakes those who may see it, and no other user's followers")
   func wakes() async throws {
     let hub = EventHub()
