@@ -182,8 +182,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 #define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
 #define CS_RING_INCIDENT_EXPLORER 2u // the object was one of those evicted at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is an instruction of its own, no return address
-// A trap: `free` are the general registers by DWARF number, as far as they go, `address` is the flags register, and
-// `origin` goes on where `use` ends.
+// A trap, never with RECORD: `detail.trap` holds, and `address` is the flags register.
 #define CS_RING_INCIDENT_TRAP 8u
 
 // What stands in the place of our handler of a signal.
@@ -396,6 +395,23 @@ typedef struct cs_ring_thread {
   uint8_t reserved1[32];
 } cs_ring_thread;
 
+// Where the object of a use was released last, and where it was allocated: return addresses, innermost first.
+typedef struct cs_ring_object_stacks {
+  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
+  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT];
+} cs_ring_object_stacks;
+
+// What a trap has, which has no object.
+typedef struct cs_ring_trap {
+  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // the general ones by DWARF number, as far as they go, without pc
+  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // they go on where `use` ends
+} cs_ring_trap;
+
+typedef union cs_ring_incident_detail {
+  cs_ring_object_stacks object;
+  cs_ring_trap trap; // with CS_RING_INCIDENT_TRAP
+} cs_ring_incident_detail;
+
 // What happened in the same way is one entry: source, kind, subject and use stack are those of all `count`, the rest is
 // of the first. Written once; `count` and `last_ns` are atomic words that go on.
 typedef struct cs_ring_incident {
@@ -417,14 +433,13 @@ typedef struct cs_ring_incident {
   int32_t use_tid;
   int32_t free_tid;
   uint32_t use_count;
-  uint32_t free_count; // 0: not known
+  uint32_t free_count; // of detail.object.free or detail.trap.registers; 0: not known
   uint32_t subject_bytes;
-  uint32_t origin_count;                        // 0: not known
+  uint32_t origin_count;                        // of detail.object.origin or detail.trap.frames; 0: not known
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or what the guard says
   // Return addresses, innermost first; of an async caller, which goes on at the begin of a function, that and 1.
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT]; // where it was allocated
+  cs_ring_incident_detail detail;
   int32_t origin_tid;
   uint32_t object_bytes; // how large it was; 0: not known
 } cs_ring_incident;

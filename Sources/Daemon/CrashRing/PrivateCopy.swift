@@ -64,6 +64,14 @@ struct PrivateCopy<Layout> {
     }
   }
 
+  /// A field that is a union, as one of its members.
+  func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
+    let start = bytes.startIndex + offset(of: field)
+    // A union is as large as its largest member; a slice that is too short would be a bug of ours.
+    precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is no member of \(field)")
+    return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
+  }
+
   private func offset(of field: PartialKeyPath<Layout>) -> Int {
     guard let offset = MemoryLayout<Layout>.offset(of: field) else {
       preconditionFailure("BUG: \(field) is no stored field")

@@ -50,9 +50,10 @@ extension Incident {
     let method = copy[\.method]
     let useTid = copy[\.use_tid]
     let originTid = copy[\.origin_tid]
-    // The additional fields of a trap are where the stacks of an object would be.
     let source = Source(copy[\.source])
     let isTrap = flags & CS_RING_INCIDENT_TRAP != 0 && !hasRecord && source == .isolated
+    let stacks = copy.member(\.detail, as: cs_ring_object_stacks.self)
+    let trap = copy.member(\.detail, as: cs_ring_trap.self)
     let use = copy.numbers(\.use, count: copy[\.use_count])
     self.init(
       key: copy[\.key], source: source, kind: copy[\.kind], mode: Mode(copy[\.mode]),
@@ -63,13 +64,14 @@ extension Incident {
         ? Record(
           id: copy[\.id], address: copy[\.address], age_ns: copy[\.age_ns],
           isExplorer: flags & CS_RING_INCIDENT_EXPLORER != 0, tid: copy[\.free_tid],
-          stack: copy.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
+          stack: stacks.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
           originTid: originTid == 0 ? nil : originTid,
-          origin: copy.numbers(\.origin, count: copy[\.origin_count])) : nil,
+          origin: stacks.numbers(\.origin, count: copy[\.origin_count])) : nil,
       useTid: useTid == 0 ? nil : useTid,
-      use: isTrap ? use + copy.numbers(\.origin, count: copy[\.origin_count]) : use,
+      use: isTrap ? use + trap.numbers(\.frames, count: copy[\.origin_count]) : use,
       isExact: flags & CS_RING_INCIDENT_EXACT != 0,
-      trap: isTrap ? Trap(registers: copy.numbers(\.free, count: copy[\.free_count]), flags: copy[\.address]) : nil)
+      trap: isTrap ? Trap(registers: trap.numbers(\.registers, count: copy[\.free_count]), flags: copy[\.address]) : nil
+    )
   }
 }
 

@@ -74,8 +74,10 @@ extension GuardPageIncident {
     bytes = isKnown ? Int(entry.object_bytes) : nil
     age = isKnown && isFreed ? .nanoseconds(Int64(clamping: entry.age_ns)) : nil
     use = unsafe withUnsafeBytes(of: entry.use) { unsafe Stack(entry.use_tid, $0, count: entry.use_count) }
-    release = unsafe withUnsafeBytes(of: entry.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
-    allocation = unsafe withUnsafeBytes(of: entry.origin) {
+    // A union of numbers, of which guard pages write this member.
+    let stacks = unsafe entry.detail.object
+    release = unsafe withUnsafeBytes(of: stacks.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
+    allocation = unsafe withUnsafeBytes(of: stacks.origin) {
       unsafe Stack(entry.origin_tid, $0, count: entry.origin_count)
     }
   }

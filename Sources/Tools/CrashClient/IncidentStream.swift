@@ -9,6 +9,8 @@ public final class IncidentStream {
     public var incidents: [IncidentReport]
     /// Where `followIncidents` goes on.
     public var cursor: String
+    /// Incidents since the page before that crashd's store evicted before they were read, whatever the filter; at least so many.
+    public var lost = 0
   }
 
   private let connection: VarlinkConnection
@@ -29,7 +31,7 @@ public final class IncidentStream {
       // A crashd that knows no streams of incidents answers with a list.
       throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
     }
-    return Page(incidents: reply.parameters.incidents, cursor: cursor)
+    return Page(incidents: reply.parameters.incidents, cursor: cursor, lost: max(0, reply.parameters.lost ?? 0))
   }
 }
 

@@ -75,13 +75,14 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-// An object's two stacks have room for the extra data of a trap: its registers, and twice the frames.
+// The extra data of a trap: its registers, and twice the frames.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
   incident->address = registers->flags;
   incident->free_count = registers->general_count < CS_RING_INCIDENT_FRAME_LIMIT ? (uint32_t)registers->general_count
                                                                                  : CS_RING_INCIDENT_FRAME_LIMIT;
-  memcpy(incident->free, registers->general, incident->free_count * sizeof *incident->free);
+  uint64_t *const kept = incident->detail.trap.registers;
+  memcpy(kept, registers->general, incident->free_count * sizeof *kept);
 }
 
 // Returns false if there is no room.
@@ -90,7 +91,7 @@ static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
     incident->use[incident->use_count++] = pc;
   } else {
     if (incident->origin_count == CS_RING_INCIDENT_FRAME_LIMIT) return false;
-    incident->origin[incident->origin_count++] = pc;
+    incident->detail.trap.frames[incident->origin_count++] = pc;
   }
   return true;
 }

@@ -38,7 +38,7 @@ extension CrashAnalysis {
       await policy?.saw([], classes, of: process)
       return seen
     }
-    hub.notify(.incidents)
+    hub.notifyOfIncidents(of: process.facts)
     var result = seen
     let news = zip(changed, reports).map { incident, report in
       result[incident.key] = incident.count

@@ -9,6 +9,7 @@ final class EventHub: Sendable {
 
   private struct Listener {
     var topic: Topic
+    var visibility: Visibility
     var continuation: AsyncStream<Void>.Continuation
   }
 
@@ -27,15 +28,19 @@ final class EventHub: Sendable {
       PermitLimit(total: limits.connections, perUser: limits.eventPagesPerUser, hasReserve: false), limits.accounts)
   }
 
-  /// Notifies that something was stored.
-  func notify(_ topic: Topic = .reports) {
-    let listeners = state.withLock { $0.listeners.values.filter { $0.topic == topic } }
-    for listener in listeners { listener.continuation.yield() }
+  /// Notifies that a report was stored.
+  func notify() { notify { $0.topic == .reports } }
+
+  /// Notifies that incidents of a process were stored.
+  func notifyOfIncidents(of process: ProcessFacts) {
+    notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
   /// The store was replaced: each topic may have something new.
-  func notifyOfNewStore() {
-    let listeners = state.withLock { $0.listeners.values }
+  func notifyOfNewStore() { notify { _ in true } }
+
+  private func notify(_ isMeant: (Listener) -> Bool) {
+    let listeners = state.withLock { $0.listeners.values.filter(isMeant) }
     for listener in listeners { listener.continuation.yield() }
   }
 
@@ -58,11 +63,13 @@ final class EventHub: Sendable {
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
   /// One element for any number of news since the last element.
-  func news(of topic: Topic = .reports) -> AsyncStream<Void> {
+  ///
+  /// Incidents wake only a listener whose `visibility` includes their process; reports wake every listener.
+  func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       state.next += 1
-      state.listeners[state.next] = Listener(topic: topic, continuation: continuation)
+      state.listeners[state.next] = Listener(topic: topic, visibility: visibility, continuation: continuation)
       return state.next
     }
     continuation.onTermination = { [weak self] _ in

@@ -13,6 +13,10 @@ extension ReportStore {
     public var end: StoreCursor
     /// Whether nothing followed.
     public var isLast: Bool
+    /// How many incidents up to `end` were evicted and have not come again, or cannot be read.
+    ///
+    /// Whatever the filter. Of the evicted ones only those are counted whose numbers the store has kept: at most 10,000.
+    public var lost: Int
   }
 
   /// Incidents that were stored, or counted on, after `cursor`: at most `limit`, and at most `limitBytes` unless the first
@@ -37,8 +41,8 @@ extension ReportStore {
         let rows = try Row.fetchCursor(
           database,
           sql: """
-            SELECT rowid AS seq, length(json) AS bytes, json FROM incidents
-            WHERE rowid > :after AND \(IncidentFilter.clause) ORDER BY rowid LIMIT :limit OFFSET :offset
+            SELECT seq, length(json) AS bytes, json FROM incidents
+            WHERE seq > :after AND \(IncidentFilter.clause) ORDER BY seq LIMIT :limit OFFSET :offset
             """, arguments: arguments)
         var (incidents, count, bytes, end): ([IncidentReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
         var isFull = false
@@ -54,9 +58,11 @@ extension ReportStore {
           }
         }
         let isLast = !isFull && count < limit
+        if isLast { end = newest }
+        let evicted = try Self.evicted(after: cursor.sequence, through: end, visibility, in: database)
         return IncidentPage(
-          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: isLast ? newest : end, kind: .incident),
-          isLast: isLast)
+          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: end, kind: .incident), isLast: isLast,
+          lost: evicted + count - incidents.count)
       }
     }
   }
@@ -71,7 +77,31 @@ extension ReportStore {
     }
   }
 
-  private static func newestIncident(in database: Database) throws -> Int64 {
-    try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
+  /// Incidents that were evicted before now, and have not come again.
+  /// - Throws: `StoreError.unavailable`.
+  public func evictedIncidents(visibility: Visibility = .all) throws(StoreError) -> Int {
+    let pool = try pool
+    return try Self.translating(path) {
+      try pool.read { try Self.evicted(after: 0, through: .max, visibility, in: $0) }
+    }
+  }
+
+  private static func evicted(
+    after start: Int64, through end: Int64, _ visibility: Visibility, in database: Database
+  ) throws -> Int {
+    try Int.fetchOne(
+      database,
+      sql: """
+        SELECT count(*) FROM evicted_incidents WHERE seq > :start AND seq <= :end AND (:uid IS NULL OR uid = :uid)
+        """, arguments: ["start": start, "end": end, "uid": visibility.uid]) ?? 0
+  }
+
+  /// The last number that was given out; that incident may be evicted.
+  static func newestIncident(in database: Database) throws -> Int64 {
+    if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
+      return last
+    }
+    // A database that was set aside may be of an older version.
+    return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

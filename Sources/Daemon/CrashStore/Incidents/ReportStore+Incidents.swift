@@ -7,6 +7,9 @@ import GRDB
 extension ReportStore {
   /// The limit of rows; the user with the most loses those that crashd stored first.
   public static let incidentLimit = 10_000
+  /// Evicted incidents whose numbers are kept, divided among users as the incidents are: a reader that missed more of them
+  /// learns of these.
+  static let evictedIncidentLimit = 10_000
 
   /// Stores incidents, or their new counts: all of one reading, or none.
   /// - Throws: `StoreError.unavailable`.
@@ -33,7 +36,10 @@ extension ReportStore {
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
-          from: "incidents", key: "rowid", order: "rowid", limit: Self.incidentLimit, fairShare, in: database)
+          from: "incidents", key: "seq", order: "seq", limit: Self.incidentLimit, fairShare, in: database)
+        try Self.evict(
+          from: "evicted_incidents", key: "(uid, seq)", order: "seq", limit: Self.evictedIncidentLimit, fairShare,
+          in: database)
       }
     }
   }
@@ -56,7 +62,7 @@ extension ReportStore {
           database,
           sql: """
             SELECT json FROM incidents WHERE \(IncidentFilter.clause)
-            ORDER BY last DESC, rowid DESC LIMIT :limit OFFSET :offset
+            ORDER BY last DESC, seq DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
       // Skip what an older crashd wrote in another format.

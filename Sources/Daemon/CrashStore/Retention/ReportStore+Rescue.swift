@@ -134,7 +134,7 @@ extension ReportStore {
         rescued.reports += try takeOver(rows, keepsNumbers: aside.keepsCursors)
         next += 64
       }
-      takeOverTables(from: old)
+      takeOverTables(from: old, keepsNumbers: aside.keepsCursors)
       rescued.orphans = Self.orphans(in: old, known: self)
       return rescued
     }
@@ -153,6 +153,7 @@ extension ReportStore {
       (
         try StoreEpoch.stored(in: database)?.epoch,
         try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
+        try Self.newestIncident(in: database),
         try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
       )
     }
@@ -162,10 +163,14 @@ extension ReportStore {
     return try Self.translating(path) {
       let pool = try pool
       let isTaken = try pool.write { database in
-        guard try Self.newestSequence(in: database) == 0 else { return false }
+        guard try Self.newestSequence(in: database) == 0, try Self.newestIncident(in: database) == 0 else {
+          return false
+        }
         try oldEpoch.write(to: database)
-        try database.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?)", arguments: [number])
-        for row in found.2 {
+        try database.execute(
+          sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
+          arguments: [number, found.2])
+        for row in found.3 {
           try database.execute(
             sql: "INSERT OR IGNORE INTO subscribers (name, uid, acked, time) VALUES (?, ?, ?, ?)",
             arguments: StatementArguments(row.databaseValues))
@@ -248,16 +253,23 @@ extension ReportStore {
   }
 
   /// What is counted beside the reports: each table as far as it can be read.
-  private func takeOverTables(from old: DatabaseQueue) {
-    for table in ["group_states", "group_past", "incidents", "dangling_services", "dangling_events"] {
+  ///
+  /// Incidents keep their numbers only where readers' cursors stay good; else they get new ones, as new incidents.
+  private func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
+    let tables = [
+      "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
+    ]
+    for table in tables where keepsNumbers || table != "evicted_incidents" {
       guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
       else { continue }
-      let columns = Array(first.columnNames)
+      let columns = first.columnNames.filter { keepsNumbers || table != "incidents" || $0 != "seq" }
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
       // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
       try? write { database in
-        for row in rows { try database.execute(sql: sql, arguments: StatementArguments(row.databaseValues)) }
+        for row in rows {
+          try database.execute(sql: sql, arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
+        }
       }
     }
     // Made of the incidents, not taken over: their sums are not those of a damaged table.

@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// Of the last migration.
-  static let version = "v12"
+  static let version = "v13"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -210,6 +210,7 @@ enum StoreSchema {
           """)
       try UseAfterFree.fill(in: database)
     }
+    registerIncidentNumbers(&migrator)
     return migrator
   }
 }

@@ -13,9 +13,10 @@ extension Methods {
     package struct Reply: Codable, Sendable {
       package var incidents: [IncidentReport]
       package var cursor: String?
+      package var lost: Int?
 
-      package init(incidents: [IncidentReport], cursor: String? = nil) {
-        (self.incidents, self.cursor) = (incidents, cursor)
+      package init(incidents: [IncidentReport], cursor: String? = nil, lost: Int? = nil) {
+        (self.incidents, self.cursor, self.lost) = (incidents, cursor, lost)
       }
     }
   }

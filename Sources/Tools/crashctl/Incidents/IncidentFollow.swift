@@ -43,6 +43,9 @@ struct FollowIncidents: ParsableCommand {
         continue
       }
       guard let page else { break }
+      if page.lost > 0 {
+        Output.complain("\(page.lost) incidents were evicted before they were read; what is left follows")
+      }
       try show(page.incidents)
       printed = page.cursor
     }

@@ -34,7 +34,9 @@ struct IncidentTests {
     ring.set(\cs_ring_incident.origin_tid, at: base, 14)
     ring.set(\cs_ring_incident.object_bytes, at: base, 24)
     for index in 0..<2 {
-      ring.put(UInt64(8 + index), at: base + fieldOffset(\cs_ring_incident.origin) + index * 8)
+      ring.put(
+        UInt64(8 + index),
+        at: base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_object_stacks.origin) + index * 8)
     }
     let incident = try #require(try ring.contents().incidents.first)
     #expect(incident.source == .pages && incident.mode == .crash && incident.isExact)
@@ -55,8 +57,9 @@ struct IncidentTests {
         \cs_ring_incident.flags, at: base,
         CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT | (index == 1 ? CS_RING_INCIDENT_RECORD : 0))
       ring.set(\cs_ring_incident.origin_count, at: base, 2)
-      ring.put(UInt64(17), at: base + fieldOffset(\cs_ring_incident.origin))
-      ring.put(UInt64(18), at: base + fieldOffset(\cs_ring_incident.origin) + 8)
+      let frames = base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_trap.frames)
+      ring.put(UInt64(17), at: frames)
+      ring.put(UInt64(18), at: frames + 8)
     }
     let incidents = try ring.contents().incidents
     let first = try #require(incidents.first)

@@ -175,7 +175,8 @@ extension TestRing {
     set(\cs_ring_incident.subject_bytes, at: base, UInt32(subject.utf8.count))
     setBytes(\cs_ring_incident.subject, at: base, Array(subject.utf8))
     for (number, pc) in use.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.use) + number * 8) }
-    for (number, pc) in free.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.free) + number * 8) }
+    let stack = base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_object_stacks.free)
+    for (number, pc) in free.enumerated() { put(pc, at: stack + number * 8) }
   }
 
   /// Enters a protected class.

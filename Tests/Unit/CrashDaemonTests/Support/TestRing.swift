@@ -76,7 +76,7 @@ struct TestRing {
     put(Array(subject.utf8), at: base + offset(\cs_ring_incident.subject))
     put(UInt64(0x40_0010), at: base + offset(\cs_ring_incident.use))
     put(UInt64(0x40_0020), at: base + offset(\cs_ring_incident.use) + 8)
-    put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
+    put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
   /// Sets the incident's word of the metadata, or its line of the source.
@@ -99,7 +99,9 @@ struct TestRing {
     put(flags, at: base + offset(\cs_ring_incident.address))
     put(UInt32(registers), at: base + offset(\cs_ring_incident.free_count))
     for number in 0..<registers {
-      put(UInt64(0x100 + number), at: base + offset(\cs_ring_incident.free) + number * 8)
+      put(
+        UInt64(0x100 + number),
+        at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_trap.registers) + number * 8)
     }
   }
 
@@ -113,7 +115,7 @@ struct TestRing {
     put(CS_RING_INCIDENT_RECORD | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
     put(UInt32(1), at: base + offset(\cs_ring_incident.origin_count))
     put(Int32(14), at: base + offset(\cs_ring_incident.origin_tid))
-    put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.origin))
+    put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
   /// Makes that incident an object that had left the quarantine before the crash of a thread with that sequence.

@@ -129,6 +129,7 @@ struct FilterTests {
       }
       connection.reply(#"{"incidents":[],"cursor":"c0"}"#, continues: true)
       guard number > 1 else { return connection.reply(#"{"incidents":[\#(first)],"cursor":"c1"}"#, continues: true) }
+      connection.reply(#"{"incidents":[],"cursor":"c1","lost":7}"#, continues: true)
       connection.reply(#"{"incidents":[\#(second)],"cursor":"c2"}"#, continues: true)
       connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
     }
@@ -139,6 +140,7 @@ struct FilterTests {
       try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["id"]?.string
     }
     #expect(ids == ["aa", "bb"])
+    #expect(result.complaint.contains("7 incidents were evicted before they were read"))
     #expect(calls.withLock { $0.map { $0?.string } } == [nil, "c1"])
   }
 }
