@@ -56,7 +56,7 @@ import Testing
       #expect(diagnosis.sentence == "An object was used after it was freed: \(reason).")
       // Of the class that a variable with the block's address has, where that is as large.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
-      #expect(session.diagnosis.sentence.hasSuffix("; the code expects a Session."))
+      #expect(session.diagnosis.sentence.hasSuffix("; the code expects an instance of Session."))
       #expect(session.facts.expectedClass(by: "dangling-field-null") == "Session")
       // A fast bin has another mark.
       let fastBin = Fault(

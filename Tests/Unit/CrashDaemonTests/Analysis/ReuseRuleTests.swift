@@ -55,7 +55,7 @@ import Testing
     func call() {
       let diagnosis = Self.diagnose(Fault())
       #expect(diagnosis.rule == "dangling-reuse" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.7)
-      let reason = "the code expects a Session, and the block is as large as one."
+      let reason = "the code expects an instance of Session, and the block is as large as one."
       #expect(diagnosis.sentence.contains(reason), "\(diagnosis.sentence)")
       #expect(diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is a block of the heap and no object"))
       // The variable is on the stack, or elsewhere in memory.
@@ -83,10 +83,10 @@ import Testing
       let diagnosis = Self.diagnose(Fault(scope: Self.named))
       #expect(diagnosis.rule == "dangling-reuse-named" && diagnosis.cause == "dangling")
       #expect(diagnosis.confidence == 0.6)
-      let reason = "the code there names a Session, and the block is as large as one."
+      let reason = "the code there names Session, and the block is as large as one."
       #expect(diagnosis.sentence.contains(reason), "\(diagnosis.sentence)")
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
-      #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names a Session"))
+      #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names Session"))
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
       // Among many sizes there is one for any block.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()

@@ -140,11 +140,11 @@ extension CrashFacts {
     }
   }
 
-  /// Such as `; the code expects a Session`, for a sentence.
+  /// Such as `; the code expects an instance of Session`, for a sentence.
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
     let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
-    return expected.isOfVariable ? "; the code expects a \(name)" : "; the code there names a \(name)"
+    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code there names \(name)"
   }
 
   /// The classes of variables in scope at the crash with the object's address; where there are none, the classes that

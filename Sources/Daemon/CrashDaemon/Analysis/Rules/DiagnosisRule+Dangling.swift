@@ -70,12 +70,12 @@ extension DiagnosisRule {
     DiagnosisRule(
       reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects a \($1.name)") : nil }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil }
     },
     DiagnosisRule(
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names a \($1.name)") }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
     },
   ]
 
