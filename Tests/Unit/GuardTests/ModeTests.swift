@@ -110,7 +110,7 @@ struct ModeTests {
       fault(line: 2)
       let incidents = Shield.guardIncidents
       guard reported == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
-        complain("told \(told), \(incidents)")
+        complain("reported \(reported), \(incidents)")
       }
       Glibc.exit(right)
     }
