@@ -123,7 +123,7 @@ public final class Daemon: Sendable {
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
-        analysis.logger.warning("\($0): hellos that end crashd are read again without a limit")
+        analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let attach = try AttachServer(
         AttachLoop.Configuration(

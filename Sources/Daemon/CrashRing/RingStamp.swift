@@ -22,8 +22,8 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    // Tickets are drawn in order, each before its slot has a state. A thread without a ticket may have crashed after it
-    // overwrote the header.
+    // Tickets are taken in order, each before its slot has a state. Without any, all slots are read: the program may
+    // have overwritten the header before it crashed.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
@@ -33,7 +33,7 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Never used: skipped, also without `used`.
+      // Never used: skipped, as `used` skips it.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

@@ -10,9 +10,9 @@ struct GroupRestriction {
   /// The same for `group_totals`, as far as its columns go.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Decides which groups pass, and which of them are last, by the sums of whole groups alone.
+  /// Whether the sums of whole groups decide which groups pass, and which of them are last.
   private(set) var isOfWholeGroups = true
-  /// All of each group that passes does.
+  /// Whether every report of a passing group passes.
   private(set) var hasWholeGroups = true
 
   /// nil when no report can pass: keys are hexadecimal digits, in lower case.

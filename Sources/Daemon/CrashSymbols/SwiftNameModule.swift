@@ -29,8 +29,9 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// The entity that a closure, a specialization or a witness belongs to: the text after the last " in ", " of " or "
-  /// for " outside of parentheses.
+  /// The entity that a closure, a specialization or a protocol witness belongs to.
+  ///
+  /// It is the text after the last " in ", " of " or " for " outside of parentheses.
   ///
   /// After " in " it may be just a module: `isBare`.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {

@@ -9,7 +9,7 @@ package enum Spelling {
 
   /// The end of a sentence with the suggestion; empty when none is near.
   package static func meant(_ name: String, among names: some Sequence<String>) -> String {
-    nearest(to: name, among: names).map { "; '\($0)' is meant, perhaps" } ?? ""
+    nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
   }
 
   /// The edit distance of two texts (Levenshtein).

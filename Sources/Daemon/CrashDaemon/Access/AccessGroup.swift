@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The group whose members see and change everything, beside root and crashd's own user.
+/// The group whose members see and change everything, besides root and crashd's own user.
 ///
 /// An operator sets it.
 public enum AccessGroup: Sendable, Equatable {
@@ -86,11 +86,11 @@ public enum AccessGroup: Sendable, Equatable {
       do throws(SystemError) { number = try names.find(name) } catch { throw Problem(description: "\(error)") }
       guard let number else { throw Problem(description: "there is no group '\(name)'") }
       guard Self.isGroupOfFew(number) else {
-        throw Problem(description: "'\(name)' has the number \(number), which is that of processes of any kind")
+        throw Problem(description: "group '\(name)' has the number \(number), which unrelated processes share")
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // Nobody is asked for a user's own crashd, nor for one of root's.
+      // A user's own crashd, or root's, needs no look-up.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }

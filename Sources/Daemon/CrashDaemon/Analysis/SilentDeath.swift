@@ -61,7 +61,7 @@ struct SilentDeath: Sendable {
     guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
       title = "Ended without a trace"
       diagnosis = CrashReport.Diagnosis(
-        cause: .init("unknown"), sentence: "\(title): this kernel does not tell how a process ended.",
+        cause: .init("unknown"), sentence: "\(title): this kernel does not report how a process ended.",
         rule: "silent-unknown", confidence: 1)
       return
     }
@@ -80,7 +80,7 @@ struct SilentDeath: Sendable {
     let saw: [String] = [
       candidates, unit,
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
-        ?? "the kernel does not tell how it ended",
+        ?? "the kernel does not report how it ended",
       death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "oom_kill is not counted",
       "torn records: \(losses["torn"] ?? 0)",
     ]
@@ -144,9 +144,9 @@ struct SilentDeath: Sendable {
       if isTorn {
         "the handler began one and could not finish"
       } else if signal == SIGSYS {
-        "a seccomp filter killed it at once, or the handler was taken away"
+        "a seccomp filter killed it at once, or the handler was replaced"
       } else if isOurs {
-        "the thread had blocked the signal or no stack left for the handler, or the handler was taken away"
+        "the thread had blocked the signal or no stack left for the handler, or the handler was replaced"
       } else {
         "the program does not handle that signal"
       }

@@ -393,10 +393,10 @@ extension AttachLoop {
     let rings = configuration.census.count { limits.account(of: $0) == account }
     let mostRings = limits.places(limits.rings, for: uid)
     guard rings.all < mostRings else {
-      throw .limit("\(mostRings) rings are held: processes have ended and are not analysed yet")
+      throw .limit("\(mostRings) rings are held: processes have ended and are not analyzed yet")
     }
     guard uid == 0 || rings.own < limits.ringsPerUser else {
-      throw .limit("\(limits.ringsPerUser) rings of uid \(account) are held: some have ended and are not analysed yet")
+      throw .limit("\(limits.ringsPerUser) rings of uid \(account) are held: some have ended and are not analyzed yet")
     }
   }
 }

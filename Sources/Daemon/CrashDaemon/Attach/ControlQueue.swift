@@ -4,7 +4,7 @@ import CShimRing
 struct ControlQueue {
   private struct Message {
     var number: UInt32
-    /// The plan that the message belongs to.
+    /// The round that the message belongs to.
     var round: UInt32
     var subject: String
     var kind: cs_control_kind

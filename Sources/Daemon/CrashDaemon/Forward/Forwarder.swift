@@ -30,7 +30,7 @@ struct Forwarder: Sendable {
       switch self {
       case .closed: "it has closed the connection"
       case .refused(let reason): "it refuses an event: \(CleanText.line(reason))"
-      case .unintelligible: "what it says is no acknowledgement"
+      case .unintelligible: "its answer is no acknowledgement"
       case .tooSlow(let limit_ms): "it has not taken or acknowledged an event within \(limit_ms) ms"
       }
     }
@@ -60,7 +60,7 @@ struct Forwarder: Sendable {
           backoff.reset()
           isTold = false
         }
-        if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); trying again") }
+        if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); retrying") }
         isTold = true
       }
       do { try await Task.sleep(for: backoff.delay()) } catch { return }
@@ -104,7 +104,7 @@ struct Forwarder: Sendable {
 final class ForwardCounts: Sendable {
   struct Count: Sendable, Equatable {
     var isConnected = false
-    /// Events that the collector has acknowledged.
+    /// Delivered events: acknowledged ones, or those that its socket accepted.
     var delivered = 0
     /// Connections that could not be made, or broke.
     var failures = 0

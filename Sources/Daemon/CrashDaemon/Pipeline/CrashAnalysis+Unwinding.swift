@@ -33,7 +33,7 @@ extension CrashAnalysis {
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {
-      logger.warning("cannot note the second unwinding of \(id): \(error), ignoring")
+      logger.warning("cannot store the unwind cross-check of report \(id): \(error), ignoring")
     }
   }
 }

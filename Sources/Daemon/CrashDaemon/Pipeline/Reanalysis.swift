@@ -113,7 +113,7 @@ actor Reanalysis {
     // The unwind tables of the earlier cross-check may no longer exist.
     let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
     guard lost.isEmpty else {
-      throw .unreadable("its frames came from a second unwinding, which is not possible today")
+      throw .unreadable("its frames come from an unwind cross-check, which is not possible now")
     }
     if let second, second.isBetter {
       contents = second.contents

@@ -19,14 +19,14 @@ struct SettingsReload: Sendable {
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
     do throws(SettingsError) { new = try read() } catch {
-      logger.error("settings are as they were: \(error)")
+      logger.error("cannot reload the settings: \(error), keeping the old ones")
       return old
     }
     let (changed, needRestart) = Settings.table.changes(from: old, to: new)
     live.change(to: new.live)
     logger.notice("settings were read again; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
     if !needRestart.isEmpty {
-      logger.warning("these wait for a restart of crashd: \(needRestart.joined(separator: ", "))")
+      logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
     // Each reload logs again which settings need a restart, until it is done.
     var running = old

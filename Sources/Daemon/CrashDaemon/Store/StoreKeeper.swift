@@ -172,7 +172,7 @@ extension StoreKeeper {
     let isTrusted = clock.isTrusted(real: now, boot: ClockWatch.boot_ns())
     if isTrusted == hasDoubtedClock {
       hasDoubtedClock = !isTrusted
-      if !isTrusted { logger.warning("the clock has leapt forward: for an hour no report goes because of its age") }
+      if !isTrusted { logger.warning("the clock has leapt forward: no report is removed for its age for an hour") }
     }
     do throws(StoreError) {
       var counts: [String: Int] = [:]
@@ -196,7 +196,7 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        logger.warning("cannot look after the store: \(error)")
+        logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
@@ -225,7 +225,7 @@ extension StoreKeeper {
 
   /// Writes what crashd holds open into a new file: otherwise the end of crashd would destroy it.
   private func writeAnew(because what: String) async throws(StoreError) {
-    logger.critical("'\(store.path)': \(what); what crashd holds is written to a new one")
+    logger.critical("'\(store.path)': \(what); writing what crashd holds open to a new one")
     // Copying a large database takes minutes.
     configuration.pulse.rest()
     defer { configuration.pulse.beat() }

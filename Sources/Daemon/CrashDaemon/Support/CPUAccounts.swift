@@ -42,7 +42,7 @@ final class CPUAccounts: Sendable {
   func charge(_ uid: UInt32, _ cost_ns: UInt64, at now_ns: UInt64 = Moment.monotonic_ns()) {
     if UserAccounts.isTrusted(uid) { return }
     let account = users.account(of: uid)
-    // No thread clock measures hours: the product cannot overflow.
+    // No work costs 13 days of CPU time: with this limit the product cannot overflow.
     let refill_ns = min(cost_ns, 1 << 50) * 100 / UInt64(max(1, allowance.share_percent))
     full_ns.withLock { full_ns in
       full_ns[account] = max(full_ns[account] ?? 0, now_ns) + refill_ns

@@ -53,7 +53,7 @@ extension SymbolCaches {
       }
       return true
     } catch {
-      configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
+      configuration.logger.warning("cannot build a partial symbol cache: \(error), waiting for the whole one")
       return false
     }
   }
@@ -67,7 +67,7 @@ extension SymbolCaches {
       wake(hasty.number)
     case .failure(let error):
       // The job of the whole cache reports any failure of the file.
-      configuration.logger.debug("no symbols in haste for \(hasty.name.buildID): \(error)")
+      configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()
   }

@@ -27,8 +27,8 @@ extension CrashdInterface {
       "crashd_processes", .gauge, "Attached processes.", by: "state",
       ["attached": processes.count - ending, "ending": ending])
     metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
-    metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", losses(visibility))
-    metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", refusals(visibility))
+    metrics.add("crashd_losses", .counter, "Losses.", by: "kind", losses(visibility))
+    metrics.add("crashd_refusals", .counter, "Refused requests and input.", by: "kind", refusals(visibility))
     try addSubscribers(to: &metrics, visibility)
     if visibility == .all {
       await addTotals(to: &metrics, bytes)
@@ -41,9 +41,9 @@ extension CrashdInterface {
   private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
     metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
     metrics.add(
-      "crashd_reports_held", .gauge, "Reports that wait in memory because the store takes none.", trouble.count)
-    metrics.add("crashd_trouble", .gauge, "Things that are wrong with the store.", trouble.sentences.count)
-    metrics.add("crashd_reports_stored", .counter, "Reports stored, also again with more in them.", ledger.stored)
+      "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", trouble.count)
+    metrics.add("crashd_trouble", .gauge, "Failures of the store.", trouble.sentences.count)
+    metrics.add("crashd_reports_stored", .counter, "Reports stored, also rebuilt ones.", ledger.stored)
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
@@ -51,16 +51,16 @@ extension CrashdInterface {
   /// The outcomes of crashd's children; nothing where none ran.
   static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
     metrics.add(
-      "crashd_unwindings", .counter, "Crashed threads that were unwound a second time, and reports that were skipped.",
+      "crashd_unwindings", .counter, "Crashed threads with an unwind cross-check, and skipped reports.",
       by: "outcome", unwindings)
     // The number of waiting builds can fall, so it is no counter.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(
-      "crashd_debug_information", .counter, "Builds that debuginfod's servers were asked for, by what came of it.",
+      "crashd_debug_information", .counter, "Builds requested from debuginfod servers.",
       by: "outcome", asked)
     if let waiting {
-      metrics.add("crashd_debug_information_waiting", .gauge, "Builds that servers are still to be asked for.", waiting)
+      metrics.add("crashd_debug_information_waiting", .gauge, "Builds that wait to be requested from servers.", waiting)
     }
   }
 
@@ -70,9 +70,10 @@ extension CrashdInterface {
       "crashd_forward_connected", .gauge, "Whether the collector is connected.", by: "path",
       all.mapValues { $0.isConnected ? 1 : 0 })
     metrics.add(
-      "crashd_forward_events", .counter, "Events that the collector has.", by: "path", all.mapValues(\.delivered))
+      "crashd_forward_events", .counter, "Events delivered to the collector.", by: "path",
+      all.mapValues(\.delivered))
     metrics.add(
-      "crashd_forward_failures", .counter, "Connections that could not be made, or broke.", by: "path",
+      "crashd_forward_failures", .counter, "Connections that failed or broke.", by: "path",
       all.mapValues(\.failures))
     var behind: [String: Int] = [:]
     for subscriber in (try? store.subscribers()) ?? [] {
@@ -80,6 +81,7 @@ extension CrashdInterface {
       guard subscriber.name.hasPrefix(ForwardSettings.subscriberPrefix), all[String(path)] != nil else { continue }
       behind[String(path)] = subscriber.behind
     }
-    metrics.add("crashd_forward_behind", .gauge, "Events that the collector does not have yet.", by: "path", behind)
+    metrics.add(
+      "crashd_forward_behind", .gauge, "Events not delivered to the collector yet.", by: "path", behind)
   }
 }

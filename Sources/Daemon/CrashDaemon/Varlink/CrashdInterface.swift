@@ -166,7 +166,7 @@ struct CrashdInterface: Sendable {
       refusals: refusals(visibility), unwindings: seesAll ? await unwinder.findings : [:],
       debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? trouble.count : 0,
       spooled: seesAll ? pipeline.spooler.spool.count() : nil,
-      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
+      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store has failures"],
       access: DaemonStatus.Access(uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
   }
 

@@ -28,7 +28,7 @@ extension ProtocolError {
       case .symbolsGone(let builds):
         .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are not there")
       case .changed: .notReanalysable(reason: "it has changed meanwhile; try again")
-      case .busy: .notReanalysable(reason: "another report is being analysed again; try later")
+      case .busy: .notReanalysable(reason: "another report is being analyzed again; try later")
       }
   }
 

@@ -11,7 +11,7 @@ extension ReportStore {
   public struct Rescued: Sendable, Equatable {
     /// Reports that came over whole, or without their raw record.
     public var reports = 0
-    /// Raw records whose report could not be read: they can be analysed again.
+    /// Raw records whose report could not be read: they can be analyzed again.
     public var orphans: [Orphan] = []
     /// Rows that could not be read.
     public var unreadable = 0

@@ -59,7 +59,7 @@ extension PolicyEvent.Reason {
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) dangling crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
+      "\(recentCrashes) use-after-free crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
         + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
       "build \(build) crashed \(newCrashes) times while older ones crashed \(oldCrashes) times "
@@ -67,10 +67,10 @@ extension PolicyEvent.Reason {
     case .enoughSeen(let hits, let groups, let run):
       "\(hits) hits in \(groups) groups, the last \(run) without a new one"
     case .accessesDropped(let value, let hits):
-      "dangling accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
+      "use-after-free accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
     case .timeOver(let days): "\(short(days)) days are over"
     case .operatorsRules(let pin): "the operator's rules (pin \(pin.rawValue))"
-    case .notSeen(let className, let days): "\(className) was not heard of for \(short(days)) days"
+    case .notSeen(let className, let days): "\(className) was not reported for \(short(days)) days"
     }
   }
 

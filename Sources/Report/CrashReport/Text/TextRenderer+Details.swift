@@ -87,7 +87,7 @@ extension TextRenderer {
     guard let incidents = report.incidents, !incidents.isEmpty else { return [] }
     let shown = verbose ? incidents[...] : incidents.suffix(6)
     let hidden = incidents.count - shown.count + (report.incidentsOmitted ?? 0)
-    var lines = [style.strong("Seen by the shield before")]
+    var lines = [style.strong("Earlier incidents")]
     if hidden > 0 { lines.append(style.faint("  … \(hidden) earlier")) }
     for incident in shown {
       let time = shortTime(incident.last, in: report)
@@ -142,14 +142,14 @@ extension TextRenderer {
   private static let lossNames = [
     "torn": "a record that its writer could not finish",
     "corrupt": "a record that was damaged after it was written",
-    "overwritten": "a record that gave its place to a later crash",
-    "noSlot": "a crash that found no place for its record",
+    "overwritten": "a record that a later crash has overwritten",
+    "noSlot": "a crash that found no free slot",
     "minimal": "a crash inside the crash handler: its record has no frames",
-    "silentThreads": "a thread that had begun to tell where it was",
-    "threads": "a thread that was not asked where it was",
+    "silentThreads": "a thread that had not finished its answer",
+    "threads": "a thread that was not sampled",
     "threadList": "a list of the other threads, which could not be read",
-    "images": "an image that found no place in the table",
-    "annotations": "an annotation that found no place or was being written",
+    "images": "an image that did not fit into the table",
+    "annotations": "an annotation that did not fit or was being written",
     "breadcrumbs": "a damaged breadcrumb",
   ]
 

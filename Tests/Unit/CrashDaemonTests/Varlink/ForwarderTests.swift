@@ -297,7 +297,7 @@ struct ForwarderTests {
       try first.send(answer)
       // Its connection ends, and the event is sent again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
-      #expect(daemon.log.contains("what it says is no acknowledgement"))
+      #expect(daemon.log.contains("its answer is no acknowledgement"))
     }) { $0.acknowledges = true }
   }
 

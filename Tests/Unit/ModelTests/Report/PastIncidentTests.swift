@@ -25,7 +25,7 @@ struct PastIncidentTests {
   @Test("the text report has the last incidents with count and action, and the number of earlier ones")
   func text() {
     let lines = TextRenderer().render(Self.report).split(separator: "\n")
-    #expect(lines.contains("Seen by the shield before"))
+    #expect(lines.contains("Earlier incidents"))
     #expect(lines.contains("  … 5 earlier"))
     #expect(lines.contains("  11:22:37.000001Z  Index 9 of 3 elements␛[31m (Shop/Cart.swift:7). (observe, 8 times)"))
     #expect(!lines.contains { $0.contains("Cart.swift:1)") })
@@ -39,7 +39,7 @@ struct PastIncidentTests {
   @Test("the HTML page has the past incidents")
   func page() {
     let html = HTMLRenderer().render(Self.report)
-    #expect(html.contains("<h2>Seen by the shield before</h2>"))
+    #expect(html.contains("<h2>Earlier incidents</h2>"))
     #expect(html.contains("(Shop/Cart.swift:7). (observe, 8 times)</li>") && html.contains("<li>… 3 earlier</li>"))
     #expect(!HTMLRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }

@@ -54,7 +54,7 @@ struct PolicyLoopTests {
       return
     }
     #expect(value >= 365 && recentCrashes <= 6)
-    #expect(event.text.hasPrefix("protection base → raised: \(recentCrashes) dangling crashes in two weeks"))
+    #expect(event.text.hasPrefix("protection base → raised: \(recentCrashes) use-after-free crashes in two weeks"))
     #expect(loop.protection.level == .raised && loop.protection.budgetBytes == 4 << 20)
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
     #expect(!loop.protection.includesOwnClasses)
@@ -254,7 +254,7 @@ struct PolicyLoopTests {
       (.accessesDropped(value: 20.04, hits: 3), "evidence 20.0, 3 hits"),
       (.timeOver(days: 7), "7.0 days are over"),
       (.operatorsRules(pin: .off), "pin off"),
-      (.notSeen(className: "App.Session", days: 30), "App.Session was not heard of for 30.0 days"),
+      (.notSeen(className: "App.Session", days: 30), "App.Session was not reported for 30.0 days"),
       (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 dangling crashes"),
     ]
     for (reason, words) in reasons { #expect(reason.text.contains(words), "\(reason.text)") }

@@ -12,13 +12,13 @@ struct GuardTextTests {
     #expect(try GuardText.kind("index") == "index" && GuardText.kind("all") == nil)
     #expect(try GuardText.mode("absorb") == "absorb" && GuardText.mode("program") == "program")
     let kinds = [
-      ("indx", "there is no kind 'indx' of guards; 'index' is meant, perhaps"),
+      ("indx", "there is no kind 'indx' of guards; did you mean 'index'?"),
       ("weather", "there is no kind 'weather' of guards: see crashctl guards set --help"),
     ]
     for (word, message) in kinds {
       #expect(throws: GuardText.Mistake(message: message)) { _ = try GuardText.kind(word) }
     }
-    let mistake = GuardText.Mistake(message: "there is no mode 'obsrve' of guards; 'observe' is meant, perhaps")
+    let mistake = GuardText.Mistake(message: "there is no mode 'obsrve' of guards; did you mean 'observe'?")
     #expect(throws: mistake) { _ = try GuardText.mode("obsrve") }
   }
 

@@ -47,9 +47,9 @@ struct ForwardSettingsTests {
   func problems() {
     #expect(
       problem("journal:\n  enabeld: true")
-        == "f.yaml:2: there is no key 'journal.enabeld'; 'journal.enabled' is meant, perhaps")
+        == "f.yaml:2: there is no key 'journal.enabeld'; did you mean 'journal.enabled'?")
     #expect(
-      problem("jurnal:\n  enabled: true") == "f.yaml:1: there is no key 'jurnal'; 'journal' is meant, perhaps")
+      problem("jurnal:\n  enabled: true") == "f.yaml:1: there is no key 'jurnal'; did you mean 'journal'?")
     #expect(problem("sentry:\n  rate: 0") == "f.yaml:2: sentry.rate takes events a minute, from 1 to 60000")
     #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
     #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
@@ -59,7 +59,7 @@ struct ForwardSettingsTests {
     #expect(problem("- a") == "f.yaml:1: the file is to have keys and values, such as log-level: info")
     #expect(
       problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
-        == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; 'CRASH_FORWARD_SENTRY_RATE' is meant, perhaps")
+        == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; did you mean 'CRASH_FORWARD_SENTRY_RATE'?")
   }
 
   @Test("secrets in the settings are refused, and error messages do not repeat them")

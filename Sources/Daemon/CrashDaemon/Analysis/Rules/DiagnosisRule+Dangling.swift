@@ -15,7 +15,7 @@ extension DiagnosisRule {
       return "An unowned reference outlived its object\(of)\(message)"
     },
     DiagnosisRule("dangling-poison", cause: .dangling, 1, on: [.signal, .operand]) { facts in
-      facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
+      facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
     // The quarantine's own effect on an object does not count as evidence.
     DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
