@@ -31,9 +31,8 @@ final class Screen {
 /// Shows one screen, and has the next one slide over it.
 ///
 /// As a navigation controller's, it does not check its callers: the visible screen is the one whose slide ended last,
-/// and
-/// a screen that comes during another slide appears at once. So a slide that ends late makes an older screen visible;
-/// when the next change goes back to that screen, it lies on itself.
+/// and a screen that comes during another slide appears at once. So a slide that ends late makes an older screen
+/// visible; when the next change goes back to that screen, it lies on itself.
 @MainActor
 final class Window {
   private let view = View()

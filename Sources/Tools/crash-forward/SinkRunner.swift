@@ -6,8 +6,7 @@ import LinuxSystem
 /// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered ones.
 ///
 /// It holds one event at a time: it reads the next one when this one is delivered or refused. crashd disconnects a
-/// reader
-/// that is idle for long; then the runner connects again and resumes after the last acknowledgement.
+/// reader that is idle for long; then the runner connects again and resumes after the last acknowledgement.
 public struct SinkRunner: Sendable {
   /// The dependencies of a runner, besides its sink.
   public struct Surroundings: Sendable {
