@@ -1,4 +1,4 @@
-// What is called where an element was not there, as Misses.swift says.
+// The functions for missing elements; see Misses.swift.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 

@@ -4,7 +4,7 @@
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// What was to be computed.
+/// The failed operation.
 @usableFromInline
 enum Operation: UInt8, Sendable {
   case sum, difference, product, quotient, remainder, negation
