@@ -37,7 +37,7 @@ final class Screen {
 final class Window {
   private let view = View()
   private let slide: Duration
-  /// What is to be seen; during a slide what is left.
+  /// The visible screen; during a slide the old one.
   private(set) var shown: Screen
   private(set) var isSliding = false
 
