@@ -1,4 +1,4 @@
-# The front door: `make help` lists the targets. Each installs the Debian packages that it needs and ends with a line of figures.
+# `make help` lists the targets. Each target installs the Debian packages that it needs and ends with a line of figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,12 +6,12 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# Tests that run at once: most start processes, and two cores are what CI has. What a run prints is in .build-logs.
+# The limit of concurrent tests: most start processes, and CI has two cores. The output of a run is in .build-logs.
 SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-# Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
+# Debug: tests. Release: the installed programs, with a static Swift library. Dynamic: for servers with a dynamic one.
 # Static: the same with a static one, for the matrix.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
@@ -41,10 +41,10 @@ build-packages:
 test-packages: build-packages
 	@scripts/install-packages $(TEST_PACKAGES)
 
-build: build-packages ## @daily builds everything and the tests
+build: build-packages ## @daily build everything and the tests
 	$(SWIFT) build --build-tests
 
-release: build-packages ## @install the programs as they are installed, with a static Swift library
+release: build-packages ## @install build the installed programs, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
@@ -52,7 +52,7 @@ release: build-packages ## @install the programs as they are installed, with a s
 	@scripts/build/manuals $(RELEASE)
 	@$(MAKE) preload
 
-preload: ## @install libcrashshield.so, for programs that do not link the shield; part of `make release`
+preload: ## @install build libcrashshield.so, for programs that do not link the shield; part of `make release`
 	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
 dynamic: build-packages
@@ -66,21 +66,21 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
-help: ## @daily this list
+help: ## @daily list the targets
 	@awk 'BEGIN { FS = ":.* ## @[a-z]+ "; split("daily evidence costs install", groups, " "); \
 	    split("Every day:Evidence (minutes to hours):Costs, as ratios to a reference of the same run:Install", titles, ":") } \
 	  match($$0, /^[a-z-]+:.* ## @[a-z]+ /) { group = $$0; sub(/^.* ## @/, "", group); sub(/ .*/, "", group); \
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-demo: release ## @daily three crashes of an HTTP server and their reports
+demo: release ## @daily crash an HTTP server in three ways and show the reports
 	@scripts/demo $(RELEASE)/release
 
-test: build test-debug ## @daily builds everything and runs all unit and end-to-end tests
+test: build test-debug ## @daily build everything and run all unit and end-to-end tests
 
-# Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; what
-# mostly waits runs beside what computes.
-ci: check-format build ## @daily everything that CI checks after `make test`: sanitizers, fuzzers, release tests, box
+# Fastest checks first. The longest builds run beside the checks, on the idle time of two cores; tests that mostly wait
+# run beside tests that compute.
+ci: check-format build ## @daily run all CI checks besides `make test`: sanitizers, fuzzers, release tests, box
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
@@ -100,7 +100,7 @@ check-format: test-packages
 check-units: build
 	scripts/check/units .build/debug
 
-# What `import CrashShield` brings stays small.
+# Limits the number of public declarations of `import CrashShield`.
 check-api: build
 	scripts/check/public-api .build/debug
 
@@ -109,21 +109,21 @@ check-signal-safety: build dynamic
 	scripts/check/signal-safety $(DYNAMIC)/release
 	scripts/check/realtime
 
-# What the shield costs while nothing crashes; scripts/measure/idle alone takes a minute for it, and another to begin.
+# The costs of the idle shield; scripts/measure/idle alone takes a minute, and another to begin.
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# What the optimizer did to a call is read from the object code.
+# Reads from the object code whether the optimizer devirtualized a call.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# What the optimizer leaves of faults that are met at no call of ours.
+# Faults of implicit protections in optimized programs.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
 	scripts/check/twelve $(DYNAMIC)/release
 
-# What the optimizer leaves of guards where nothing is wrong, in instructions.
+# The costs of guards without a fault in optimized programs, in instructions.
 check-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
@@ -134,13 +134,12 @@ check-guards: dynamic
 check-pages: test-packages
 	scripts/check/pages
 
-dangling: test-packages build dynamic static ## @evidence twelve uses after free under each policy, in each build: docs/dangling.md
+dangling: test-packages build dynamic static ## @evidence test every access kind of a use-after-free under each policy, in each build: docs/dangling.md
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
-# The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
-# else as well, but not all the time.
-measure: build ## @costs what the shield costs, idle and in a crash
+# All promises about costs, in five minutes. The best of several runs counts, because other load disturbs some runs.
+measure: build ## @costs measure the shield, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
 	scripts/measure/crash
@@ -148,7 +147,7 @@ measure: build ## @costs what the shield costs, idle and in a crash
 check-preload: build
 	scripts/check/preload .build/debug
 
-check-descriptors: ## @evidence 10,000 crashes beside a thread that closes and opens all descriptors
+check-descriptors: ## @evidence crash 10,000 times beside a thread that closes and opens all descriptors
 	scripts/check/descriptors
 
 check-static: build
@@ -169,8 +168,8 @@ $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
 
-# Not of `make ci`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
-check-sinks: test-packages build ## @evidence crashes sent to a real Bugsink and a real OpenTelemetry agent
+# Not part of `make ci`: it downloads 200 MB of Python packages, and Bugsink takes half a minute to prepare.
+check-sinks: test-packages build ## @evidence forward crashes to a real Bugsink and a real OpenTelemetry agent
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
 	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
@@ -179,7 +178,7 @@ test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
-# The same end-to-end tests, over the programs as they are installed.
+# The same end-to-end tests, with the installed programs.
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
@@ -188,14 +187,15 @@ preloaded:
 	scripts/build/preload $(PRELOADED)/libcrashshield.so
 	for build in debug release static; do scripts/build/unshielded $(PRELOADED)/$$build/crash-maker $$build || exit; done
 
-matrix: test-packages build dynamic static preloaded ## @evidence every way to crash, on each kind of thread, in each build: docs/matrix.md
+matrix: test-packages build dynamic static preloaded ## @evidence run every crash scenario on each kind of thread, in each build: docs/matrix.md
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
-# test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
-# lines of faults are left to test-debug: here it would compare the sanitizer's own code, whose debug information has lines
-# only. ThreadSanitizer leaves out the targets whose code has one thread.
+# The targets without package dependencies, which have C and unsafe Swift. LeakSanitizer is off: it reports leaks of the
+# test runner. A failing allocation returns NULL, as without sanitizers. Only test-debug compares with llvm-symbolizer
+# and checks the lines of faults: here they would cover the sanitizer's own code, whose debug information has lines
+# only.
+# ThreadSanitizer skips the targets whose code has one thread.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
@@ -219,7 +219,7 @@ test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
-fuzz: build ## @evidence every reader of untrusted bytes under libFuzzer, 4.4 times FUZZ_SECONDS
+fuzz: build ## @evidence fuzz every reader of untrusted input, 4.4 times FUZZ_SECONDS
 	scripts/fuzz/readers $(FUZZ_SECONDS)
 	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder
@@ -229,60 +229,60 @@ fuzz: build ## @evidence every reader of untrusted bytes under libFuzzer, 4.4 ti
 	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
 	scripts/fuzz/daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
-box: release ## @evidence the service and the package under a real systemd, in a throw-away container (root)
+box: release ## @evidence test the service and the package under a real systemd, in a throw-away container (root)
 	@scripts/install-packages $(BOX_PACKAGES)
 	@scripts/box/run $(RELEASE)/release
 
-bench: release dynamic ## @costs capture and storing beside swift-backtrace
+bench: release dynamic ## @costs compare capture and storing with swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
-# On a machine that does nothing else.
-bench-crashd: release ## @costs crashes a second, and calls of crashctl over 10,000 to 1,000,000 reports
+# Needs an otherwise idle machine.
+bench-crashd: release ## @costs measure crashes a second, and calls of crashctl over 10,000 to 1,000,000 reports
 	Benchmarks/Service/service.py $(RELEASE)/release
 
-bench-end: release ## @costs how long a crash takes to close a server's connections, beside one without the shield
+bench-end: release ## @costs measure how long a crash takes to close a server's connections, with and without the shield
 	@scripts/install-packages $(END_PACKAGES)
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
 # Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000
-bench-hostile: release ## @costs hostile input to each parser, hostile clients beside other users
+bench-hostile: release ## @costs measure hostile input to each parser, and hostile clients beside other users
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
 
-bench-dangling: ## @costs the quarantine in a SwiftNIO server under load, 20 minutes: docs/dangling-cost.md
+bench-dangling: ## @costs measure the quarantine in a SwiftNIO server under load, 20 minutes: docs/dangling-cost.md
 	@scripts/install-packages wrk
 	$(SWIFT) build -c release --package-path Benchmarks/Dangling/Server --scratch-path .build-dangling
 	Benchmarks/Dangling/server.py .build-dangling/release/dangling-server docs/dangling-cost.md --ways zero,zero-own
 
-measure-dangling: ## @costs what the quarantine adds to a dealloc, in instructions
+measure-dangling: ## @costs measure the quarantine's share of a dealloc, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/dangling
 
-measure-guards: ## @costs what guards add where nothing fails, and what a fault costs
+measure-guards: ## @costs measure guards without and with a fault
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
 	scripts/build/guard-cost .build-guards/release .build-guards/program
 	scripts/check/guards --table .build-guards/program
 	scripts/measure/guards .build-guards/release
 
-guards: build ## @evidence a fault of each guard, without it and in each mode: docs/guards.md
+guards: build ## @evidence test a fault of each guard, without it and in each mode: docs/guards.md
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 
-docs: build ## @daily the documentation as a DocC archive; its examples have to compile
+docs: build ## @daily build the documentation as a DocC archive; its examples must compile
 	scripts/build/docs .build/debug .build/docs/CrashShield.doccarchive
 
-measure-implicit: dynamic ## @costs what CrashShieldImplicit and CrashShieldCasts add where nothing fails, in instructions
+measure-implicit: dynamic ## @costs measure CrashShieldImplicit and CrashShieldCasts without a fault, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/implicit $(DYNAMIC)/release
 
-measure-pages: ## @costs what guard slots add to a malloc, in instructions
+measure-pages: ## @costs measure guard slots' share of a malloc, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/pages
 
 # The large server takes 20 minutes the first time.
-symbols: release $(VENV)/bin/python3 ## @evidence the symbol cache beside other symbolizers, on a large server: docs/symbols.md
+symbols: release $(VENV)/bin/python3 ## @evidence compare the symbol cache with other symbolizers, on a large server: docs/symbols.md
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic
 	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
@@ -295,29 +295,29 @@ symbols: release $(VENV)/bin/python3 ## @evidence the symbol cache beside other 
 	  $(RELEASE)/release/crash-analyse .build-bench/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
-fault: build ## @evidence crashd is killed 200 times while processes crash: losses and repetitions
+fault: build ## @evidence kill crashd 200 times while processes crash, and count losses and duplicates
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200 --plain
 
-stress: release ## @evidence crashd with 5,000 processes, 1,000 crashes a second, clock leaps, a full disk
+stress: release ## @evidence stress crashd with 5,000 processes, 1,000 crashes a second, clock leaps, a full disk
 	Tests/EndToEnd/Faults/stress.py $(RELEASE)/release
 
-grouping: build dynamic ## @evidence each crash in a debug and in an optimized build: how many pairs are one group
+grouping: build dynamic ## @evidence compare the groups of each crash in a debug and in an optimized build
 	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
-verdicts: release dynamic ## @evidence which of 1,000 and more crashes the diagnosis calls a use-after-free
+verdicts: release dynamic ## @evidence check which of 1,000 and more crashes the diagnosis calls a use-after-free
 	Tests/EndToEnd/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
 
-peers: release dynamic ## @evidence crashes of C and C++ here, under swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
+peers: release dynamic ## @evidence compare crashes of C and C++ with swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 	@scripts/install-packages $(PEER_PACKAGES)
 	@scripts/peers $(RELEASE)/release $(DYNAMIC)/release/crash-maker docs/peers.md
 
-deb: release ## @install a Debian package of what `make release` built, in .build-deb
+deb: release ## @install build a Debian package of `make release`, in .build-deb
 	@scripts/install-packages $(DEB_PACKAGES)
 	@scripts/build/deb $(RELEASE)/release .build-deb
 
-install: ## @install installs what `make release` built; PREFIX and DESTDIR as usual
+install: ## @install install the output of `make release`; PREFIX and DESTDIR as usual
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
 
-clean: ## @install removes everything that was built
+clean: ## @install remove everything that was built
 	rm -rf .build .build-*
