@@ -4,8 +4,7 @@ internal import CrashReport
 /// A client of crashd's Varlink interface.
 ///
 /// Each call connects, waits for the reply and disconnects; calls block. Any thread. The types of parameters and
-/// replies
-/// are in `CrashProtocol`, which the product contains, too: import both.
+/// replies are in `CrashProtocol`, which the product contains, too: import both.
 ///
 /// ```swift
 /// import CrashClient
@@ -85,9 +84,8 @@ public struct CrashClient: Sendable {
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
   ///
   /// With the name of a `subscriber` and no cursor, it starts after that subscriber's last acknowledgement. If some
-  /// reports
-  /// were removed meanwhile, it throws `ProtocolError.cursorExpired` with their number; `expired` starts with the
-  /// remaining ones instead.
+  /// reports were removed meanwhile, it throws `ProtocolError.cursorExpired` with their number; `expired` starts with
+  /// the remaining ones instead.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false

@@ -1,9 +1,9 @@
 import CrashProtocol
 public import CrashReport
 
-/// Incidents as crashd stores them; used by one thread.
+/// A stream of incidents as crashd stores them; used by one thread.
 public final class IncidentStream {
-  /// What came at once.
+  /// The incidents of one message.
   public struct Page: Sendable, Equatable {
     /// In the order in which crashd has stored them; none in the first page, which says that none is missed from here on.
     public var incidents: [IncidentReport]

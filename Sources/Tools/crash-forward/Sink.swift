@@ -16,8 +16,7 @@ public enum Delivery: Sendable, Equatable {
   /// The server will never accept this event, for the given reason; it may accept others.
   case refused(String)
   /// The server does not accept it now, for the given reason; `after` is the retry delay that it asks for.
-  /// `maybeNever`: it
-  /// rejected the event or the key, and may do so forever.
+  /// `maybeNever`: it rejected the event or the key, and may do so forever.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 

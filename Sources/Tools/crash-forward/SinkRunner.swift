@@ -6,8 +6,7 @@ import LinuxSystem
 /// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered ones.
 ///
 /// It holds one event at a time: it reads the next one when this one is delivered or refused. crashd disconnects a
-/// reader
-/// that is idle for long; then the runner connects again and resumes after the last acknowledgement.
+/// reader that is idle for long; then the runner connects again and resumes after the last acknowledgement.
 public struct SinkRunner: Sendable {
   /// The dependencies of a runner, besides its sink.
   public struct Surroundings: Sendable {
@@ -77,7 +76,7 @@ public struct SinkRunner: Sendable {
         if case .closed = error {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
-          waits(Self.text(error))
+          beginWaiting(Self.text(error))
           if waitsForCrashd { unreached = Self.text(error) }
         }
       }
@@ -90,7 +89,7 @@ public struct SinkRunner: Sendable {
     waitsForCrashd = true
     let stream = try subscribe()
     // A failed delivery is not over because a stream has begun: the same event may come again.
-    if let why = unreached, around.board.counts(of: sink.name).failure == why { resumes() }
+    if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
       switch try next(of: stream) {
@@ -121,7 +120,7 @@ public struct SinkRunner: Sendable {
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
-    resumes()
+    endWaiting()
   }
 
   private func subscribe() throws(ClientError) -> EventStream {
@@ -176,13 +175,13 @@ public struct SinkRunner: Sendable {
           }
         }
         around.board.change(sink.name) { $0.retries += 1 }
-        waits(why)
+        beginWaiting(why)
         if around.wait(backoff.delay(atLeast: after)) { return true }
       }
     }
   }
 
-  private func resumes() {
+  private func endWaiting() {
     let wasWaiting = around.board.counts(of: sink.name).failure != nil
     around.board.change(sink.name) { $0.failure = nil }
     if wasWaiting { around.log(.notice, "\(sink.name): recovered") }
@@ -197,7 +196,7 @@ public struct SinkRunner: Sendable {
   }
 
   /// Records and logs why the sink is waiting, once for each reason.
-  private func waits(_ why: String) {
+  private func beginWaiting(_ why: String) {
     if around.board.counts(of: sink.name).failure == why { return }
     around.board.change(sink.name) { $0.failure = why }
     around.log(.warning, "\(sink.name): waiting: \(why)")

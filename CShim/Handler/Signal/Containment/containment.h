@@ -69,14 +69,12 @@ extern cs_contained_layout cs_contained_here;
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // The number of frames from the start of the work to the trap at `registers`; 0: unknown, or a thread must not be
-// parked
-// in one of them. `ret_count` also counts the async frames after them.
+// parked in one of them. `ret_count` also counts the async frames after them.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
 // Fills in all but `offset`. Returns the reason why no trap can be contained in this process; NULL if traps can. Not
-// from
-// a handler.
+// from a handler.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
 // The limit of parked threads, and their number. Atomic.

@@ -30,8 +30,7 @@ static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
 }
 
 // Lists the frames from `registers` to the start of the work. Returns their number; 0: unknown. The async frames
-// follow:
-// `ret_count` counts both.
+// follow: `ret_count` counts both.
 static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
   const cs_frame_list list = {.frames = work->frames,

@@ -37,10 +37,8 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 }
 
 // Concurrency: while a reminder is under way the thread waits for it here, so that no reminder reaches a thread that
-// has
-// left the handler; the reminder ends the wait. Returns false if the record is committed, or was when this thread
-// faulted
-// in publish(), and is broken anyway.
+// has left the handler; the reminder ends the wait. Returns false if the record is committed, or was when this thread
+// faulted in publish(), and is broken anyway.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
     const int committer = committer_of(crasher);
@@ -97,8 +95,7 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
     return false;
   }
   // acquire: pairs with cs_crasher_commit_as(). Do not downgrade a whole record, and do not touch its bytes if the
-  // thread
-  // is in publish().
+  // thread is in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

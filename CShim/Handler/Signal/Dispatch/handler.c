@@ -53,8 +53,7 @@
 #define END_SLEEP_NS 200000000
 
 // Whether the kernel called the handler. Handlers that replaced ours may have it from signal(), and call it with only
-// the
-// signal's number.
+// the signal's number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -96,10 +95,8 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
 }
 
 // Handles a second signal of a thread in the handler. A fault is a crash of the handler itself; a sent signal may be
-// the
-// watchdog's reminder. Both return to the context of the first crash: only its registers make sense to a core dump or
-// to
-// another handler, and only a fault ends the first process of a pid namespace by the default action.
+// the watchdog's reminder. Both return to the context of the first crash: only its registers make sense to a core dump
+// or to another handler, and only a fault ends the first process of a pid namespace by the default action.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
@@ -131,8 +128,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
 }
 
 // A thread that faults while it answers a sweep must not look like a second crash: it waits until the first one ends
-// the
-// process.
+// the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);

@@ -15,9 +15,8 @@
 #define WAIT_SLEEP_NS 200000
 
 // Threads that ran during the first crash, or that the sweep did not reach, may be about to crash as well. If the
-// process
-// may survive, they are not halted: the first thread waits until no other has crashed for 40 × 0.5 ms, which busy
-// processors need, at most 200 × 0.5 ms. Scales with the sweep timeout.
+// process may survive, they are not halted: the first thread waits until no other has crashed for 40 × 0.5 ms, which
+// busy processors need, at most 200 × 0.5 ms. Scales with the sweep timeout.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000

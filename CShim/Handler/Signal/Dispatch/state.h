@@ -15,8 +15,7 @@
 #define CS_SIGNAL_COUNT 65
 
 // A descriptor and its file: a program that closes unknown descriptors may have reused our number for a file of its
-// own,
-// which we must not touch.
+// own, which we must not touch.
 typedef struct cs_descriptor {
   int number; // -1 when there is none
   uint64_t device;
@@ -67,8 +66,7 @@ typedef struct cs_state {
   cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked
 
   // The following fields outlive a start. A forked child has the same runtimes, and must not call the loader, whose
-  // lock
-  // another thread of its parent may have held.
+  // lock another thread of its parent may have held.
 
   // The addresses of the runtime error messages; 0 without such a runtime.
   uint64_t swift_message;                      // address of a `const char *`

@@ -102,8 +102,7 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
 }
 
 // The process survives: a descriptor that the program closes must not stay open in this thread's table. Keeps those
-// that
-// a later crash needs.
+// that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
   int kept[2] = {-1, -1};

@@ -30,7 +30,7 @@ extension Transition: Sendable {}
 @available(*, unavailable)
 extension Transition.Operation: Sendable {}
 
-/// How a transition ended.
+/// The end of a transition.
 public enum TransitionEnd: Sendable, Hashable {
   /// The new screen is visible.
   case completed

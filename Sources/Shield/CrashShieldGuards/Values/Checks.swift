@@ -1,7 +1,7 @@
 public import CrashShield
 
 extension Shield {
-  /// What the function returns, or `value` where it throws; the error's type is recorded as `try`.
+  /// The result of the function, or `value` if it throws; the error's type is recorded as `try`.
   ///
   /// In place of `try!`, which ends the process. `CancellationError` is thrown on: it is no fault. Where nothing can be
   /// thrown there is `attempt(orAlways:)`.
@@ -21,7 +21,7 @@ extension Shield {
     }
   }
 
-  /// What the function returns, or `value` where it throws, whatever it throws; the error's type is recorded as `try`.
+  /// The result of the function, or `value` if it throws any error; the error's type is recorded as `try`.
   ///
   /// In place of `try!` where nothing can be thrown on: in an accessor, an initializer for literals, a callback. A
   /// `CancellationError` is a fault there, as it is for `try!`.

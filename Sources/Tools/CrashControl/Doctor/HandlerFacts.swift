@@ -19,7 +19,7 @@ struct HandlerFacts {
   var finding: Finding {
     guard let report else {
       return Finding(
-        .note, "taken over",
+        .note, "replaced",
         "whether other code has replaced a handler is not visible from outside; the report of a crash "
           + "says it")
     }
@@ -32,7 +32,7 @@ struct HandlerFacts {
         ? "\(handler.signal) by \(handler.image ?? "unknown code")" : "\(handler.signal) back to \(handler.kind)"
     }
     return Finding(
-      .warning, "taken over",
+      .warning, "replaced",
       "signal handlers were replaced at the program's last crash (\(id)): \(list.joined(separator: ", "))",
       remedy: "start the shield after that code, or let it call the replaced handler")
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What `/proc` shows of a process.
+/// The facts about a process in `/proc`.
 struct ProcessFacts {
   /// The target of the link, with " (deleted)" if the file was removed; nil if the link is not readable.
   var executable: String?

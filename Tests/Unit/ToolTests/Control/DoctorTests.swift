@@ -229,9 +229,9 @@ struct DoctorTests {
         + #""failures":\#(failures),"time":"then"}"#
     }
     let good = try guards(told("", failures: 0))
-    #expect(good == Finding(.good, "guards", "9 checks of 2 kinds absorb, asked at then"))
+    #expect(good == Finding(.good, "guards", "self-test passed at then (9 checks of 2 kinds)"))
     let failing = try guards(told(#""range","63""#, failures: 3))
-    #expect(failing.level == .warning && failing.sentence == "3 of 9 checks fail, asked at then: range, 63")
+    #expect(failing.level == .warning && failing.sentence == "3 of 9 checks failed at then: range, 63")
     #expect(!failing.remedy.isEmpty)
     #expect(try guards(told("", checks: 0, failures: 0)).level == .note)
     let silent = try guards("")
@@ -253,10 +253,10 @@ struct DoctorTests {
       ShieldCheck.Result(kind: .pipe, check: "", verdict: .notAsked("a reason")),
     ]
     let good = try guards(results)
-    #expect(good.level == .good && good.sentence.hasPrefix("2 checks of 1 kinds absorb in crashctl's own runtime"))
+    #expect(good.level == .good && good.sentence.hasPrefix("self-test passed (2 checks of 1 kinds)"))
     let broken = ShieldCheck.Result(kind: .range, check: "too long", verdict: .fails("recorded as nothing"))
     let bad = try guards(results + [broken])
-    #expect(bad.level == .warning && bad.sentence.hasPrefix("1 of 3 checks fail in crashctl's own runtime"))
+    #expect(bad.level == .warning && bad.sentence.hasPrefix("1 of 3 checks fail in crashctl"))
     #expect(bad.sentence.hasSuffix(": range, too long: recorded as nothing") && !bad.remedy.isEmpty)
     #expect(try guards([]).level == .warning)
     #expect(Doctor(client: CrashClient(socketPath: "/nowhere/s")).machine().allSatisfy { $0.subject != "guards" })

@@ -162,11 +162,11 @@ struct LongWorkTests {
   @Test(
     "debug says why it cannot search for a core",
     arguments: [
-      ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
-      ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),
-      ("|", "hands cores to ''"), ("%", "as '%' into"),
-      ("/proc/version/core.%p", "'/proc/version', cannot be read: Not a directory"),
-      ("/proc/self/nothing/core", "'/proc/self/nothing', cannot be read: No such file or directory"),
+      ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "the handler '/usr/bin/apport'"),
+      ("core", "to the process's directory"), ("", "as 'core' to"), ("/cores/%h/core", "differs for each"),
+      ("|", "the handler ''"), ("%", "as '%' to"),
+      ("/proc/version/core.%p", "'/proc/version': Not a directory"),
+      ("/proc/self/nothing/core", "'/proc/self/nothing': No such file or directory"),
     ])
   func noCore(pattern: String, reason: String?) throws {
     let found = CoreFile.find(of: try report(), pattern: pattern, addsPid: false)

@@ -119,7 +119,7 @@ struct RunTests {
         ["run", "--", maker, "null-write", "--wait-attached", "--wait-input"], environment: ["TMPDIR": path],
         afterFirstLine: { kill($0, SIGTERM) })
       #expect(result.isSignal && result.status == SIGTERM)
-      #expect(result.complaint.contains("signal 15, which left no report: it is not the signal of a crash"))
+      #expect(result.complaint.contains("signal 15, without a report: it is not the signal of a crash"))
       #expect(try haveGone(naming: path))
     }
   }
