@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
-  @Test("a file size limit truncates the spool file, and keeps the signal")
+  @Test("a file size limit leaves an empty spool file, and keeps the signal")
   func fileSizeLimit() throws {
     let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
     #expect(outcome.signal == SIGSEGV)

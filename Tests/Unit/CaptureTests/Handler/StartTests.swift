@@ -75,7 +75,7 @@ struct StartTests {
     }
   }
 
-  @Test("a start uses no stack of the program's threads")
+  @Test("the shim takes less than 4 KiB of thread-local storage from each thread's stack")
   func threadLocals() {
     // What the Swift files of this test program need themselves is less.
     #expect(cs_test_thread_local_bytes() < 4096)

@@ -95,7 +95,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 2)
     }
 
-    @Test("without a sweep, threads that crash at once still get their time")
+    @Test("with the sweep disabled, threads that crash at once all commit their records")
     func offTogether() throws {
       let outcome = try crashTogether(8) { try crash(.CS_TEST_SWEEP_OFF_TOGETHER) }
       #expect(outcome.signal == SIGSEGV)
