@@ -97,6 +97,7 @@ check-format: test-packages
 	scripts/check/include-cycles
 	scripts/check/links
 	scripts/check/decisions
+	scripts/check/words
 	scripts/check/guard-tables
 	scripts/build/implicit-sources --check
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck

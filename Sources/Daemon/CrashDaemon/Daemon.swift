@@ -70,7 +70,7 @@ public final class Daemon: Sendable {
       lookTime: CPUAccounts(look, users: configuration.limits.accounts),
       incidentTime: CPUAccounts(look, users: configuration.limits.accounts),
       store: store, hub: EventHub(configuration.limits),
-      trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
+      outage: StoreOutage(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,
       settings: live, policy: policy)
     self.policy = policy
@@ -115,7 +115,7 @@ public final class Daemon: Sendable {
     do throws(SystemError) {
       let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
       let notifier = Notifier(environment: configuration.environment)
-      let pulses = LoopPulses()
+      let heartbeats = LoopPulses()
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
@@ -129,11 +129,11 @@ public final class Daemon: Sendable {
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, trials: trials, board: board, settings: live, pulse: pulses.attach))
+          keptConnections: connections, trials: trials, board: board, settings: live, heartbeat: heartbeats.attach))
       let status = StatusLine(notifier: notifier, store: analysis.store, hub: analysis.hub)
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
-        pulse: pulses.pipeline, whenChanged: { status.note(processes: $0) })
+        heartbeat: heartbeats.pipeline, whenChanged: { status.note(processes: $0) })
       let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
@@ -142,10 +142,10 @@ public final class Daemon: Sendable {
           makeDirectories: {
             do throws(SystemError) { try directories.make() } catch { analysis.logger.warning("\(error), ignoring") }
           },
-          pulse: pulses.store))
+          heartbeat: heartbeats.store))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
-        pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
+        pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, outage: analysis.outage,
         forwards: counts, settings: live, limits: analysis.limits, access: access)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let forwarding = Forwarding(
@@ -158,7 +158,8 @@ public final class Daemon: Sendable {
         let systemd = notifier.connection()
       {
         watchdog = try Watchdog(
-          request, systemd: systemd, loops: pulses.loops(attach: attach, events: continuation), logger: analysis.logger)
+          request, systemd: systemd, loops: heartbeats.loops(attach: attach, events: continuation),
+          logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the

@@ -73,7 +73,7 @@ public struct Incident: Sendable, Equatable {
   /// quarantine.
   ///
   /// `amount` is the sequence of the crash's record.
-  public var isGhost: Bool {
+  public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
@@ -85,7 +85,7 @@ public struct Incident: Sendable, Equatable {
   }
 
   /// Whether it belongs to a crash, and is no use of an object by itself.
-  public var isOfCrash: Bool { isGhost || isHeld }
+  public var isOfCrash: Bool { isFreedRecord || isHeld }
 
   /// The processor state at a trap.
   public struct Trap: Sendable, Equatable {

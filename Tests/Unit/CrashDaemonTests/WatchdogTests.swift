@@ -11,8 +11,8 @@ import Testing
 struct WatchdogTests {
   @Test("the heartbeat book reports progress only when each loop has moved since the last report")
   func book() {
-    let (one, two) = (Pulse("one"), Pulse("two"))
-    var book = PulseBook([one, two])
+    let (one, two) = (Heartbeat("one"), Heartbeat("two"))
+    var book = HeartbeatBook([one, two])
     func look() -> Bool { book.look() }
     #expect(!look())
     one.beat()
@@ -30,9 +30,9 @@ struct WatchdogTests {
 
   @Test("the watchdog expects no heartbeat of a resting loop until it beats again")
   func rest() {
-    let heartbeat = Pulse("one")
+    let heartbeat = Heartbeat("one")
     heartbeat.rest()
-    var book = PulseBook([heartbeat])
+    var book = HeartbeatBook([heartbeat])
     func look() -> Bool { book.look() }
     #expect(look())
     heartbeat.beat()
@@ -47,7 +47,7 @@ struct WatchdogTests {
 
   @Test("a loop is asked for a heartbeat only once until it beats")
   func asked() {
-    let heartbeat = Pulse("one")
+    let heartbeat = Heartbeat("one")
     var count = 0
     for _ in 0..<3 { heartbeat.ask { count += 1 } }
     #expect(count == 1)
@@ -79,7 +79,7 @@ struct WatchdogTests {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
     let log = TestLog()
-    let (moving, standing) = (Pulse("moving"), Pulse("standing"))
+    let (moving, standing) = (Heartbeat("moving"), Heartbeat("standing"))
     let looks = Atomic<Int>(0)
     let isFreed = Atomic<Bool>(false)
     let (turns, turn) = AsyncStream.makeStream(of: Int.self)
@@ -87,12 +87,12 @@ struct WatchdogTests {
       Watchdog.Request(limit_us: 4_000),
       systemd: try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection()),
       loops: [
-        Watchdog.Loop(pulse: moving) {
+        Watchdog.Loop(heartbeat: moving) {
           moving.beat()
           turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
           if isFreed.load(ordering: .relaxed) { standing.beat() }
         },
-        Watchdog.Loop(pulse: standing) {},
+        Watchdog.Loop(heartbeat: standing) {},
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
@@ -115,13 +115,13 @@ struct WatchdogTests {
     let connection = try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection())
     while connection.send("FULL") {}
     let log = TestLog()
-    let heartbeat = Pulse("one")
+    let heartbeat = Heartbeat("one")
     let looks = Atomic<Int>(0)
     let (turns, turn) = AsyncStream.makeStream(of: Int.self)
     let watchdog = try Watchdog(
       Watchdog.Request(limit_us: 4_000), systemd: connection,
       loops: [
-        Watchdog.Loop(pulse: heartbeat) {
+        Watchdog.Loop(heartbeat: heartbeat) {
           heartbeat.beat()
           turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
         }
@@ -142,21 +142,21 @@ struct WatchdogTests {
   @Test("the store keeper beats when it has stored buffered reports, and announces that the store has recovered")
   func keeper() async throws {
     let daemon = try TestDaemon(TestDirectory())
-    let held = StoreTrouble.Held(
+    let held = StoreOutage.Held(
       report: try .sample(id: "aa"), raw: [1], owner: Peer(pid: 7, uid: 1_000), process: "shop")
-    #expect(daemon.analysis.trouble.hold(held, because: .unavailable(path: "/x", reason: "full")))
-    let heartbeat = Pulse("store")
-    let changes = daemon.analysis.trouble.changes()
+    #expect(daemon.analysis.outage.hold(held, because: .unavailable(path: "/x", reason: "full")))
+    let heartbeat = Heartbeat("store")
+    let changes = daemon.analysis.outage.changes()
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        pulse: heartbeat))
+        heartbeat: heartbeat))
     let before = heartbeat.beats
     let running = Task { try await keeper.run() }
     var iterator = changes.makeAsyncIterator()
     #expect(await iterator.next()?.isWell == true)
     #expect(heartbeat.beats > before)
-    #expect(daemon.analysis.trouble.count == 0)
+    #expect(daemon.analysis.outage.count == 0)
     running.cancel()
     _ = await running.result
   }
@@ -167,11 +167,11 @@ struct WatchdogTests {
     let path = "\(daemon.directories.state)/aside"
     // Opening it to read blocks until a writer opens it.
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    let heartbeat = Pulse("store")
+    let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: heartbeat))
+        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
     // Logged in the same turn in which the reading begins.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
@@ -208,11 +208,11 @@ struct WatchdogTests {
     var clients: [TestProcess] = []
     for _ in 0..<4 { clients.append(try await TestProcess(path: path)) }
     let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
-    let heartbeat = Pulse("attach")
+    let heartbeat = Heartbeat("attach")
     var loop = try AttachLoop(
       AttachLoop.Configuration(
         listener: listener, spool: SpoolWatch(directory: directory.path), limits: .patient,
-        ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events, kept: kept, pulse: heartbeat),
+        ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events, kept: kept, heartbeat: heartbeat),
       poller: Poller())
     try loop.run { [.stop] }
     events.finish()

@@ -9,7 +9,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// The group that crashd runs as, if it was made for crashd: named crashd, with a number below 1000.
   case own
   /// No group.
-  case nobody
+  case noGroup
   /// The group of this name.
   case named(String)
   /// The group of this number.
@@ -37,7 +37,7 @@ public enum AccessGroup: Sendable, Equatable {
   init?(_ text: String) {
     switch text {
     case "own": self = .own
-    case "none": self = .nobody
+    case "none": self = .noGroup
     default:
       if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
         guard let number = UInt32(text), Self.isGroupOfFew(number) else { return nil }
@@ -55,7 +55,7 @@ public enum AccessGroup: Sendable, Equatable {
   var text: String {
     switch self {
     case .own: "own"
-    case .nobody: "none"
+    case .noGroup: "none"
     case .named(let name): name
     case .numbered(let number): "\(number)"
     }
@@ -79,7 +79,7 @@ public enum AccessGroup: Sendable, Equatable {
     runningAs group: UInt32 = getegid(), names: GroupNames = .system
   ) throws(Problem) -> AccessRule.Group? {
     switch self {
-    case .nobody: return nil
+    case .noGroup: return nil
     case .numbered(let number): return AccessRule.Group(number: number, name: text)
     case .named(let name):
       let number: UInt32?

@@ -27,9 +27,9 @@ struct CrashFacts: Sendable {
   /// Classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
   /// Freed-object records: objects that had left the quarantine, with their address in a register.
-  var ghosts: [Ghost] = []
+  var freedRecords: [FreedRecord] = []
   /// Objects in quarantine with their address in a register.
-  var held: [Ghost] = []
+  var held: [FreedRecord] = []
   /// The classes of the variables with the address of `blockWithoutObject`, or those that the functions there name.
   var expectedClasses: [ExpectedClass] = []
   /// The code before pc in the image; empty where it was not read.

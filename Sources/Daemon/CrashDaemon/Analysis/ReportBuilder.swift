@@ -70,7 +70,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.raisedAgain = raisedAgain(slot: first.slot)
     report.guardedObject =
       main.facts.page?.object ?? main.facts.heldObject?.object.object
-      ?? (diagnosis.cause == .dangling ? main.facts.ghost?.object : nil)
+      ?? (diagnosis.cause == .dangling ? main.facts.freedRecord?.object : nil)
     putHistory(into: &report)
     noteGaps(in: &report)
     return report
@@ -201,9 +201,11 @@ extension ReportBuilder {
     let placed = expanded.frames.withLine(of: RuntimeReports(facts.message).place)
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
-    facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
+    facts.freedRecords = contents.freedRecords(of: record).map {
+      FreedRecord(incident: $0, release: frames(at: $0.record?.stack ?? []))
+    }
     facts.held = contents.heldObjects(of: record).map {
-      Ghost(incident: $0, release: self.frames(at: $0.record?.stack ?? []))
+      FreedRecord(incident: $0, release: self.frames(at: $0.record?.stack ?? []))
     }
     if record.slot == latestFirst.first?.slot {
       var whole = scope ?? ScopeDescription([])

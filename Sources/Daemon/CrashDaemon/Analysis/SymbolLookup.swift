@@ -73,7 +73,7 @@ extension RingContents {
       guard let image = index.flatMap({ images[$0] }), !image.buildID.isEmpty else { return }
       addresses[image.buildID, default: []].insert(address(image))
     }
-    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfGhosts
+    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfFreedRecords
       + framesOfHistory
     {
       add(frame.image) { frame.linkAddress(in: $0) }

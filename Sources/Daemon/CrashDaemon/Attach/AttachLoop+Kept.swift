@@ -9,7 +9,7 @@ extension AttachLoop {
   /// The pidfd shows whether a process died meanwhile, and its ring has the rest.
   mutating func takeKept() {
     for kept in configuration.kept {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       let number = nextToken
       nextToken += 2
       let (identity, images) = kept.ring.introduction()
@@ -35,7 +35,7 @@ extension AttachLoop {
     // After the processes: a process may have sent another hello.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)

@@ -44,7 +44,7 @@ struct AttachLoop {
     /// Which processes' memory is not stored.
     var settings = LiveSettings()
     /// The heartbeat of the loop for the watchdog.
-    var pulse = Pulse("attach")
+    var heartbeat = Heartbeat("attach")
   }
 
   struct Connection {
@@ -113,7 +113,7 @@ struct AttachLoop {
     // Commands may have arrived earlier.
     poller.wake()
     while true {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
       for command in commands() {
@@ -215,7 +215,7 @@ extension AttachLoop {
 
   /// Adds an accepted connection, or one that an earlier crashd stored.
   mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
-    configuration.pulse.beat()
+    configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
     // First of all: from here on it is in no queue, and would be lost with this crashd.

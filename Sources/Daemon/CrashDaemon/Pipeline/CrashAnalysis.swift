@@ -20,7 +20,7 @@ struct CrashAnalysis: Sendable {
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
-  var trouble: StoreTrouble
+  var outage: StoreOutage
   var ledger: Ledger
   var limits: Limits
   var logger: Logger

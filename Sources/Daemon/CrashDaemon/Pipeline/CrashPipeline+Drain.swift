@@ -101,7 +101,7 @@ extension CrashPipeline {
     tellCount()
     register.note(.ended(entry.process))
     // Everything is stored, so the next crashd has nothing to do for this ring.
-    if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
+    if let name = entry.process.keptName, analysis.outage.mayForget(name) { store?.forget(name) }
     // A failed report would fail again: its file stays for the next start.
     if !entry.isDone && entry.crash != .failed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }

@@ -33,7 +33,7 @@ extension CrashPipeline {
 
   private func hasSettled(_ pid: Int32, _ state: State) -> Bool {
     state.entries.values.allSatisfy { $0.process.facts.peer.pid != pid || $0.isSettled }
-      && !analysis.trouble.isHolding(pid: pid)
+      && !analysis.outage.isHolding(pid: pid)
   }
 
   private func wait(_ pid: Int32, timeout_ms: Int) async {

@@ -35,7 +35,7 @@ final class CrashPipeline: Service {
   let limits: Limits
   /// Held for moments.
   ///
-  /// Under it only the locks of `Outstanding` and `StoreTrouble` are taken, which guard nothing else.
+  /// Under it only the locks of `Outstanding` and `StoreOutage` are taken, which guard nothing else.
   let state = Mutex(State())
   let store: DescriptorStore?
   /// Gets the number of processes after each change.
@@ -53,10 +53,10 @@ final class CrashPipeline: Service {
   private let events: AsyncStream<PipelineEvent>
   /// Processes that have announced incidents, each at most once.
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
-  private let pulse: Pulse
+  private let heartbeat: Heartbeat
   private let images: RecentImages
   /// Changes of the store: one stream for calls that wait for a process, one for the spool.
-  private let changes: (waiters: AsyncStream<StoreTrouble.Change>, spooler: AsyncStream<StoreTrouble.Change>)
+  private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
   /// Tasks that follow `changes` until the pipeline is deinitialized: the store's keeper stores the last reports after
   /// `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
@@ -65,18 +65,18 @@ final class CrashPipeline: Service {
 
   init(
     analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil,
-    pulse: Pulse = Pulse("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
+    heartbeat: Heartbeat = Heartbeat("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
   ) {
     self.whenChanged = whenChanged
     self.store = store
-    self.pulse = pulse
+    self.heartbeat = heartbeat
     self.analysis = analysis
     self.events = events
     limits = analysis.limits
     images = RecentImages(memory_ms: analysis.limits.recentImages_ms)
     register = PolicyRegister(analysis.policy)
     unwindings = SecondUnwindings(analysis)
-    changes = (analysis.trouble.changes(), analysis.trouble.changes())
+    changes = (analysis.outage.changes(), analysis.outage.changes())
     spooler = SpoolTaker(analysis: analysis, spool: spool, rings: rings, unwindings: unwindings)
   }
 
@@ -122,7 +122,7 @@ final class CrashPipeline: Service {
   }
 
   private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {
-    pulse.beat()
+    heartbeat.beat()
     switch event {
     case .asked: break
     case .attached(let process, let images): attach(process, images)

@@ -16,7 +16,7 @@ protocol CrashSource: Sendable {
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Holds a report in memory while the store does not accept it.
   /// - Returns: False when there is no room, or when the source itself still has the report.
-  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool
+  func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool
   /// The outcome of a report that is neither stored nor held; nil when it is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?
 }
@@ -31,8 +31,8 @@ struct AttachedRing: CrashSource {
     if !isSettled { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
   }
 
-  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool {
-    trouble.hold(report, because: error)
+  func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool {
+    outage.hold(report, because: error)
   }
 
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { nil }
@@ -52,7 +52,7 @@ struct SpooledFile: CrashSource {
   }
 
   /// The file is as safe a place as memory.
-  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool { false }
+  func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool { false }
 
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { error.isOutage ? .unanswered(error) : nil }
 }

@@ -54,7 +54,7 @@ extension SpoolTaker {
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
-    let leavings = analysis.trouble.leavings
+    let leavings = analysis.outage.leavings
     guard queueSpool(nil) else { return }
     pass = (spooled, leavings)
     if !isSpoolBusy { taking = Task { await take([]) } }
@@ -64,7 +64,7 @@ extension SpoolTaker {
   private func endPassIfDone() {
     guard let pass, pass.names.isEmpty else { return }
     self.pass = nil
-    analysis.trouble.readLeftFiles(since: pass.leavings)
+    analysis.outage.readLeftFiles(since: pass.leavings)
   }
 }
 
@@ -162,7 +162,7 @@ extension SpoolTaker {
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }
-    return rings.contains(RingKey(id: id, user: user)) || analysis.trouble.isHolding(report: id, of: user)
+    return rings.contains(RingKey(id: id, user: user)) || analysis.outage.isHolding(report: id, of: user)
   }
 
   private func takeSpoolFile(_ name: String) async {
@@ -177,7 +177,7 @@ extension SpoolTaker {
     } catch {
       // crashd lacks resources: the file is read again later, and the failure logged once.
       if error.isPassing {
-        analysis.trouble.leaveFile()
+        analysis.outage.leaveFile()
         guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
       }
       if error.isLoss {
@@ -213,12 +213,12 @@ extension SpoolTaker {
     switch await analysis.compare(left) {
     case .stored: return true
     case .unknown(let error):
-      analysis.trouble.leaveFile(because: error)
+      analysis.outage.leaveFile(because: error)
       return false
     case .news(let process):
       switch await analysis.analyse(SpooledFile(process: process)) {
       case .unanswered(let error):
-        analysis.trouble.leaveFile(because: error)
+        analysis.outage.leaveFile(because: error)
         return false
       case .held: return false
       case .failed:

@@ -75,10 +75,10 @@ extension CrashAnalysis {
       if try store.put(report, raw: raw, knownAs: Int(facts.identity.pid)) == .unchanged { return .store }
     } catch {
       guard error.isOutage else { throw error }
-      let item = StoreTrouble.Held(
+      let item = StoreOutage.Held(
         report: report, raw: raw, owner: facts.peer, process: facts.identity.name, ownPID: Int(facts.identity.pid),
         keptName: source.process.keptName)
-      guard source.hold(item, in: trouble, because: error) else { throw error }
+      guard source.hold(item, in: outage, because: error) else { throw error }
       return .memory
     }
     hub.notify()

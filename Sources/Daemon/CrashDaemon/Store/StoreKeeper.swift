@@ -20,7 +20,7 @@ actor StoreKeeper: Service {
     /// Creates missing directories.
     var makeDirectories: @Sendable () -> Void = {}
     /// The heartbeat for the watchdog.
-    var pulse = Pulse("store")
+    var heartbeat = Heartbeat("store")
   }
 
   private static let hour_ms = 3_600_000
@@ -32,43 +32,43 @@ actor StoreKeeper: Service {
 
   private let configuration: Configuration
   private let store: ReportStore
-  private let trouble: StoreTrouble
+  private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
   /// When left files are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
-  private var isInTrouble = false
+  private var isFailing = false
 
   init(_ configuration: Configuration) {
     self.configuration = configuration
     store = configuration.analysis.store
-    trouble = configuration.analysis.trouble
+    outage = configuration.analysis.outage
     logger = configuration.analysis.logger
-    configuration.pulse.rest()
+    configuration.heartbeat.rest()
   }
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
     // No task stores reports any more; left files stay for the next crashd.
     await keepOpen()
-    if storeHeld() { trouble.publish(StoreTrouble.Change(isWell: false)) }
-    let lost = trouble.count
+    if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
+    let lost = outage.count
     guard lost > 0 else { return }
-    logger.critical("\(lost) reports were never stored: \(trouble.sentences.first ?? "")")
-    while let item = trouble.first {
+    logger.critical("\(lost) reports were never stored: \(outage.sentences.first ?? "")")
+    while let item = outage.first {
       configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
-      _ = trouble.release(item.report.id)
+      _ = outage.release(item.report.id)
     }
   }
 
   private func work() async {
     let news = configuration.analysis.hub.news()
-    let (trouble, store) = (trouble, store)
+    let (outage, store) = (outage, store)
     let forwarding = Task {
       for await _ in news {
-        trouble.wake()
+        outage.wake()
         // One round for all events meanwhile: in a storm of crashes a round for each would cost as much as storing.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
@@ -76,57 +76,57 @@ actor StoreKeeper: Service {
     defer { forwarding.cancel() }
     if let aside = configuration.setAside { await rescue(aside) }
     if store.isOpen { await check() }
-    trouble.wake()
-    var wakeUps = trouble.wakeUps.makeAsyncIterator()
+    outage.wake()
+    var wakeUps = outage.wakeUps.makeAsyncIterator()
     let comparing = Task {
       while !Task.isCancelled {
         try await Task.sleep(for: .milliseconds(Self.betweenComparisons_ms))
-        if store.displacement() != nil { trouble.wake() }
+        if store.displacement() != nil { outage.wake() }
       }
     }
     defer { comparing.cancel() }
     while !Task.isCancelled {
-      let isWaiting = trouble.count > 0 || trouble.leavings != nil || !store.isOpen || store.displacement() != nil
+      let isWaiting = outage.count > 0 || outage.leavings != nil || !store.isOpen || store.displacement() != nil
       let delay = isWaiting ? retry_ms : Self.hour_ms
       let alarm = Task {
         try await Task.sleep(for: .milliseconds(delay))
-        trouble.wake()
+        outage.wake()
       }
       defer { alarm.cancel() }
-      configuration.pulse.rest()
+      configuration.heartbeat.rest()
       guard await wakeUps.next() != nil else { return }
       await look()
     }
   }
 
   private func look() async {
-    configuration.pulse.beat()
-    if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
+    configuration.heartbeat.beat()
+    if let corruption = outage.takeCorruption() { await startAnew(because: corruption) }
     await keepOpen()
     if store.isOpen { await retain() }
     let isStored = storeHeld()
     let isWell = recover()
     tell()
     // While reports wait in memory, files would only wait, too.
-    let isDue = trouble.count == 0 && trouble.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
+    let isDue = outage.count == 0 && outage.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
       retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
     }
-    if isStored || isWell || isDue { trouble.publish(StoreTrouble.Change(isWell: isWell)) }
+    if isStored || isWell || isDue { outage.publish(StoreOutage.Change(isWell: isWell)) }
   }
 
   /// Stores the oldest waiting report.
   /// - Returns: Whether one less waits.
   private func storeHeld() -> Bool {
     var isStored = false
-    while let item = trouble.first {
-      configuration.pulse.beat()
+    while let item = outage.first {
+      configuration.heartbeat.beat()
       do throws(StoreError) {
         _ = try store.put(item.report, raw: item.raw, knownAs: item.ownPID)
       } catch {
         if error.isOutage {
-          trouble.note(error)
+          outage.note(error)
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
@@ -135,7 +135,7 @@ actor StoreKeeper: Service {
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
       isStored = true
-      guard let done = trouble.release(item.report.id) else { continue }
+      guard let done = outage.release(item.report.id) else { continue }
       if let name = done.keptName, done.mayForget { configuration.descriptors?.forget(name) }
       configuration.analysis.ledger.report(
         done.report.id, of: done.owner, process: done.process, sentence: done.report.diagnosis.sentence)
@@ -146,21 +146,21 @@ actor StoreKeeper: Service {
 
   /// - Returns: Whether the store had failed, and nothing waits any more.
   private func recover() -> Bool {
-    guard store.isOpen, store.displacement() == nil, trouble.count == 0, trouble.leavings == nil else { return false }
+    guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
-    return trouble.recovered()
+    return outage.recovered()
   }
 
   /// Logs an outage loudly, and its end.
   private func tell() {
     let isWrong =
-      trouble.count > 0 || !store.isOpen || store.displacement() != nil
-      || (trouble.leavings != nil && trouble.isFailing)
-    guard isWrong != isInTrouble else { return }
-    isInTrouble = isWrong
-    let sentence = trouble.sentences.first ?? ""
+      outage.count > 0 || !store.isOpen || store.displacement() != nil
+      || (outage.leavings != nil && outage.isFailing)
+    guard isWrong != isFailing else { return }
+    isFailing = isWrong
+    let sentence = outage.sentences.first ?? ""
     if isWrong { logger.critical("\(sentence)") } else { logger.notice("reports can be stored again") }
-    configuration.status?.note(trouble: isWrong ? sentence : nil)
+    configuration.status?.note(outage: isWrong ? sentence : nil)
   }
 }
 
@@ -181,7 +181,7 @@ extension StoreKeeper {
         freeBytes: FileSystemSpace.freeBytes(at: configuration.directory),
         readers: configuration.analysis.hub.slowestReader)
       {
-        configuration.pulse.beat()
+        configuration.heartbeat.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
         // Crashes take precedence.
         await Task.yield()
@@ -210,7 +210,7 @@ extension StoreKeeper {
       guard let what = store.displacement() else { return }
       try await writeAnew(because: what)
     } catch {
-      trouble.note(error)
+      outage.note(error)
       retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
     }
   }
@@ -227,14 +227,14 @@ extension StoreKeeper {
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); writing what crashd holds open to a new one")
     // Copying a large database takes minutes.
-    configuration.pulse.rest()
-    defer { configuration.pulse.beat() }
+    configuration.heartbeat.rest()
+    defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
     configuration.makeDirectories()
     let aside = try await onThread(named: "copy") { () throws(StoreError) in try store.writeAnew(at: time) }
     let kept = aside.map { "; the file that was put there is kept as '\($0)': stop crashd before you replace it" } ?? ""
     let sentence = "the report database '\(store.path)': \(what); all that crashd held is in a new one\(kept)"
-    trouble.note(sentence)
+    outage.note(sentence)
     logger.critical("\(sentence)")
   }
 
@@ -273,8 +273,8 @@ extension StoreKeeper {
 
   private func startAnew(because reason: String) async {
     // Reading a large database takes minutes.
-    configuration.pulse.rest()
-    defer { configuration.pulse.beat() }
+    configuration.heartbeat.rest()
+    defer { configuration.heartbeat.beat() }
     do throws(StoreError) {
       await rescue(try store.startAnew(because: reason, at: Moment.now().description))
     } catch {
@@ -297,12 +297,12 @@ extension StoreKeeper {
         """ : "nothing in it could be read"
       let cursors = aside.keepsCursors ? "" : "; cursors of before are not good any more"
       let sentence = "the report database was corrupt and is kept as '\(aside.path)': \(what)\(cursors)"
-      trouble.note(sentence)
+      outage.note(sentence)
       logger.critical("\(sentence)")
       configuration.analysis.hub.notifyOfNewStore()
     } catch {
-      trouble.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
-      trouble.note(error)
+      outage.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
+      outage.note(error)
     }
   }
 }

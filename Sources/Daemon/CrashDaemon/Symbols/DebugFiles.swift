@@ -49,7 +49,7 @@ struct DebugFiles: Sendable {
   private func open(_ path: String, _ buildID: String) -> ImageFile.Opened? {
     let file = ImageFile(buildID: buildID, path: path, isExecutable: false, descriptor: nil)
     // Most of them do not exist.
-    guard let opened = try? file.open(for: user), opened.owner == .everybody || opened.owner == owner else {
+    guard let opened = try? file.open(for: user), opened.owner == .allUsers || opened.owner == owner else {
       return nil
     }
     return opened

@@ -121,17 +121,17 @@ struct ImageFile: Sendable {
 /// root or crashd's user sent it, or crashd reaches it by its path. Any other file serves only the processes of the
 /// user who sent it.
 enum CacheOwner: Sendable, Hashable {
-  case everybody
+  case allUsers
   case user(UInt32)
 
   /// - Returns: Nil when it depends on the file's origin, which is not determined yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
-    if user == 0 || user == geteuid() { return .everybody }
+    if user == 0 || user == geteuid() { return .allUsers }
     return switch origin {
     case .unseen: nil
-    case .machine: .everybody
+    case .machine: .allUsers
     case .process: .user(user)
     }
   }
@@ -150,7 +150,7 @@ struct CacheName: Sendable, Hashable {
 
   func directory(in caches: String) -> String {
     switch owner {
-    case .everybody: caches
+    case .allUsers: caches
     case .user(let uid): "\(caches)/\(uid)"
     }
   }

@@ -25,7 +25,7 @@ enum KernelImage {
     try file.write(unsafe Array(pages), at: 0)
     let number = unsafe Glibc.open("/proc/self/fd/\(file.descriptor.number)", O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw SystemError("open a copy of \(path)") }
-    return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .everybody, identity: identity)
+    return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .allUsers, identity: identity)
   }
 
   /// Finds its range in the text of /proc/self/maps.

@@ -57,7 +57,7 @@ actor ScopeReader {
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       charge: configuration.charge(user),
       debugFiles: DebugFiles(
-        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
+        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .allUsers))
     var answer: ScopeDescription?
     do {
       answer = try await ask(job, image, user)

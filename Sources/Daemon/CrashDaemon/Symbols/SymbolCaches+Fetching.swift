@@ -45,7 +45,7 @@ extension SymbolCaches {
   /// Only builds that root or crashd's user has installed are requested: a process without network access could
   /// otherwise send data out in made-up build ids.
   func isWorthAsking(_ name: CacheName) -> Bool {
-    guard configuration.servers != nil, name.owner == .everybody else { return false }
+    guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }

@@ -94,6 +94,6 @@ extension SymbolCaches {
   }
 
   static func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
-    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+    [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 }

@@ -376,7 +376,7 @@ extension SymbolCaches {
       if case .ready(let cache, _) = entries[name] {
         entries[name] = .ready(cache, lastUse: tick())
         CacheDirectory.touch(name.path(in: configuration.directory))
-        if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
+        if found[name.buildID] == nil || name.owner == .allUsers { found[name.buildID] = cache }
       }
     }
     return found

@@ -10,7 +10,7 @@ import Synchronization
 final class StatusLine: Service {
   private struct State {
     var processes = 0
-    var trouble: String?
+    var outage: String?
     var told = ""
   }
 
@@ -39,8 +39,8 @@ final class StatusLine: Service {
   }
 
   /// Sets why reports cannot be stored; nil: they can.
-  func note(trouble: String?) {
-    state.withLock { $0.trouble = trouble }
+  func note(outage: String?) {
+    state.withLock { $0.outage = outage }
     changed.yield()
   }
 
@@ -61,10 +61,10 @@ final class StatusLine: Service {
   }
 
   private func tell() {
-    let (processes, trouble) = state.withLock { ($0.processes, $0.trouble) }
+    let (processes, outage) = state.withLock { ($0.processes, $0.outage) }
     let text: String
-    if let trouble {
-      text = "CANNOT STORE: \(trouble.prefix(300))"
+    if let outage {
+      text = "CANNOT STORE: \(outage.prefix(300))"
     } else {
       // The keeper reports a store that cannot be read.
       let count = try? store.count()

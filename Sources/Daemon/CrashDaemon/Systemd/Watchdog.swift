@@ -13,7 +13,7 @@ import Synchronization
 final class Watchdog: Service {
   /// A watched loop.
   struct Loop: Sendable {
-    var pulse: Pulse
+    var heartbeat: Heartbeat
     /// Makes an idle loop take a turn.
     var nudge: @Sendable () -> Void
   }
@@ -71,12 +71,12 @@ final class Watchdog: Service {
   }
 
   private func watch() {
-    var book = PulseBook(loops.map(\.pulse))
+    var book = HeartbeatBook(loops.map(\.heartbeat))
     var told_ns = Moment.monotonic_ns()
     var isLogged = false
     var wait_ms = request.period_ms
     while true {
-      for loop in loops { loop.pulse.ask(loop.nudge) }
+      for loop in loops { loop.heartbeat.ask(loop.nudge) }
       // After an error or an interrupted wait it checks once more than necessary, which is harmless.
       _ = try? poller.wait(timeout_ms: wait_ms)
       if hasEnded.load(ordering: .relaxed) { return }
@@ -101,25 +101,25 @@ final class Watchdog: Service {
 /// The watched loops of crashd; other work has limits of its own (`Limits`).
 struct LoopPulses {
   /// The thread of the attach socket and the spool.
-  let attach = Pulse("attach")
+  let attach = Heartbeat("attach")
   /// Handles the events of that thread.
-  let pipeline = Pulse("pipeline")
+  let pipeline = Heartbeat("pipeline")
   /// The keeper of the store.
   ///
   /// It rests most of the time; while it works, it beats with each report.
-  let store = Pulse("store")
+  let store = Heartbeat("store")
 
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
-      Watchdog.Loop(pulse: attach) { server.nudge() },
+      Watchdog.Loop(heartbeat: attach) { server.nudge() },
       // It runs in Swift's pool, as all services do, so it covers that pool too.
-      Watchdog.Loop(pulse: pipeline) { events.yield(.asked) },
-      Watchdog.Loop(pulse: store) {},
+      Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
+      Watchdog.Loop(heartbeat: store) {},
     ]
     // Clients and collectors.
     for (number, loop) in MultiThreadedEventLoopGroup.singleton.makeIterator().enumerated() {
-      let pulse = Pulse("clients \(number)")
-      loops.append(Watchdog.Loop(pulse: pulse) { loop.execute { pulse.beat() } })
+      let heartbeat = Heartbeat("clients \(number)")
+      loops.append(Watchdog.Loop(heartbeat: heartbeat) { loop.execute { heartbeat.beat() } })
     }
     return loops
   }

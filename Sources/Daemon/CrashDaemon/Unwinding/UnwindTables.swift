@@ -182,7 +182,7 @@ extension UnwindTables {
   /// The open files of these build ids that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
-    for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .everybody {
+    for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
       guard let file = open(name) else { continue }
       CacheDirectory.touch(name.unwindPath(in: configuration.directory))
       found[name.buildID] = file
@@ -220,7 +220,7 @@ extension UnwindTables {
 
   /// A user's own file, or one for all users.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
-    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+    [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
   private func isThere(_ name: CacheName) -> Bool { open(name) != nil }

@@ -41,8 +41,8 @@ extension CrashdInterface {
   private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
     metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
     metrics.add(
-      "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", trouble.count)
-    metrics.add("crashd_trouble", .gauge, "Failures of the store.", trouble.sentences.count)
+      "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", outage.count)
+    metrics.add("crashd_trouble", .gauge, "Failures of the store.", outage.sentences.count)
     metrics.add("crashd_reports_stored", .counter, "Reports stored, also rebuilt ones.", ledger.stored)
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)

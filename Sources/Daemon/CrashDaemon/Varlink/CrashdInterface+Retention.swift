@@ -30,7 +30,7 @@ extension CrashdInterface {
       await Task.yield()
     }
     if removed > 0 { ledger.count(removed: [RetentionReason.asked.rawValue: removed]) }
-    trouble.wake()
+    outage.wake()
     return Methods.Prune.Reply(removed: removed)
   }
 
@@ -51,7 +51,7 @@ extension CrashdInterface {
       removed.append(try reading { () throws(StoreError) in try store.remove(idPrefix: id, visibility: visibility) })
     }
     if !removed.isEmpty { ledger.count(removed: [RetentionReason.asked.rawValue: removed.count]) }
-    trouble.wake()
+    outage.wake()
     return Methods.Remove.Reply(removed: removed)
   }
 

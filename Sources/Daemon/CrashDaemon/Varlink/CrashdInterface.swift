@@ -18,7 +18,7 @@ struct CrashdInterface: Sendable {
   var attach: AttachServer
   var policy: PolicyKeeper
   var ledger: Ledger
-  var trouble: StoreTrouble
+  var outage: StoreOutage
   var forwards: ForwardCounts
   var settings: LiveSettings
   var limits: Limits
@@ -155,7 +155,7 @@ struct CrashdInterface: Sendable {
     let visibility = client.visibility
     let processes = pipeline.count { visibility.includes($0) }
     // It answers also during an outage of the store, when it is needed most.
-    if store.displacement() != nil { trouble.wake() }
+    if store.displacement() != nil { outage.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
     // Totals would reveal what other users do.
@@ -164,9 +164,9 @@ struct CrashdInterface: Sendable {
       version: Daemon.version, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
       ending: processes.ending, reports: count, storeBytes: seesAll ? bytes : 0, losses: losses(visibility),
       refusals: refusals(visibility), unwindings: seesAll ? await unwinder.findings : [:],
-      debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? trouble.count : 0,
+      debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? outage.count : 0,
       spooled: seesAll ? pipeline.spooler.spool.count() : nil,
-      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store has failures"],
+      trouble: visibility == .all ? outage.sentences : outage.sentences.isEmpty ? [] : ["the store has failures"],
       access: DaemonStatus.Access(uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
   }
 
@@ -211,7 +211,7 @@ struct CrashdInterface: Sendable {
     do throws(StoreError) {
       return try CPUAccounts.charging(body)
     } catch {
-      if error.isCorruption { trouble.notice(error) }
+      if error.isCorruption { outage.notice(error) }
       throw ProtocolError(error)
     }
   }

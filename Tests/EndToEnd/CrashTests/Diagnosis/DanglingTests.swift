@@ -150,7 +150,7 @@ struct DanglingTests {
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
     // Five crashes of a program without history are not usual; the first stands for all of a crash loop's.
     let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
-    #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("dangling crashes"))
+    #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
     #expect(policy.level == "raised" && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])

@@ -243,7 +243,7 @@ struct CauseTests {
       let incident = Incident(
         key: 1, source: .quarantine, kind: 8, mode: .zero, subject: "shop.Session", count: 1, first_ns: 0, last_ns: 0,
         word: 0, amount: 0, record: object, useTid: 12, use: [], isExact: false)
-      facts.held = [Ghost(incident: incident, release: [])]
+      facts.held = [FreedRecord(incident: incident, release: [])]
       return facts
     }
 

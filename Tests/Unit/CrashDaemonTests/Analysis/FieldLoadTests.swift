@@ -173,7 +173,7 @@ import Testing
         word: 0, amount: 0, record: object, useTid: 12, use: [], isExact: false)
       let say = { (code: [UInt8]) in
         var facts = Fault(code: code, words: [0x41, 0x4000, 3, 7, 0, 0]).facts
-        facts.held = [Ghost(incident: incident, release: [])]
+        facts.held = [FreedRecord(incident: incident, release: [])]
         #expect(facts.mayBeFieldOfFreed)
         return DiagnosisRule.diagnose(facts, at: nil)
       }

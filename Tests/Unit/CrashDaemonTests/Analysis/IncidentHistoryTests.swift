@@ -34,7 +34,7 @@ struct IncidentHistoryTests {
       ring.addIncident(2, key: 3, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(3, key: 4, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(4, key: 5, subject: "App.Late", count: 1, mode: 0)
-      ring.makeGhost(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)
+      ring.makeFreedRecord(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)
     }
     let incidents = try #require(report.incidents)
     #expect(incidents.map(\.source) == ["guard", "quarantine"])

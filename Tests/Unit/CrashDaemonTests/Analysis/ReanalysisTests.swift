@@ -130,7 +130,7 @@ struct ReanalysisTests {
       try await client.send(Self.method, ["id": .string(id)])
       let reply = try await client.reply()
       #expect(reply.string("error") == "io.crashshield.Crashd.NotReanalysable")
-      #expect(reply.object("parameters").string("reason")?.contains("second unwinding") == true)
+      #expect(reply.object("parameters").string("reason")?.contains("unwind cross-check") == true)
       #expect(try daemon.store.report(idPrefix: id).report == report)
       try answer(Self.answer([0x10010, 0x10020]))
       #expect(try await client.call(Self.method, ["id": .string(id)])["changed"] == .bool(false))

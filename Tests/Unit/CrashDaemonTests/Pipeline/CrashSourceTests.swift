@@ -32,9 +32,9 @@ struct CrashSourceTests {
   @Test("a report that the store cannot take is buffered in memory, unless its spool file remains")
   func outage() throws {
     let process = try process()
-    let outage = StoreTrouble(limits: Limits())
+    let outage = StoreOutage(limits: Limits())
     let error = StoreError.unavailable(path: "/x", reason: "full")
-    let held = StoreTrouble.Held(
+    let held = StoreOutage.Held(
       report: try .sample(id: "aa"), raw: [1], owner: process.facts.peer, process: "shop")
     let (ring, file) = (AttachedRing(process: process, seen: nil, isFinal: true), SpooledFile(process: process))
     #expect(!file.hold(held, in: outage, because: error) && outage.count == 0)

@@ -63,7 +63,7 @@ struct StoreKeeperTests {
       #expect(try await status().int("reports") == 0)
 
       try limitPages(of: daemon.store, more: 100_000)
-      daemon.analysis.trouble.wake()
+      daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try await status().int("held") == 0)
@@ -98,7 +98,7 @@ struct StoreKeeperTests {
 
       var incidents = daemon.hub.news(of: .incidents).makeAsyncIterator()
       try FileManager.default.removeItem(atPath: path)
-      daemon.analysis.trouble.wake()
+      daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
       // The new store may have both.
       #expect(await incidents.next() != nil)
@@ -142,10 +142,10 @@ struct StoreKeeperTests {
   func noRoom() async throws {
     var limits = Limits.patient
     limits.heldReports = 1
-    let outage = StoreTrouble(limits: limits)
+    let outage = StoreOutage(limits: limits)
     let error = StoreError.unavailable(path: "/x", reason: "full")
     let item = { (id: String) in
-      try StoreTrouble.Held(
+      try StoreOutage.Held(
         report: .sample(id: id), raw: [1, 2], owner: Peer(pid: 7, uid: 1000), process: "shop", keptName: "kept-\(id)")
     }
     #expect(try outage.hold(item("aa"), because: error))

@@ -119,7 +119,7 @@ struct TestRing {
   }
 
   /// Makes that incident an object that had left the quarantine before the crash of a thread with that sequence.
-  mutating func makeGhost(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
+  mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
     put(cs_mode.CS_MODE_CRASH.rawValue, at: base + offset(\cs_ring_incident.mode))

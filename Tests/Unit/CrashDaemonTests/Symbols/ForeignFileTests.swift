@@ -197,8 +197,8 @@ struct ForeignFileTests {
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
     #expect(try image(other, descriptor: sent).open(for: user).owner == .user(user))
-    #expect(try image("/nowhere", descriptor: sent).open(for: 0).owner == .everybody)
-    let owner: CacheOwner = directory.isVouchedFor ? .everybody : .user(user)
+    #expect(try image("/nowhere", descriptor: sent).open(for: 0).owner == .allUsers)
+    let owner: CacheOwner = directory.isVouchedFor ? .allUsers : .user(user)
     #expect(try image(path, descriptor: sent).open(for: user).owner == owner)
   }
 

@@ -32,7 +32,7 @@ struct KernelImageTests {
   @Test("the child's copy of the kernel image cannot be written, even by a compromised child")
   func copy() throws {
     let opened = try KernelImage.open()
-    #expect(opened.owner == .everybody)
+    #expect(opened.owner == .allUsers)
     #expect(unsafe write(opened.descriptor.number, "x", 1) == -1 && errno == EBADF)
     var magic: [UInt8] = [0, 0, 0, 0]
     // pread writes as many bytes as the array has.

@@ -317,11 +317,11 @@ struct SymbolCachesTests {
   func owners() throws {
     let directory = try TestDirectory()
     let user: UInt32 = 54_321
-    let owner: CacheOwner = directory.isVouchedFor ? .everybody : .user(user)
+    let owner: CacheOwner = directory.isVouchedFor ? .allUsers : .user(user)
     #expect(try image(directory, mode: 0o644).open(for: user).owner == owner)
     #expect(try image(directory, mode: 0o666).open(for: user).owner == .user(user))
     #expect(throws: SystemError.self) { try image(directory, mode: 0o600).open(for: user) }
-    #expect(CacheName(buildID: "ab", owner: .everybody).path(in: "/c") == "/c/ab.cssym")
+    #expect(CacheName(buildID: "ab", owner: .allUsers).path(in: "/c") == "/c/ab.cssym")
     #expect(CacheName(buildID: "ab", owner: .user(7)).path(in: "/c") == "/c/7/ab.cssym")
   }
 

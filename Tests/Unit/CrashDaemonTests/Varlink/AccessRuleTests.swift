@@ -24,7 +24,7 @@ struct AccessRuleTests {
   @Test(
     "access.group takes own, none, or a valid group name or number other than root's and nogroup",
     arguments: [
-      ("own", .own), ("none", .nobody), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
+      ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
       // Root's, "nogroup", no group at all, and what is no name.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
@@ -56,7 +56,7 @@ struct AccessRuleTests {
     #expect(try AccessGroup.named("crashd").resolve(runningAs: 0, names: Self.names) == crashd)
     #expect(try AccessGroup.named("people").resolve(runningAs: 995, names: Self.names)?.number == 1_001)
     #expect(try AccessGroup.numbered(7).resolve(names: Self.names) == AccessRule.Group(number: 7, name: "7"))
-    #expect(try AccessGroup.nobody.resolve(runningAs: 995, names: Self.names) == nil)
+    #expect(try AccessGroup.noGroup.resolve(runningAs: 995, names: Self.names) == nil)
     for (name, part) in [("root", "number 0"), ("nogroup", "number 65534"), ("crsahd", "no group 'crsahd'")] {
       let problem = #expect(throws: AccessGroup.Problem.self) {
         try AccessGroup.named(name).resolve(names: Self.names)

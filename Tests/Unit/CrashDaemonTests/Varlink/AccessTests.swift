@@ -80,7 +80,7 @@ struct AccessTests {
     }
   }
 
-  @Test("without an access group, membership in its number grants nothing", arguments: [AccessGroup.nobody, .own])
+  @Test("without an access group, membership in its number grants nothing", arguments: [AccessGroup.noGroup, .own])
   func noGroup(_ group: AccessGroup) async throws {
     try await run(group) { daemon in
       let client = try await daemon.client(as: Self.member)

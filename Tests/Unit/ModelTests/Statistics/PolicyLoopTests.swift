@@ -255,7 +255,7 @@ struct PolicyLoopTests {
       (.timeOver(days: 7), "7.0 days are over"),
       (.operatorsRules(pin: .off), "pin off"),
       (.notSeen(className: "App.Session", days: 30), "App.Session was not reported for 30.0 days"),
-      (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 dangling crashes"),
+      (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 use-after-free crashes"),
     ]
     for (reason, words) in reasons { #expect(reason.text.contains(words), "\(reason.text)") }
   }

@@ -5,7 +5,7 @@ import CrashRing
 ///
 /// No stub detected the use, as with a direct call.
 struct HeldEvidence: Sendable {
-  var object: Ghost
+  var object: FreedRecord
   /// The tie between the fault and the object.
   var tie: String
 

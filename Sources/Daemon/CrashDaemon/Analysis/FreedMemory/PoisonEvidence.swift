@@ -37,7 +37,7 @@ extension CrashFacts {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
     if let heldObject { return heldObject.object.incident.subject }
-    return record.objectClass.isEmpty ? ghost?.incident.subject : record.objectClass
+    return record.objectClass.isEmpty ? freedRecord?.incident.subject : record.objectClass
   }
 
   /// The poison value in the register that led to the fault.

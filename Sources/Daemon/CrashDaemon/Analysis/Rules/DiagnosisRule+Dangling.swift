@@ -18,7 +18,8 @@ extension DiagnosisRule {
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
     // The quarantine's own effect on an object does not count as evidence.
-    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
+    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code]) {
+      facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
       return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
@@ -57,9 +58,10 @@ extension DiagnosisRule {
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },
     DiagnosisRule(
-      "dangling-ghost", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
+      "dangling-ghost", cause: .dangling, 0.8,
+      on: [.signal, .pc, .instruction, .operand, .memory, .frames, .freedRecords]
     ) { facts in
-      facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
+      facts.danglingFreedRecord.map { "An object was used after it was freed: \($0.text);" }
     },
     DiagnosisRule(field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
       facts.fieldLoad?.value == 0 ? nil : fieldText(facts)
@@ -70,7 +72,9 @@ extension DiagnosisRule {
     DiagnosisRule(
       reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil }
+      facts.danglingReuse.flatMap {
+        $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil
+      }
     },
     DiagnosisRule(
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]

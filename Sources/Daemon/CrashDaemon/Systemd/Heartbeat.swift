@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The heartbeat of one of crashd's loops: the loop counts its turns, the watchdog reads the count.
-final class Pulse: Sendable {
+final class Heartbeat: Sendable {
   let name: String
   private let count = Atomic<UInt64>(0)
   private let rests = Atomic<Bool>(false)
@@ -31,25 +31,25 @@ final class Pulse: Sendable {
 }
 
 /// The loops that have made a turn since the last notification of systemd.
-struct PulseBook {
-  private let pulses: [Pulse]
-  private var awaited: [(pulse: Pulse, beats: UInt64)] = []
+struct HeartbeatBook {
+  private let heartbeats: [Heartbeat]
+  private var awaited: [(heartbeat: Heartbeat, beats: UInt64)] = []
 
-  init(_ pulses: [Pulse]) {
-    self.pulses = pulses
+  init(_ heartbeats: [Heartbeat]) {
+    self.heartbeats = heartbeats
     begin()
   }
 
   /// The names of the loops that have not.
-  var late: [String] { awaited.map(\.pulse.name) }
+  var late: [String] { awaited.map(\.heartbeat.name) }
 
   /// Reads all heartbeats.
   /// - Returns: Whether each loop has made a turn, or was resting.
   mutating func look() -> Bool {
-    awaited.removeAll { $0.pulse.isResting || $0.pulse.beats != $0.beats }
+    awaited.removeAll { $0.heartbeat.isResting || $0.heartbeat.beats != $0.beats }
     return awaited.isEmpty
   }
 
   /// Starts the next period: each loop must make a turn again.
-  mutating func begin() { awaited = pulses.map { ($0, $0.beats) } }
+  mutating func begin() { awaited = heartbeats.map { ($0, $0.beats) } }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Failures of the store, and the reports that wait in memory until it recovers.
 ///
 /// During an outage, such as a full disk or a replaced database, no crash is lost while its reports fit.
-final class StoreTrouble: Sendable {
+final class StoreOutage: Sendable {
   /// A report that is not stored yet.
   struct Held: Sendable {
     var report: CrashReport

@@ -4,7 +4,7 @@ import CrashRing
 /// A freed-object record: an object that had left the quarantine before a crash, with its address in a register.
 ///
 /// Alone it is no evidence: the memory may have been reused, and the crash may belong to its new owner.
-struct Ghost: Sendable {
+struct FreedRecord: Sendable {
   var incident: Incident
   /// The stack of the last release, innermost first.
   var release: [CrashReport.Frame]
@@ -30,20 +30,22 @@ struct Ghost: Sendable {
 
 extension RingContents {
   /// A ring that the shield writes has no more.
-  private static let ghostLimit = 8
+  private static let freedRecordLimit = 8
 
   /// The quarantine's records for addresses in a crash's registers.
-  func ghosts(of record: CrashRecord) -> [Incident] {
+  func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
-      $0.isGhost && $0.useTid == record.tid && $0.amount == sequence && $0.record != nil && !$0.subject.isEmpty
+      $0.isFreedRecord && $0.useTid == record.tid && $0.amount == sequence && $0.record != nil && !$0.subject.isEmpty
     }
-    return Array(own.prefix(Self.ghostLimit))
+    return Array(own.prefix(Self.freedRecordLimit))
   }
 
   /// The frames in those records.
-  var framesOfGhosts: [CrashRecord.Frame] {
-    records.flatMap { ghosts(of: $0) + heldObjects(of: $0) }.flatMap { IncidentBuilder.frames(of: $0, images: images) }
+  var framesOfFreedRecords: [CrashRecord.Frame] {
+    records.flatMap { freedRecords(of: $0) + heldObjects(of: $0) }.flatMap {
+      IncidentBuilder.frames(of: $0, images: images)
+    }
   }
 }
 
@@ -51,11 +53,11 @@ extension CrashFacts {
   /// The object of a use-after-free rule's evidence, if the quarantine had it.
   ///
   /// The order is that of the rules.
-  var ghost: Ghost? {
-    guard !ghosts.isEmpty,
-      let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingGhost ?? danglingField
+  var freedRecord: FreedRecord? {
+    guard !freedRecords.isEmpty,
+      let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField
     else { return nil }
-    return ghosts.first { $0.address == evidence.block }
+    return freedRecords.first { $0.address == evidence.block }
   }
 
   /// Memory that was an object of a protected class, belongs to other code by now, and was used as an object.
@@ -67,8 +69,8 @@ extension CrashFacts {
   ///
   /// The words around it distinguish a use of freed memory from an overrun of a live object. Its reference count would
   /// still look like one, and glibc's size before it would have been overwritten first.
-  var danglingGhost: DanglingEvidence? {
-    let blocks = ghostBlocks
+  var danglingFreedRecord: DanglingEvidence? {
+    let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }
     if isInSwiftRuntime { return operandEvidence(in: blocks) ?? callEvidence(in: blocks) }
     let own = blocks.filter { $0.address == swiftSelfValue }
@@ -76,8 +78,8 @@ extension CrashFacts {
     return operandEvidence(in: own) ?? callEvidence(in: own) ?? selfEvidence(in: own)
   }
 
-  private var ghostBlocks: [FreedBlock] {
-    ghosts.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
+  private var freedRecordBlocks: [FreedBlock] {
+    freedRecords.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
   }
 
   /// A block in use whose words cannot be those of an object, live or freed; nil where they can be, or the record lacks

@@ -11,7 +11,7 @@ import Testing
 #if arch(x86_64)
   /// Faults in memory that held an object of a protected class and has been allocated again.
   @Suite("Diagnosis of freed objects whose memory is in use again")
-  struct GhostRuleTests {
+  struct FreedRecordRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
@@ -35,7 +35,7 @@ import Testing
       ring.addImage(0)
       for (index, address) in freed.enumerated() {
         ring.addIncident(index, key: UInt64(index + 1), subject: "App.Session", count: 1, mode: 4)
-        ring.makeGhost(index, at: address, tid: 4712, sequence: sequence)
+        ring.makeFreedRecord(index, at: address, tid: 4712, sequence: sequence)
       }
       ring.addCrash(signal: SIGSEGV)
       return try RingSource(memory: ring.memory()).mapping.contents()
@@ -57,8 +57,8 @@ import Testing
         words: [MemoryWords.Piece(start: block - 8, bytes: bytes)], heap: HeapFacts(key: 0x8dd2_38a1_0f3c_5b77))
       let contents = try ring(fault.freed)
       let crash = try #require(contents.records.first)
-      facts.ghosts = contents.ghosts(of: crash).map { Ghost(incident: $0, release: []) }
-      #expect(facts.ghosts.map(\.address) == fault.freed)
+      facts.freedRecords = contents.freedRecords(of: crash).map { FreedRecord(incident: $0, release: []) }
+      #expect(facts.freedRecords.map(\.address) == fault.freed)
       return facts
     }
 
@@ -70,7 +70,7 @@ import Testing
       #expect(
         diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is memory that was a App.Session until 2 ms"))
       #expect(facts.danglingClass == "App.Session")
-      let object = try #require(facts.ghost?.object)
+      let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
       // A number, which is an address: also one that would be taken for null elsewhere.
       let number = Fault(
@@ -150,18 +150,18 @@ import Testing
     func crashes() async throws {
       let contents = try Self.ring([Self.block])
       let record = try #require(contents.records.first)
-      #expect(contents.ghosts(of: record).count == 1 && contents.framesOfGhosts.map(\.pc) == [0x40_0030])
+      #expect(contents.freedRecords(of: record).count == 1 && contents.framesOfFreedRecords.map(\.pc) == [0x40_0030])
       var other = record
       other.tid += 1
-      #expect(contents.ghosts(of: other).isEmpty)
-      #expect(try Self.ring([Self.block], sequence: 1).ghosts(of: record).isEmpty)
+      #expect(contents.freedRecords(of: other).isEmpty)
+      #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
       // A hostile process writes many.
-      #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).ghosts(of: record).count == 8)
+      #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())
       var ring = TestRing()
       ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
-      ring.makeGhost(0, at: Self.block, tid: 4712, sequence: 0)
+      ring.makeFreedRecord(0, at: Self.block, tid: 4712, sequence: 0)
       let source = try RingSource(memory: ring.memory())
       let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
       let process = AttachedProcess(number: 4, facts: facts, ring: source)
