@@ -15,7 +15,7 @@ public struct ReceivedReport: Decodable, Sendable, Equatable {
   }
 }
 
-/// What `Get` returns: a crashd sends a `CrashReport` or, scrubbed, a `JSONValue`; a client reads a `ReceivedReport`.
+/// What `Get` returns: crashd sends a `JSONFragment`, a client reads a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
   /// What the process wrote, in base64.
@@ -47,7 +47,7 @@ extension ReanalyseReply: Equatable where Report: Equatable {}
 /// What `Reanalyse` made of a report.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
-/// One reply of `Subscribe`: the stream is ready, or an event.
+/// One reply of `Subscribe`: the stream is ready, or an event, with a report as `Get` has it.
 package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
