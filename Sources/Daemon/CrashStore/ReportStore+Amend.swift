@@ -1,5 +1,5 @@
+import CrashProtocol
 public import CrashReport
-import FoundationEssentials
 import GRDB
 
 extension ReportStore {
@@ -13,7 +13,7 @@ extension ReportStore {
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {
     return try Self.translating(path) {
-      let json = try JSONEncoder().encode(report)
+      let json = try JSONFragment(report).bytes
       return try write { database in
         let old = try Row.fetchOne(
           database, sql: "SELECT uid, length(json) AS bytes FROM reports WHERE id = ? AND seq = ?",

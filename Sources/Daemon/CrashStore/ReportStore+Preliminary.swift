@@ -37,15 +37,15 @@ extension ReportStore {
   /// - Throws: As `report`.
   public func report(
     with preliminary: [CrashReport], idPrefix prefix: String?, visibility: Visibility = .all
-  ) throws(StoreError) -> CrashReport {
+  ) throws(StoreError) -> StoredReport {
     let digits = (prefix ?? "").lowercased()
     let possible = preliminary.filter {
       $0.id.hasPrefix(digits) && ReportFilter().includes($0, visibility: visibility)
     }
     var missing: StoreError?
-    var stored: CrashReport?
+    var stored: StoredReport?
     do throws(StoreError) {
-      stored = try report(idPrefix: prefix, visibility: visibility).report
+      stored = try report(idPrefix: prefix, visibility: visibility)
     } catch {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
@@ -54,7 +54,7 @@ extension ReportStore {
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {
-        stored = try report(idPrefix: prefix, visibility: visibility).report
+        stored = try report(idPrefix: prefix, visibility: visibility)
       } catch {
         guard case .noSuchReport = error else { throw error }
       }
@@ -66,7 +66,10 @@ extension ReportStore {
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
     // As of those that are stored: one from the future is the last one only where there is no other.
-    let candidates = others + (stored.map { [$0] } ?? [])
+    let epoch = try current.1
+    let candidates = try Self.translating(path) {
+      try others.map { try StoredReport(unstored: $0, epoch: epoch) } + (stored.map { [$0] } ?? [])
+    }
     let past = candidates.filter { $0.time <= Self.now }
     guard let newest = (past.isEmpty ? candidates : past).max(by: { $0.time < $1.time }) else {
       throw missing ?? .noSuchReport(id: digits)
@@ -93,10 +96,10 @@ extension StoreCursor {
   /// Behind all events, also those that are still to come, stand the reports that are not stored yet.
   private static let firstUnstored = Int64(1) << 62
 
-  var isUnstored: Bool { sequence >= Self.firstUnstored }
+  package var isUnstored: Bool { sequence >= Self.firstUnstored }
 
   /// Where a report stands that is not stored yet: by the 18 digits of its time below the century.
-  fileprivate static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
+  static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)
     let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

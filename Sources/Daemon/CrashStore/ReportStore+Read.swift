@@ -1,5 +1,5 @@
 public import CrashProtocol
-import CrashReport
+public import CrashReport
 import FoundationEssentials
 import GRDB
 
@@ -22,7 +22,8 @@ extension ReportStore {
         // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
         let newest = { (bound: String) in
           try Row.fetchOne(
-            database, sql: "SELECT seq, id, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
+            database,
+            sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
         // One that a clock which was wrong has put into the future is the last one only where there is no other.
@@ -37,14 +38,14 @@ extension ReportStore {
   /// - Throws: as `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
-  ) throws(StoreError) -> (stored: StoredReport, raw: [UInt8]) {
+  ) throws(StoreError) -> (cursor: StoreCursor, report: CrashReport, raw: [UInt8]) {
     let stored = try report(idPrefix: prefix, visibility: visibility)
-    let raw = try raw(id: stored.report.id) ?? []
+    let raw = try raw(id: stored.id) ?? []
     // Replaced between the two reads?
-    guard try report(idPrefix: stored.report.id).cursor == stored.cursor else {
-      throw StoreError.changedMeanwhile(id: stored.report.id)
+    guard try report(idPrefix: stored.id).cursor == stored.cursor else {
+      throw StoreError.changedMeanwhile(id: stored.id)
     }
-    return (stored, raw)
+    return (stored.cursor, try stored.report, raw)
   }
 
   /// What the process wrote; nil when there is no such report.
@@ -96,7 +97,9 @@ extension ReportStore {
         // A row at a time: of a report that does not fit any more only the size is read.
         let rows = try Row.fetchCursor(
           database,
-          sql: "SELECT seq, id, length(json) AS bytes, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
+          sql: """
+            SELECT seq, id, time, length(json) AS bytes, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit
+            """,
           arguments: wanted.arguments(["limit": limit]))
         var (events, count, bytes, end): ([StoredReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
         var isFull = false
@@ -199,11 +202,16 @@ extension ReportStore {
 }
 
 extension StoredReport {
-  /// Of a row with `seq`, `id` and `json`.
+  /// Of a row with `seq`, `id`, `time` and `json`.
   init(_ row: Row, epoch: StoreEpoch) throws {
-    guard let report = try? JSONDecoder().decode(CrashReport.self, from: row["json"]) else {
-      throw StoreError.unreadable(id: row["id"])
-    }
-    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), report: report)
+    let id: String = row["id"]
+    guard let json = JSONFragment(row["json"], id: id) else { throw StoreError.unreadable(id: id) }
+    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: id, time: row["time"], json: json)
+  }
+
+  /// Of one that is not stored yet.
+  init(unstored report: CrashReport, epoch: StoreEpoch) throws {
+    self.init(
+      cursor: .unstored(report, in: epoch), id: report.id, time: report.time, json: try JSONFragment(report))
   }
 }

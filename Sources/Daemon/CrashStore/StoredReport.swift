@@ -1,11 +1,25 @@
+package import CrashProtocol
 public import CrashReport
 
-/// A report and its newest event.
+/// A report, as JSON, and its newest event.
 public struct StoredReport: Sendable, Equatable {
   /// Its newest event.
   public var cursor: StoreCursor
+  /// The report's.
+  public var id: String
+  /// When it crashed.
+  public var time: String
+  /// The report, in the form of the crashd that stored it.
+  package var json: JSONFragment
+
   /// The report.
-  public var report: CrashReport
+  /// - Throws: `StoreError.unreadable`.
+  public var report: CrashReport {
+    get throws(StoreError) {
+      guard let report = try? json.report() else { throw .unreadable(id: id) }
+      return report
+    }
+  }
 }
 
 /// What a write did.

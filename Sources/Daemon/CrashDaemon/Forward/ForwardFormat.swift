@@ -37,7 +37,7 @@ struct ForwardFormat {
   /// `lost`: events between the one before and this one that were removed.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
-      cursor: event.cursor.description, id: event.report.id, lost: lost > 0 ? lost : nil, report: report)
+      cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
     let json = try format == .jsonl ? encoder.encode(line) : encoder.encode(Call(parameters: line))

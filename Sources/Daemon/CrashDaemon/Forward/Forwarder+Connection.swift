@@ -99,7 +99,8 @@ extension Forwarder {
         // Rules may have changed since the last page.
         let scrubber = forward.scrubs ? try TextScrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
-          let json = try scrubber?.scrub(event.report) ?? JSONValue(event.report)
+          let report = try event.json.value()
+          let json = scrubber?.scrub(report: report) ?? report
           let message = try ForwardFormat(format: forward.format).message(event, json, lost: lost)
           lost = 0
           try await send(message, event.cursor, over: channel, window)

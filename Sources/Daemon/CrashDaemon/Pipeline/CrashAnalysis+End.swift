@@ -37,7 +37,7 @@ extension CrashAnalysis {
 
   private func noteEndOnce(_ process: AttachedProcess, _ signal: Int32, report id: String) async throws(StoreError) {
     let stored = try store.report(idPrefix: id)
-    let old = stored.report
+    let old = try stored.report
     guard old.death == nil, old.signal.number != signal,
       old.threads.contains(where: { $0.crashed && $0.signal?.number == Int(signal) }),
       let raw = try store.raw(id: id)

@@ -16,7 +16,7 @@ extension CrashAnalysis {
     else { return }
     do throws(StoreError) {
       let stored = try store.report(idPrefix: id)
-      var report = stored.report
+      var report = try stored.report
       guard outcome.isBetter else {
         report.unwinding = outcome.findings
         _ = try store.amend(report, at: stored.cursor)

@@ -50,7 +50,7 @@ actor Reanalysis {
   ) async throws(Failure) -> Outcome {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, raw, builder, unwinding) = try await reopen(prefix, visibility, waits: waits)
+    let (before, builder, unwinding) = try await reopen(prefix, visibility, waits: waits)
     let (old, symbols) = (before.report, builder.symbols)
     guard var report = Self.report(builder, old) else { throw .unreadable("no thread's record in it is whole") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
@@ -69,7 +69,7 @@ actor Reanalysis {
       return Outcome(report: new, hasChanged: false)
     }
     let change = try stored { () throws(StoreError) in
-      try analysis.store.put(new, raw: raw, replacing: before.cursor)
+      try analysis.store.put(new, raw: before.raw, replacing: before.cursor)
     }
     if change != .unchanged { analysis.hub.notify() }
     return Outcome(report: new, hasChanged: change != .unchanged)
@@ -81,7 +81,7 @@ actor Reanalysis {
   ) async throws(Failure) -> Explanation {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, _, builder, _) = try await reopen(prefix, visibility, waits: false)
+    let (before, builder, _) = try await reopen(prefix, visibility, waits: false)
     let old = before.report
     if let death = old.death {
       let rules = SilentDeath(death, losses: old.losses).explanation(losses: old.losses)
@@ -98,11 +98,13 @@ actor Reanalysis {
   /// Reads the report and its raw record; the frames are those of an unwind cross-check where these are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
-  ) async throws(Failure) -> (StoredReport, [UInt8], ReportBuilder<OpenCaches>, [CrashReport.Unwinding]?) {
-    let (before, raw) = try stored { () throws(StoreError) in
+  ) async throws(Failure) -> (
+    (cursor: StoreCursor, report: CrashReport, raw: [UInt8]), ReportBuilder<OpenCaches>, [CrashReport.Unwinding]?
+  ) {
+    let before = try stored { () throws(StoreError) in
       try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
     }
-    let process = try Self.process(of: before.report, raw: raw)
+    let process = try Self.process(of: before.report, raw: before.raw)
     var (contents, symbols) = await analysis.openAgain(process)
     let second: SnapshotUnwinder.Outcome?
     do throws(SnapshotUnwinder.Busy) {
@@ -120,7 +122,7 @@ actor Reanalysis {
       symbols = await analysis.openCaches(for: contents, of: process)
     }
     let builder = await analysis.builder(contents, of: process, symbols, old: before.report)
-    return (before, raw, builder, second?.findings)
+    return (before, builder, second?.findings)
   }
 
   /// The threads whose frames come from an unwind cross-check.

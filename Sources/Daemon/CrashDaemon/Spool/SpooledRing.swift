@@ -31,33 +31,33 @@ extension CrashAnalysis {
   /// Compares a spooled ring with the stored report of its id and owner.
   func compare(_ process: AttachedProcess) async -> SpooledRing {
     let facts = process.facts
-    let (old, raw): (StoredReport, [UInt8])
+    let (old, raw): (CrashReport, [UInt8])
     do throws(StoreError) {
-      (old, raw) = try stored(facts)
+      (_, old, raw) = try stored(facts)
     } catch {
       // Any other error occurs again when the ring is stored, and is counted then.
       return error.isOutage ? .unknown(error) : .news(process)
     }
     // The id alone proves nothing: another user's process may have chosen it.
-    guard old.report.process.uid == Int(facts.peer.uid) else { return .news(process) }
-    if let before = try? Reanalysis.process(of: old.report, raw: raw),
+    guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
+    if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))
     {
       return .stored
     }
     // A connection reported its pid, unit and rights; a file reports none of them.
     var known = facts
-    known.peer.pid = Int32(clamping: old.report.process.pid)
-    known.unit = old.report.process.unit
-    known.isPIDClaimed = old.report.process.isPIDClaimed == true
-    known.isRestricted = facts.isRestricted || old.report.process.isRestricted == true
+    known.peer.pid = Int32(clamping: old.process.pid)
+    known.unit = old.process.unit
+    known.isPIDClaimed = old.process.isPIDClaimed == true
+    known.isRestricted = facts.isRestricted || old.process.isRestricted == true
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 
   /// The report with the ring's id, also one that its user may not read: the report of a restricted process is root's.
   ///
   /// Late symbols or an unwind cross-check may rebuild it at the same time.
-  private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoredReport, [UInt8]) {
+  private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoreCursor, CrashReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {
         return try store.reportAndRaw(idPrefix: facts.identity.ringID, visibility: .all)

@@ -43,7 +43,7 @@ extension CrashdInterface {
       guard !prefix.isEmpty else { throw .invalidParameter("ids") }
       ids.append(
         try reading { () throws(StoreError) in
-          try store.report(idPrefix: prefix, visibility: visibility).report.id
+          try store.report(idPrefix: prefix, visibility: visibility).id
         })
     }
     var removed: [String] = []

@@ -5,15 +5,16 @@ import CrashStore
 /// Scrubbed reports, which may leave the machine.
 extension CrashdInterface {
   /// A report, scrubbed by the privacy rules.
-  func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> GetReply<Erased> {
+  func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
       throw .invalidParameter(name)
     }
-    let report = try reading { () throws(StoreError) in
+    let stored = try reading { () throws(StoreError) in
       try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
     }
     do {
-      return GetReply(report: Erased(try TextScrubber(settings.current.privacy).scrub(report)))
+      let scrubbed = try TextScrubber(settings.current.privacy).scrub(report: stored.json.value())
+      return GetReply(report: try JSONFragment(scrubbed))
     } catch {
       // The rules were valid when the settings were read. In any case nothing is returned unscrubbed.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")

@@ -95,18 +95,19 @@ struct CrashdInterface: Sendable {
       })
   }
 
-  func get(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> GetReply<Erased> {
+  func get(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     if parameters.scrub == true { return try scrubbed(parameters, client) }
     let wantsRaw = parameters.raw ?? false
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
-      let report = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
+      let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
       // An unstored report has no record; another report may have its id meanwhile.
-      let wantsRecord = (wantsRaw || wantsStacks) && report.isPreliminary != true
-      let raw = wantsRecord ? try store.raw(id: report.id) : nil
+      let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
+      let raw = wantsRecord ? try store.raw(id: stored.id) : nil
+      var stacks: [RecordedStack]? = wantsStacks ? [] : nil
+      if wantsStacks, let raw { stacks = Reanalysis.stacks(of: try stored.report, raw: raw) }
       return GetReply(
-        report: Erased(report), raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,
-        stacks: wantsStacks ? raw.map { Reanalysis.stacks(of: report, raw: $0) } ?? [] : nil)
+        report: stored.json, raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil, stacks: stacks)
     }
   }
 

@@ -77,7 +77,7 @@ struct EventPages: StoredPages {
     defer { progress.gone = 0 }
     return ReplyFrame.success(
       Methods.Subscribe.Sent(
-        cursor: event.cursor.description, report: event.report, lost: progress.gone > 0 ? progress.gone : nil),
+        cursor: event.cursor.description, report: event.json, lost: progress.gone > 0 ? progress.gone : nil),
       continues: true)
   }
 }

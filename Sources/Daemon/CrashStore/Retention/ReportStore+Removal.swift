@@ -55,7 +55,7 @@ extension ReportStore {
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
     guard !prefix.isEmpty else { throw .noSuchReport(id: prefix) }
-    let id = try report(idPrefix: prefix, visibility: visibility).report.id
+    let id = try report(idPrefix: prefix, visibility: visibility).id
     try Self.translating(path) {
       try write { try Self.remove([id], isCounted: false, in: $0) }
     }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
@@ -12,7 +13,7 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    json = try JSONEncoder().encode(report)
+    json = try JSONFragment(report).bytes
     guard json.count + raw.count > limitBytes else { return }
     self.raw = []
     self.report.losses["rawRecord"] = 1
@@ -21,14 +22,14 @@ struct SizedReport {
       self.report.threads.removeAll { !$0.crashed }
       self.report.losses["threadsTooLarge"] = others
     }
-    json = try JSONEncoder().encode(self.report)
+    json = try JSONFragment(self.report).bytes
   }
 
   /// The same report as one of a process with more rights than its user; some bytes more are no reason to drop a part.
   func restricted() throws -> SizedReport {
     var sized = self
     sized.report.process.isRestricted = true
-    sized.json = try JSONEncoder().encode(sized.report)
+    sized.json = try JSONFragment(sized.report).bytes
     return sized
   }
 }

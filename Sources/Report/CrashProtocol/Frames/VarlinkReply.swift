@@ -40,17 +40,13 @@ package enum VarlinkReplyText {
   }
 
   package static func success(_ parameters: some Encodable, continues: Bool = false) throws -> Data {
-    try json(Success(parameters: parameters, continues: continues ? true : nil))
+    // Sorted in a stream: a client finds an event's cursor before a report that is too long for it.
+    try FragmentList.json(
+      Success(parameters: parameters, continues: continues ? true : nil), continues ? [.sortedKeys] : [])
   }
 
   package static func failure(_ error: ProtocolError) throws -> Data {
-    try json(Failure(error: error.name, parameters: error.parameters))
-  }
-
-  private static func json(_ reply: some Encodable) throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes]
-    return try encoder.encode(reply)
+    try FragmentList.json(Failure(error: error.name, parameters: error.parameters), [])
   }
 }
 

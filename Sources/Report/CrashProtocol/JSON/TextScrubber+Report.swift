@@ -1,12 +1,7 @@
 package import CrashReport
-internal import FoundationEssentials
 
 /// Scrubs reports by their JSON, so that a field that a later version adds is scrubbed too.
 extension TextScrubber {
-  /// Returns the report's JSON, scrubbed by the privacy rules.
-  /// - Throws: `EncodingError` for a number that JSON does not have.
-  package func scrub(_ report: CrashReport) throws -> JSONValue { scrub(report: try JSONValue(report)) }
-
   /// Scrubs the JSON of a report by the privacy rules.
   package func scrub(report: JSONValue) -> JSONValue {
     guard case .object(var members) = report else { return scrub(each: report) }
@@ -47,13 +42,5 @@ extension TextScrubber {
     case .object(let members): .object(scrub(members))
     default: value
     }
-  }
-}
-
-extension JSONValue {
-  /// Converts a report to JSON.
-  /// - Throws: `EncodingError` for a number that JSON does not have.
-  package init(_ report: CrashReport) throws {
-    self = try JSONParser<JSONValue>.parse(Array(JSONEncoder().encode(report)), depth: JSONDepth.answers)
   }
 }

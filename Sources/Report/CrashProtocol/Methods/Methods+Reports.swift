@@ -24,7 +24,7 @@ extension Methods {
     }
 
     package typealias Reply = GetReply<ReceivedReport>
-    package typealias Sent = GetReply<Erased>
+    package typealias Sent = GetReply<JSONFragment>
   }
 
   package enum Groups: Method {

@@ -1,5 +1,3 @@
-package import CrashReport
-
 // Events, and named subscribers of them.
 extension Methods {
   static let ofSubscribers: [any Method.Type] = [
@@ -19,7 +17,7 @@ extension Methods {
 
     package typealias Parameters = Joined<Own, ReportFilter>
     package typealias Reply = SubscribeReply<ReceivedReport>
-    package typealias Sent = SubscribeReply<CrashReport>
+    package typealias Sent = SubscribeReply<JSONFragment>
   }
 
   package enum Ack: Method {

@@ -15,7 +15,7 @@ public struct ReceivedReport: Decodable, Sendable, Equatable {
   }
 }
 
-/// The reply of `Get`: crashd sends a `CrashReport` or, scrubbed, a `JSONValue`; a client reads a `ReceivedReport`.
+/// The reply of `Get`: crashd sends a `JSONFragment`, a client reads a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
   /// The raw record, in base64.
@@ -47,7 +47,7 @@ extension ReanalyseReply: Equatable where Report: Equatable {}
 /// A report after `Reanalyse`.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
-/// One reply of `Subscribe`: the stream is ready, or an event.
+/// One reply of `Subscribe`: the stream is ready, or an event, with a report as `Get` has it.
 package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?

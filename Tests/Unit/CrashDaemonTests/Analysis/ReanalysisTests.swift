@@ -40,7 +40,7 @@ struct ReanalysisTests {
       let reply = try await client.call(Self.method, ["id": .string(String(id.prefix(6)))])
       #expect(reply["changed"] == .bool(true))
       #expect(reply.object("report").object("diagnosis").string("sentence") == sentence)
-      #expect(try daemon.store.events(after: cursor, limit: 9).map(\.report.id) == [id])
+      #expect(try daemon.store.events(after: cursor, limit: 9).map(\.id) == [id])
       #expect(try daemon.store.report(idPrefix: nil).report.diagnosis.sentence == sentence)
       let again = try await client.call(Self.method)
       #expect(again["changed"] == .bool(false))

@@ -100,7 +100,7 @@ struct PreliminaryReportTests {
       let list = try store.page(with: early, limit: 9).reports
       #expect(list.map(\.pid) == [3, 2, 1] && list.allSatisfy { $0.isPreliminary == nil })
       for prefix in [nil, "33", ""] {
-        #expect(try store.report(with: early, idPrefix: prefix).isPreliminary == nil)
+        #expect(try store.report(with: early, idPrefix: prefix).report.isPreliminary == nil)
       }
     }
   }
@@ -109,9 +109,9 @@ struct PreliminaryReportTests {
   func lookUp() throws {
     try withStore { store throws in
       let early = [Self.preliminary(4), Self.preliminary(5, uid: 1_001)]
-      #expect(try store.report(with: early, idPrefix: "44").process.pid == 4)
-      #expect(try store.report(with: early, idPrefix: nil).process.pid == 5)
-      #expect(try store.report(with: early, idPrefix: nil, visibility: .user(1_000)).process.pid == 4)
+      #expect(try store.report(with: early, idPrefix: "44").report.process.pid == 4)
+      #expect(try store.report(with: early, idPrefix: nil).report.process.pid == 5)
+      #expect(try store.report(with: early, idPrefix: nil, visibility: .user(1_000)).report.process.pid == 4)
       #expect(throws: StoreError.noSuchReport(id: "55")) {
         try store.report(with: early, idPrefix: "55", visibility: .user(1_000))
       }
@@ -119,7 +119,7 @@ struct PreliminaryReportTests {
       var twin = Self.preliminary(6)
       twin.id = "33cd"
       #expect(throws: StoreError.ambiguous(id: "33", count: 2)) { try store.report(with: [twin], idPrefix: "33") }
-      #expect(try store.report(with: [twin], idPrefix: "33c").process.pid == 6)
+      #expect(try store.report(with: [twin], idPrefix: "33c").report.process.pid == 6)
     }
   }
 

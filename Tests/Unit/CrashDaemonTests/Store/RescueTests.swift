@@ -64,8 +64,8 @@ struct RescueTests {
     let mail = try store.cursor(ofSubscriber: "mail", uid: 1000)
     #expect(mail == StoreCursor(epoch: epoch, sequence: 50))
     let next = try #require(try store.events(after: mail, limit: 1).first)
-    #expect(next.cursor.sequence >= 51 && next.report.id == "ab\(1_000 + Int(next.cursor.sequence) - 1)")
-    #expect(try store.raw(id: next.report.id) == [UInt8(next.cursor.sequence - 1)])
+    #expect(next.cursor.sequence >= 51 && next.id == "ab\(1_000 + Int(next.cursor.sequence) - 1)")
+    #expect(try store.raw(id: next.id) == [UInt8(next.cursor.sequence - 1)])
     try store.close()
   }
 

@@ -189,7 +189,7 @@ struct RetentionTests {
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
       // Nothing was stored since: the group is checked all the same.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
-      #expect(try store.events(after: read, limit: 100).map(\.report.id) == Array(ids[30...]))
+      #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
       _ = try retain(store) { $0.reportsPerGroup = 8 }
       #expect(try store.count() < 90)

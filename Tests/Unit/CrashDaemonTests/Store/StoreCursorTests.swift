@@ -72,7 +72,7 @@ struct StoreCursorTests {
       if round == 0 { _ = try store.put(Self.report("a4"), raw: []) }
       let epoch = store.epoch
       #expect(try store.cursor("\(epoch)-1").sequence == 1)
-      #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.report.id) == ["a3", "a4"])
+      #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.id) == ["a3", "a4"])
       #expect(try store.cursor("\(epoch)-3").sequence == 3)
       // Neither is there, and both are answered alike.
       for number in [4, 5] {

@@ -351,7 +351,7 @@ struct ForwarderTests {
     report.annotations = ["DB_PASSWORD": "hunter2", "region": "north", "mail": "to anna@example.org, please"]
     report.reason = "no file /home/anna/secret.txt for Bearer abc.def-1"
     report.process.executable = "/home/anna/bin/shop"
-    let json = try TextScrubber(PrivacySettings()).scrub(report)
+    let json = try TextScrubber(PrivacySettings()).scrub(report: JSONFragment(report).value())
     guard case .object(let members) = json else { throw SystemError("scrub", code: EINVAL) }
     #expect(
       members.object("annotations") == [
@@ -362,7 +362,8 @@ struct ForwarderTests {
     #expect(members.string("id") == "aa")
     var open = PrivacySettings()
     (open.annotations, open.patterns, open.homeDirectories) = ([], [], false)
-    #expect(try TextScrubber(open).scrub(report) == JSONValue(report))
+    let stored = try JSONFragment(report).value()
+    #expect(try TextScrubber(open).scrub(report: stored) == stored)
   }
 
   @Test("a scrub pattern that matches addresses scrubs only texts and annotations, and the report stays decodable")
@@ -378,7 +379,7 @@ struct ForwarderTests {
     ]
     var settings = PrivacySettings()
     settings.patterns = ["[0-9]{16}"]
-    let json = try TextScrubber(settings).scrub(report)
+    let json = try TextScrubber(settings).scrub(report: JSONFragment(report).value())
     let scrubbed = try JSONDecoder().decode(CrashReport.self, from: JSONEncoder().encode(json))
     #expect(scrubbed.threads[0].registers == report.threads[0].registers)
     #expect(scrubbed.threads[0].name == "0x[scrubbed]" && scrubbed.reason == "0x[scrubbed]")

@@ -1,0 +1,70 @@
+import CrashReport
+import FoundationEssentials
+import Testing
+
+@testable import CrashProtocol
+
+@Suite("JSON that is passed on as it is")
+struct JSONFragmentTests {
+  private static func fragment(_ text: String, id: String = "ab") -> JSONFragment? {
+    JSONFragment(Data(text.utf8), id: id)
+  }
+
+  private static func text(_ reply: SubscribeReply<JSONFragment>, continues: Bool = true) throws -> String {
+    String(decoding: try VarlinkReplyText.success(reply, continues: continues), as: UTF8.self)
+  }
+
+  @Test("a reply has the bytes of its fragment, behind the cursor")
+  func place() throws {
+    let json = #"{"z":[1.50,"a\/b\u00e9"], "id":"ab"}"#
+    let fragment: JSONFragment = try #require(Self.fragment(json))
+    let reply = SubscribeReply(cursor: "c/1", report: fragment, lost: 2)
+    #expect(try Self.text(reply) == #"{"continues":true,"parameters":{"cursor":"c/1","lost":2,"report":\#(json)}}"#)
+    let decoded = try JSONDecoder().decode(
+      VarlinkReply<SubscribeReply<JSONValue>>.self, from: Data(Self.text(reply, continues: false).utf8))
+    guard case .parameters(let parameters) = decoded.outcome else {
+      Issue.record("\(decoded)")
+      return
+    }
+    #expect(parameters.report?["z"] == .array([.double(1.5), .string("a/bé")]))
+  }
+
+  @Test("several fragments stand each in its own place")
+  func several() throws {
+    let fragments = try (1...3).map { try JSONFragment(["n": $0]) }
+    let json = try FragmentList.json(["list": fragments], [])
+    #expect(String(decoding: json, as: UTF8.self) == #"{"list":[{"n":1},{"n":2},{"n":3}]}"#)
+  }
+
+  @Test(
+    "what could end a frame or a line, is no JSON, or is no object with the id, is no fragment",
+    arguments: [
+      "", "{", "x", "[]", "null", #""ab""#, "{}", #"{"id":"abc"}"#, #"{"id":1}"#, #"{"id":"ab"}{"id":"ab"}"#,
+      #"{"id":"ab"},"#, #"{"id":"ab"}}"#, "{\"id\":\"ab\"\n}", "{\"id\":\"ab\"}\n", "{\"id\":\"ab\"}\0",
+      "{\"id\":\"ab\",\"a\":\"\n\"}", "{\"id\":\"ab\",\"a\":\"\0\"}", #"{"id":"ab","a":"\ud800"}"#,
+      #"{"id":"ab","a":1e999}"#, #"{"id":"ab","a":NaN}"#, #"{"a":{"id":"ab"}}"#,
+      #"{"id":"ab","a":"# + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}",
+    ])
+  func refused(text: String) {
+    #expect(Self.fragment(text) == nil)
+  }
+
+  @Test("bytes that are no UTF-8 are no fragment")
+  func encoding() {
+    #expect(JSONFragment(Data(#"{"id":"ab","a":""#.utf8 + [0xff] + #""}"#.utf8), id: "ab") == nil)
+  }
+
+  @Test("the bytes of a report are stored without escaped slashes, and read as that report")
+  func report() throws {
+    let report = Sample.everything
+    let fragment = try JSONFragment(report)
+    #expect(try fragment.report() == report && JSONFragment(fragment.bytes, id: report.id) == fragment)
+    #expect(!String(decoding: fragment.bytes, as: UTF8.self).contains(#"\/"#))
+  }
+
+  @Test("another encoder refuses a fragment")
+  func outside() throws {
+    let fragment = try #require(Self.fragment(#"{"id":"ab"}"#))
+    #expect(throws: EncodingError.self) { try JSONEncoder().encode([fragment]) }
+  }
+}
