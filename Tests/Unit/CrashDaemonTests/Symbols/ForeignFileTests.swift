@@ -287,7 +287,7 @@ final class MutexFlag: Sendable {
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {
-      for _ in 0..<600 where !isOver.isSet { usleep(100_000) }
+      for _ in 0..<6_000 where !isOver.isSet { usleep(100_000) }
       if isOver.set() { end() }
     }
     return isOver
