@@ -1,5 +1,6 @@
 import CrashProtocol
 import CrashReport
+import GRDB
 @testable import CrashStore
 import TestKit
 import Testing

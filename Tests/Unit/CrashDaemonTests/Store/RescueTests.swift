@@ -1,6 +1,7 @@
 import CrashProtocol
 import CrashReport
 import FoundationEssentials
+import GRDB
 import TestKit
 import Testing
 

@@ -1,5 +1,6 @@
 import CrashProtocol
 import CrashReport
+import CrashRing
 import CrashStore
 import TestKit
 import Testing
