@@ -57,7 +57,7 @@ static bool swift_may_come_later(void) {
 static bool starts_in_main;
 
 __attribute__((constructor)) static void start_preloaded(void) {
-  if (program_has_shield()) return;
+  if (cs_environment_is_disabled() || program_has_shield()) return;
   starts_in_main = swift_may_come_later();
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }

@@ -5,102 +5,138 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../Handler/Setup/Probes/swift_runtime.h"
 
-// The file, mapped whole: only the pages that are read come into memory. The kernel lets no process write to a program
-// that runs, so it does not shrink meanwhile.
-typedef struct file_bytes {
-  const uint8_t *start;
+// More is no section that this reader is for.
+#define SECTION_LIMIT_BYTES ((uint64_t)1 << 30)
+
+// A copy: a mapped file of a network may end the process by SIGBUS.
+typedef struct copied_bytes {
+  void *start; // NULL: the file does not have them
   uint64_t size;
-} file_bytes;
+} copied_bytes;
 
-// `count` entries of `size` bytes at `offset`; NULL where the file does not hold them.
-static const void *bytes_at(file_bytes file, uint64_t offset, uint64_t count, uint64_t size) {
-  uint64_t bytes = 0;
-  uint64_t end = 0;
-  if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(offset, bytes, &end)) return NULL;
-  if (end > file.size || offset % sizeof(uint64_t) != 0) return NULL;
-  return &file.start[offset];
-}
-
-// A section of strings; its size is 0 unless it ends with a NUL.
-static file_bytes strings_of(file_bytes file, const ElfW(Shdr) * section) {
-  uint64_t end = 0;
-  if (__builtin_add_overflow(section->sh_offset, section->sh_size, &end)) return (file_bytes){0};
-  if (section->sh_size == 0 || end > file.size || file.start[end - 1] != 0) return (file_bytes){0};
-  return (file_bytes){&file.start[section->sh_offset], section->sh_size};
-}
-
-static bool is_named(file_bytes strings, uint64_t offset, const char *name) {
-  return offset < strings.size && strcmp((const char *)&strings.start[offset], name) == 0;
-}
-
-static void note_function(file_bytes names, const ElfW(Sym) * symbol, uint64_t bias, cs_swift_runtime *ret_runtime) {
-  const uintptr_t address = (uintptr_t)(bias + symbol->st_value);
-  if (is_named(names, symbol->st_name, "swift_getFatalErrorMessageBuffer")) {
-    ret_runtime->message_buffer = (cs_message_buffer *)address; // NOLINT(performance-no-int-to-ptr)
-  } else if (is_named(names, symbol->st_name, "swift_task_getCurrent")) {
-    ret_runtime->current_task = (const void *)address; // NOLINT(performance-no-int-to-ptr)
-  } else if (is_named(names, symbol->st_name, "swift_task_getCurrentTaskName")) {
-    ret_runtime->task_name = (const void *)address; // NOLINT(performance-no-int-to-ptr)
-  } else if (is_named(names, symbol->st_name, "swift_task_currentPriority")) {
-    ret_runtime->task_priority = (const void *)address; // NOLINT(performance-no-int-to-ptr)
+static copied_bytes copy_bytes(int file, uint64_t offset, uint64_t size) {
+  const copied_bytes none = {0};
+  if (size == 0 || size > SECTION_LIMIT_BYTES || offset > (uint64_t)INT64_MAX - size) return none;
+  void *const start =
+      mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (start == MAP_FAILED) return none;
+  uint64_t done = 0;
+  while (done < size) {
+    const ssize_t count = pread(file, (uint8_t *)start + done, (size_t)(size - done), (off_t)(offset + done));
+    if (count <= 0) break;
+    done += (uint64_t)count;
   }
+  if (done == size) return (copied_bytes){start, size};
+  munmap(start, (size_t)size);
+  return none;
 }
 
-// Whether one of the sections is for a Swift runtime.
-static bool has_swift(file_bytes names, const ElfW(Shdr) * sections, uint64_t count) {
-  static const char prefix[] = "swift5_";
-  for (uint64_t index = 0; index < count; index++) {
-    const uint64_t name = sections[index].sh_name;
-    if (name < names.size && strncmp((const char *)&names.start[name], prefix, sizeof prefix - 1) == 0) return true;
-  }
-  return false;
+static void give_back(copied_bytes bytes) {
+  if (bytes.start != NULL) munmap(bytes.start, (size_t)bytes.size);
 }
 
-static void read_file(file_bytes file, uint64_t bias, cs_swift_runtime *ret_runtime) {
-  const ElfW(Ehdr) *header = bytes_at(file, 0, 1, sizeof *header);
-  if (header == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
-  const ElfW(Shdr) *sections = bytes_at(file, header->e_shoff, header->e_shnum, sizeof *sections);
-  if (sections == NULL || header->e_shentsize != sizeof *sections || header->e_shstrndx >= header->e_shnum) return;
-  if (!has_swift(strings_of(file, &sections[header->e_shstrndx]), sections, header->e_shnum)) return;
-  for (uint64_t index = 0; index < header->e_shnum; index++) {
-    const ElfW(Shdr) *section = &sections[index];
-    if (section->sh_type != SHT_SYMTAB || section->sh_link >= header->e_shnum) continue;
-    const uint64_t count = section->sh_size / sizeof(ElfW(Sym));
-    const ElfW(Sym) *symbols = bytes_at(file, section->sh_offset, count, sizeof *symbols);
-    const file_bytes names = strings_of(file, &sections[section->sh_link]);
-    for (uint64_t at = 0; symbols != NULL && at < count; at++) {
-      const bool is_function = ELF64_ST_TYPE(symbols[at].st_info) == STT_FUNC && symbols[at].st_shndx != SHN_UNDEF;
-      if (is_function) note_function(names, &symbols[at], bias, ret_runtime);
-    }
-    return;
-  }
+static copied_bytes copy_section(int file, const ElfW(Shdr) * section) {
+  return copy_bytes(file, section->sh_offset, section->sh_size);
 }
+
+// Whether the string at `offset` begins with `text`, which may have its NUL at the end.
+static bool begins(copied_bytes strings, uint64_t offset, const char *text, size_t size) {
+  return offset < strings.size && size <= strings.size - offset &&
+         memcmp((const char *)strings.start + offset, text, size) == 0;
+}
+
+// Where the executable's code is in memory.
+typedef struct code_ranges {
+  uint64_t bias;
+  uint64_t start;
+  uint64_t end;
+} code_ranges;
 
 // The loader reports the executable first.
-static int note_bias(struct dl_phdr_info *info, size_t info_bytes, void *ret_bias) {
+static int note_code(struct dl_phdr_info *info, size_t info_bytes, void *ret_code) {
   (void)info_bytes;
-  *(uint64_t *)ret_bias = info->dlpi_addr;
+  code_ranges *code = ret_code;
+  code->bias = info->dlpi_addr;
+  for (int index = 0; index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[index];
+    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0) continue;
+    const uint64_t start = info->dlpi_addr + segment->p_vaddr;
+    if (code->start == 0 || start < code->start) code->start = start;
+    if (start + segment->p_memsz > code->end) code->end = start + segment->p_memsz;
+  }
   return 1;
 }
 
-void cs_swift_runtime_read(cs_swift_runtime *ret_runtime) {
-  const int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  struct stat status;
-  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    const size_t size = (size_t)status.st_size;
-    void *const start = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (start != MAP_FAILED) {
-      uint64_t bias = 0;
-      dl_iterate_phdr(note_bias, &bias);
-      read_file((file_bytes){start, size}, bias, ret_runtime);
-      munmap(start, size);
+static void note_function(copied_bytes names, const ElfW(Sym) * symbol, const code_ranges *code,
+                          cs_swift_runtime *ret_runtime) {
+  const uintptr_t address = (uintptr_t)(code->bias + symbol->st_value);
+  if (address < code->start || address >= code->end) return;
+#define IS(name) begins(names, symbol->st_name, (name), sizeof(name))
+  // NOLINTBEGIN(performance-no-int-to-ptr)
+  if (IS("swift_getFatalErrorMessageBuffer")) {
+    ret_runtime->message_buffer = (cs_message_buffer *)address;
+  } else if (IS("swift_task_getCurrent")) {
+    ret_runtime->current_task = (const void *)address;
+  } else if (IS("swift_task_getCurrentTaskName")) {
+    ret_runtime->task_name = (const void *)address;
+  } else if (IS("swift_task_currentPriority")) {
+    ret_runtime->task_priority = (const void *)address;
+  }
+  // NOLINTEND(performance-no-int-to-ptr)
+#undef IS
+}
+
+static void read_symbols(int file, const ElfW(Shdr) * sections, uint64_t count, const ElfW(Shdr) * table,
+                         cs_swift_runtime *ret_runtime) {
+  if (table->sh_link >= count) return;
+  const copied_bytes symbols = copy_section(file, table);
+  const copied_bytes names = copy_section(file, &sections[table->sh_link]);
+  code_ranges code = {0};
+  dl_iterate_phdr(note_code, &code);
+  for (uint64_t at = 0; names.start != NULL && at < symbols.size / sizeof(ElfW(Sym)); at++) {
+    const ElfW(Sym) *symbol = (const ElfW(Sym) *)symbols.start + at;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF) continue;
+    if (symbol->st_shndx >= SHN_LORESERVE || !begins(names, symbol->st_name, "swift_", 6)) continue;
+    note_function(names, symbol, &code, ret_runtime);
+  }
+  give_back(names);
+  give_back(symbols);
+}
+
+// Whether one of the sections is for a Swift runtime.
+static bool has_swift(int file, const ElfW(Shdr) * sections, uint64_t count, const ElfW(Shdr) * name_table) {
+  static const char prefix[] = "swift5_";
+  const copied_bytes names = copy_section(file, name_table);
+  bool is_found = false;
+  for (uint64_t index = 0; names.start != NULL && !is_found && index < count; index++)
+    is_found = begins(names, sections[index].sh_name, prefix, sizeof prefix - 1);
+  give_back(names);
+  return is_found;
+}
+
+static void read_file(int file, cs_swift_runtime *ret_runtime) {
+  ElfW(Ehdr) header;
+  if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header) return;
+  const uint64_t count = header.e_shnum;
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shstrndx >= count) return;
+  if (header.e_shentsize != sizeof(ElfW(Shdr))) return;
+  const copied_bytes copy = copy_bytes(file, header.e_shoff, count * sizeof(ElfW(Shdr)));
+  const ElfW(Shdr) *sections = copy.start;
+  if (sections != NULL && has_swift(file, sections, count, &sections[header.e_shstrndx])) {
+    for (uint64_t index = 0; index < count; index++) {
+      if (sections[index].sh_type == SHT_SYMTAB) read_symbols(file, sections, count, &sections[index], ret_runtime);
     }
   }
-  close(descriptor);
+  give_back(copy);
+}
+
+void cs_swift_runtime_read(cs_swift_runtime *ret_runtime) {
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  read_file(file, ret_runtime);
+  close(file);
 }
