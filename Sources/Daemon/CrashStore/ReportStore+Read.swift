@@ -202,11 +202,13 @@ extension ReportStore {
 }
 
 extension StoredReport {
-  /// Of a row with `seq`, `id`, `time` and `json`.
+  /// Of a row with `seq`, `id`, `time` and `json`; in a damaged database a column may hold any type.
   init(_ row: Row, epoch: StoreEpoch) throws {
-    let id: String = row["id"]
-    guard let json = JSONFragment(row["json"], id: id) else { throw StoreError.unreadable(id: id) }
-    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: id, time: row["time"], json: json)
+    let id = String.fromDatabaseValue(row["id"]) ?? ""
+    guard let time = String.fromDatabaseValue(row["time"]), let bytes = Data.fromDatabaseValue(row["json"]),
+      let json = JSONFragment(bytes, id: id)
+    else { throw StoreError.unreadable(id: id) }
+    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: id, time: time, json: json)
   }
 
   /// Of one that is not stored yet.

@@ -16,7 +16,8 @@ public struct StoredReport: Sendable, Equatable {
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      guard let report = try? json.report() else { throw .unreadable(id: id) }
+      // A key may be there twice, and its first value another one.
+      guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
   }

@@ -13,8 +13,9 @@ extension CrashdInterface {
       try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
     }
     do {
-      let scrubbed = try TextScrubber(settings.current.privacy).scrub(report: stored.json.value())
-      return GetReply(report: try JSONFragment(scrubbed))
+      return try CPUAccounts.charging {
+        GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
+      }
     } catch {
       // The rules were valid when the settings were read. In any case nothing is returned unscrubbed.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")

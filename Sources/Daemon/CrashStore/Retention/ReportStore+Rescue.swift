@@ -153,7 +153,7 @@ extension ReportStore {
       (
         try StoreEpoch.stored(in: database)?.epoch,
         try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
-        try Self.newestIncident(in: database),
+        (try? Self.newestIncident(in: database)) ?? 0,
         try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
       )
     }
@@ -167,6 +167,8 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
+        // Migrations and removed rows leave rows of their own there.
+        try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
           arguments: [number, found.2])
@@ -263,14 +265,29 @@ extension ReportStore {
       guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
       else { continue }
       let columns = first.columnNames.filter { keepsNumbers || table != "incidents" || $0 != "seq" }
+      let hasNumbers = columns.contains("seq")
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
       // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
       try? write { database in
+        let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
+          // A number that the old store never gave out is damage: it would be the last number of all.
+          if hasNumbers {
+            guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
+              continue
+            }
+          }
           try database.execute(sql: sql, arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
         }
       }
+    }
+    try? write { database in
+      try database.execute(
+        sql: """
+          DELETE FROM evicted_incidents WHERE EXISTS (
+            SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
+          """)
     }
     // Made of the incidents, not taken over: their sums are not those of a damaged table.
     try? write { try UseAfterFree.fill(in: $0) }

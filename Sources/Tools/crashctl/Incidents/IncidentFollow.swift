@@ -44,7 +44,8 @@ struct FollowIncidents: ParsableCommand {
       }
       guard let page else { break }
       if page.lost > 0 {
-        Output.complain("\(page.lost) incidents were evicted before they were read; what is left follows")
+        Output.complain(
+          "\(page.lost) incidents were evicted before they were read, or cannot be read; the remaining ones follow")
       }
       try show(page.incidents)
       printed = page.cursor

@@ -40,6 +40,13 @@ struct Follow: ParsableCommand {
       do throws(ClientError) {
         event = try events.next(hangup: STDOUT_FILENO)
       } catch {
+        // An event that is no report, such as one of a damaged row, would end each later start as well.
+        if case .malformedReply(let problem) = error, let cursor = events.unreadableCursor {
+          Output.complain("dropped an unreadable report: \(problem)")
+          try acknowledge(cursor)
+          printed = cursor
+          continue
+        }
         // crashd disconnects a reader that is slow for a while, as on an overloaded machine: resume, nothing is lost. A
         // second disconnect without an event between is an error.
         guard case .closed = error, let printed, printed != begun else {
@@ -54,14 +61,17 @@ struct Follow: ParsableCommand {
       guard case .report(_, let cursor) = event else { continue }
       printed = cursor
       // Acknowledge only after printing, so that an unprinted crash comes again.
-      if let subscriber {
-        _ = try connection.ask { client throws(ClientError) in
-          try client.acknowledge(cursor, subscriber: subscriber)
-        }
-      }
+      try acknowledge(cursor)
     }
     throw Failure(
       .unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: crashd has stopped, try again")
+  }
+
+  private func acknowledge(_ cursor: String) throws(Failure) {
+    guard let subscriber else { return }
+    _ = try connection.ask { client throws(ClientError) in
+      try client.acknowledge(cursor, subscriber: subscriber)
+    }
   }
 
   private func begin(after cursor: String?) throws(Failure) -> EventStream {
