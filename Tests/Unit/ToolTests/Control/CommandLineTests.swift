@@ -235,7 +235,7 @@ struct CommandLineTests {
       result.output == """
         report bb22: An index was out of range in checkout().
 
-        ▶ pass  swift-fatal-error  swift-fatal-error, 100 % sure
+        ▶ pass  swift-fatal-error  swift-fatal-error, confidence 100 %
                 says: Swift stopped the program: Index out of range
                 saw:  SIGILL, si_code 2 (ILL_ILLOPN)
                 saw:  Swift's message: 'Index out of range'

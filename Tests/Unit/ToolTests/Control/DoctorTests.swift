@@ -120,7 +120,7 @@ struct DoctorTests {
     let findings = doctor.program(program)
     #expect(findings.first { $0.subject == "build id" }?.level == .warning)
     let symbols = try #require(findings.first { $0.subject == "symbols" })
-    #expect(symbols.level == .warning && symbols.sentence.contains("no names"), "\(symbols.sentence)")
+    #expect(symbols.level == .warning && symbols.sentence.contains("addresses instead of names"), "\(symbols.sentence)")
   }
 
   @Test("doctor finds debug files where crashd does, by build id", arguments: ["", ".debug/"])
@@ -235,7 +235,7 @@ struct DoctorTests {
     #expect(!failing.remedy.isEmpty)
     #expect(try guards(told("", checks: 0, failures: 0)).level == .note)
     let silent = try guards("")
-    #expect(silent.level == .note && silent.remedy.hasPrefix("Shield.selfTest()"))
+    #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
     // Of one that is not attached nothing is known.
     #expect(try levels()["guards"] == nil)
