@@ -254,45 +254,6 @@ extension ReportStore {
     }
   }
 
-  /// What is counted beside the reports: each table as far as it can be read.
-  ///
-  /// Incidents keep their numbers only where readers' cursors stay good; else they get new ones, as new incidents.
-  private func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
-    let tables = [
-      "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
-    ]
-    for table in tables where keepsNumbers || table != "evicted_incidents" {
-      guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
-      else { continue }
-      let columns = first.columnNames.filter { keepsNumbers || table != "incidents" || $0 != "seq" }
-      let hasNumbers = columns.contains("seq")
-      let marks = columns.map { _ in "?" }.joined(separator: ", ")
-      let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
-      // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
-      try? write { database in
-        let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
-        for row in rows {
-          // A number that the old store never gave out is damage: it would be the last number of all.
-          if hasNumbers {
-            guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
-              continue
-            }
-          }
-          try database.execute(sql: sql, arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
-        }
-      }
-    }
-    try? write { database in
-      try database.execute(
-        sql: """
-          DELETE FROM evicted_incidents WHERE EXISTS (
-            SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
-          """)
-    }
-    // Made of the incidents, not taken over: their sums are not those of a damaged table.
-    try? write { try UseAfterFree.fill(in: $0) }
-  }
-
   private static func orphans(in old: DatabaseQueue, known: ReportStore) -> [Orphan] {
     let ids = (try? old.read { try String.fetchAll($0, sql: "SELECT id FROM raw_records") }) ?? []
     var orphans: [Orphan] = []

@@ -1,5 +1,6 @@
 import CrashControl
 import Foundation
+import Synchronization
 import TestKit
 import Testing
 
@@ -57,6 +58,26 @@ struct RemovalTests {
     #expect(
       result.complaint.hasPrefix("crashctl: 5 reports were removed before they were read; the remaining ones follow\n"))
     #expect(result.output.contains("checkout()"))
+  }
+
+  @Test("follow drops an event that is no report, acknowledges it, and prints the next one")
+  func unreadable() throws {
+    let acknowledged = Mutex<[Bool]>([])
+    let daemon = try FakeDaemon { connection in
+      guard let call = connection.call() else { return }
+      if call.contains("Crashd.Ack") {
+        acknowledged.withLock { $0.append(call.contains(#""cursor":"2""#)) }
+        return connection.reply(#"{"cursor":"2"}"#)
+      }
+      connection.reply(#"{"ready":true,"cursor":"1"}"#, continues: true)
+      connection.reply(#"{"cursor":"2","report":{"id":"aa"}}"#, continues: true)
+      connection.reply(#"{"cursor":"3","report":\#(SampleJSON.report(id: "bb22"))}"#, continues: true)
+    }
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
+    #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
+    #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
+    #expect(acknowledged.withLock { $0 } == [true, false])
   }
 
   @Test(
