@@ -149,7 +149,7 @@ private struct EstimatedClass: Encodable, Sendable {
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
     // What another version wrote in another form is left out.
-    guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: Data(event.json)) else { return nil }
+    guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(
       sequence: Int(event.sequence), uid: Int(event.uid), name: names[key] ?? event.program, program: event.program,

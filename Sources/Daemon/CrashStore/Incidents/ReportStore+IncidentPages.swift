@@ -33,30 +33,17 @@ extension ReportStore {
         }
         var arguments = filter.arguments(visibility, limit: limit)
         arguments += ["after": cursor.sequence]
-        // A row at a time: of an incident that does not fit any more only the size is read.
-        let rows = try Row.fetchCursor(
+        let page = try EventRow.page(
           database,
           sql: """
-            SELECT rowid AS seq, length(json) AS bytes, json FROM incidents
+            SELECT rowid AS seq, id, last AS time, json FROM incidents
             WHERE rowid > :after AND \(IncidentFilter.clause) ORDER BY rowid LIMIT :limit OFFSET :offset
-            """, arguments: arguments)
-        var (incidents, count, bytes, end): ([IncidentReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
-        var isFull = false
-        while !isFull, let row = try rows.next() {
-          bytes += row["bytes"] as Int
-          isFull = count > 0 && bytes > limitBytes
-          guard !isFull else { continue }
-          count += 1
-          end = row["seq"]
-          // What an older crashd wrote in another form is left out.
-          if let incident = try? JSONDecoder().decode(IncidentReport.self, from: row["json"] as Data) {
-            incidents.append(incident)
-          }
-        }
-        let isLast = !isFull && count < limit
+            """, arguments, limit: limit, limitBytes: limitBytes)
+        let end = page.isFull ? page.last ?? cursor.sequence : newest
         return IncidentPage(
-          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: isLast ? newest : end, kind: .incident),
-          isLast: isLast)
+          // What an older crashd wrote in another form is left out.
+          incidents: page.rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0.json) },
+          end: StoreCursor(epoch: epoch, sequence: end, kind: .incident), isLast: !page.isFull)
       }
     }
   }

@@ -1,4 +1,5 @@
 import CrashProtocol
+import FoundationEssentials
 import GRDB
 import TestKit
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite("What is protected, and why, in the store")
 struct DanglingStoreTests {
   private static func event(_ uid: UInt32, _ program: String, _ number: Int) -> DanglingEvent {
-    DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Array("\(number)".utf8))
+    DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Data("\(number)".utf8))
   }
 
   @Test("a state is replaced as a whole, and its events are kept beside it, the latest first")
