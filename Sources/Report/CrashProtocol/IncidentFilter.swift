@@ -1,11 +1,13 @@
+public import CrashReport
+
 /// Which incidents are meant; nil does not restrict.
 public struct IncidentFilter: Codable, Sendable, Hashable {
   /// How the id begins.
   public var id: String?
-  /// The part of the shield that saw it, such as `quarantine`.
-  public var source: String?
-  /// What it was, such as `index`.
-  public var kind: String?
+  /// The part of the shield that saw it.
+  public var source: IncidentReport.Source?
+  /// What it was.
+  public var kind: IncidentReport.Kind?
   /// A part of where the guard stands, such as `Shop.swift:12`.
   public var site: String?
   /// A part of the program's name.
@@ -15,8 +17,8 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
 
   /// Makes a filter.
   public init(
-    id: String? = nil, source: String? = nil, kind: String? = nil, site: String? = nil, name: String? = nil,
-    since: String? = nil
+    id: String? = nil, source: IncidentReport.Source? = nil, kind: IncidentReport.Kind? = nil, site: String? = nil,
+    name: String? = nil, since: String? = nil
   ) {
     (self.id, self.source, self.kind) = (id, source, kind)
     (self.site, self.name, self.since) = (site, name, since)

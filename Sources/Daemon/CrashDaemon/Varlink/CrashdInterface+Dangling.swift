@@ -54,7 +54,7 @@ extension CrashdInterface {
     let rules = parameters.shared
     var change = RuleChange()
     if let pin = rules.pin {
-      guard let known = Pin(rawValue: pin) else { throw .invalidParameter("pin") }
+      guard let known = Pin(rawValue: pin.rawValue) else { throw .invalidParameter("pin") }
       change.pin = known
     }
     change.allowsAutomaticProtection = rules.automatic

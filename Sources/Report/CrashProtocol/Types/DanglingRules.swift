@@ -1,7 +1,7 @@
 /// What an operator changes of a program's rules; nil: it stays.
 public struct DanglingRules: Codable, Sendable, Equatable {
-  /// `automatic`, `on` or `off`.
-  public var pin: String?
+  /// What the operator says of the level.
+  public var pin: DanglingPolicyReport.Pin?
   /// Whether an alarm may raise the level.
   public var automatic: Bool?
   /// What the quarantine of one process may hold at the level `base`.

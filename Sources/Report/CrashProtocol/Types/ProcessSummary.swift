@@ -16,9 +16,8 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var attachTime: String
   /// A state for people, such as `running`.
   public var state: String
-  /// What is kept of its memory when it crashes: `full`, `scrubbed`, `none` (the program's choice), `withheld` (crashd's
-  /// settings), `discarded` (the same; the program takes some, and crashd keeps none); nil from an older crashd.
-  public var memory: String?
+  /// What is kept of its memory when it crashes; nil from an older crashd.
+  public var memory: Memory?
   /// What the last `Shield.selfTest` in it found; nil where there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
@@ -48,7 +47,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   /// Makes one from its parts.
   package init(
     pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String, attachTime: String,
-    state: String, memory: String? = nil, selfTest: SelfTest? = nil
+    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil
   ) {
     (self.pid, self.uid, self.name, self.executable, self.buildID) = (pid, uid, name, executable, buildID)
     (self.startTime, self.attachTime, self.state, self.memory, self.selfTest) = (

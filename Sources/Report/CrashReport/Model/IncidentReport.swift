@@ -24,7 +24,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var sentence: String
   /// How sure it is that the program has a mistake: `certain`, or `probable` where a deinit had been put off, since what the
   /// deinit would have stopped may be what used the object.
-  public var confidence: String
+  public var confidence: Confidence
   /// The method that the call was meant for.
   public var method: String?
   /// The thread that used the object.
@@ -101,7 +101,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   /// Makes a report from its parts.
   public init(
     id: String, first: String, last: String, count: Int, process: Process, source: Source, kind: Kind, mode: Mode,
-    subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
+    subject: String, sentence: String, confidence: Confidence, method: String? = nil, useThread: Int? = nil,
     use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil, registers: [String: Address]? = nil
   ) {
     self.id = id

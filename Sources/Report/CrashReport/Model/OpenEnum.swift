@@ -89,6 +89,19 @@ extension IncidentReport {
     public static let isolation = Self("isolation")
   }
 
+  /// How sure crashd is of an incident.
+  public struct Confidence: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// It happened.
+    public static let certain = Self("certain")
+    /// What saw it may be wrong.
+    public static let probable = Self("probable")
+  }
+
   /// What the shield does about a fault, or did; or a number that this version does not know.
   public struct Mode: OpenEnum {
     /// The word.

@@ -56,9 +56,9 @@ public struct Doctor: Sendable {
   /// Whether reports of a process lack its memory; nil: they do not, or it is unknown.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
-    case "none": Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
-    case "withheld": Finding(.note, "memory", "reports keep nothing of it: crashd's privacy.no-memory")
-    case "discarded":
+    case .nothing: Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
+    case .withheld: Finding(.note, "memory", "reports keep nothing of it: crashd's privacy.no-memory")
+    case .discarded:
       Finding(
         .note, "memory", "reports keep nothing of it: crashd's privacy.no-memory; a ring in the spool would",
         remedy: "CRASHSHIELD_MEMORY=none in its environment: it does not do what crashd says")

@@ -149,10 +149,10 @@ struct DanglingTests {
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
     // Five crashes of a program that nobody knows yet are not usual; the first counted as all of a loop's.
-    let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
-    #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("dangling crashes"))
+    let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
+    #expect(decision.from == .base && decision.to == .raised && decision.text.contains("dangling crashes"))
     let policy = try #require(policies.first)
-    #expect(policy.level == "raised" && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
+    #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
     // The decision outlives crashd: the next one protects from the start.

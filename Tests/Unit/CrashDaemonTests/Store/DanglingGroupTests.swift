@@ -20,7 +20,7 @@ struct DanglingGroupTests {
     source: IncidentReport.Source = "quarantine", count: Int = 1, function: String = "serve()", line: Int = 12,
     subject: String = "App.Session", mode: IncidentReport.Mode = "zero", build: String = "b1",
     last: String = "2026-11-21T10:00:00Z", age_ns: Int? = 2_000_000, release: String = "drop()",
-    confidence: String = "certain"
+    confidence: IncidentReport.Confidence = "certain"
   ) -> IncidentReport {
     IncidentReport(
       id: "\(ring)-\(key)", first: "2026-11-21T09:00:00Z", last: last, count: count,
