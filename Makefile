@@ -12,11 +12,12 @@ PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
 # Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
-# Static: the same with a static one, for the matrix.
+# Static: the same with a static one, for the matrix. Demo: what the demo shows, built as quickly as can be.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
 PRELOADED := .build-preloaded
+DEMO    := .build-demo
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
@@ -30,7 +31,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-api check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -41,10 +42,10 @@ build-packages:
 test-packages: build-packages
 	@scripts/install-packages $(TEST_PACKAGES)
 
-build: build-packages ## @daily builds everything and the tests
+build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-release: build-packages ## @install the programs as they are installed, with a static Swift library
+release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
@@ -52,7 +53,7 @@ release: build-packages ## @install the programs as they are installed, with a s
 	@scripts/build/manuals $(RELEASE)
 	@$(MAKE) preload
 
-preload: ## @install libcrashshield.so, for programs that do not link the shield; part of `make release`
+preload: ## @install Build libcrashshield.so, as `make release` does
 	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
 dynamic: build-packages
@@ -66,25 +67,28 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
-help: ## @daily this list
+help: ## @daily List the targets
 	@awk 'BEGIN { FS = ":.* ## @[a-z]+ "; split("daily evidence costs install", groups, " "); \
 	    split("Every day:Evidence (minutes to hours):Costs, as ratios to a reference of the same run:Install", titles, ":") } \
 	  match($$0, /^[a-z-]+:.* ## @[a-z]+ /) { group = $$0; sub(/^.* ## @/, "", group); sub(/ .*/, "", group); \
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-demo: release ## @daily three crashes of an HTTP server and their reports
-	@scripts/demo $(RELEASE)/release
+# After `make build` with its programs, which a newcomer does not have yet.
+demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
+	@if [ -x .build/debug/DemoServer ]; then \
+	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
+	else scripts/build/demo $(DEMO) && scripts/demo $(DEMO)/release; fi
 
-test: build test-debug ## @daily builds everything and runs all unit and end-to-end tests
+test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
 # Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; what
 # mostly waits runs beside what computes.
-ci: check-format build ## @daily everything that CI checks after `make test`: sanitizers, fuzzers, release tests, box
+ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
-checks: check-units check-api check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -93,6 +97,7 @@ check-format: test-packages
 	scripts/check/include-cycles
 	scripts/check/links
 	scripts/check/decisions
+	scripts/check/words
 	scripts/check/guard-tables
 	scripts/build/implicit-sources --check
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
@@ -103,6 +108,10 @@ check-units: build
 # What `import CrashShield` brings stays small.
 check-api: build
 	scripts/check/public-api .build/debug
+
+# README.md shows the report that the demo prints.
+check-demo: build
+	scripts/demo .build/debug --check
 
 check-signal-safety: build dynamic
 	scripts/check/signal-safety .build/debug
@@ -134,13 +143,13 @@ check-guards: dynamic
 check-pages: test-packages
 	scripts/check/pages
 
-dangling: test-packages build dynamic static ## @evidence twelve uses after free under each policy, in each build: docs/dangling.md
+dangling: test-packages build dynamic static ## @evidence Use freed objects in twelve ways, and write docs/dangling.md
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
 # The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
 # else as well, but not all the time.
-measure: build ## @costs what the shield costs, idle and in a crash
+measure: build ## @costs Measure what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
 	scripts/measure/crash
@@ -148,7 +157,7 @@ measure: build ## @costs what the shield costs, idle and in a crash
 check-preload: build
 	scripts/check/preload .build/debug
 
-check-descriptors: ## @evidence 10,000 crashes beside a thread that closes and opens all descriptors
+check-descriptors: ## @evidence Crash 10,000 times while a thread closes and opens descriptors
 	scripts/check/descriptors
 
 check-static: build
@@ -170,7 +179,7 @@ $(VENV)/bin/python3: | test-packages
 	$(VENV)/bin/pip install -q minidump varlink
 
 # Not of `make ci`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
-check-sinks: test-packages build ## @evidence crashes sent to a real Bugsink and a real OpenTelemetry agent
+check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and a real OpenTelemetry agent
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
 	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
@@ -188,9 +197,9 @@ preloaded:
 	scripts/build/preload $(PRELOADED)/libcrashshield.so
 	for build in debug release static; do scripts/build/unshielded $(PRELOADED)/$$build/crash-maker $$build || exit; done
 
-matrix: test-packages build dynamic static preloaded ## @evidence every way to crash, on each kind of thread, in each build: docs/matrix.md
+matrix: test-packages build dynamic static preloaded ## @evidence Crash in every way on each kind of thread, and write docs/matrix.md
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
-	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
+	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
@@ -219,7 +228,7 @@ test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
-fuzz: build ## @evidence every reader of untrusted bytes under libFuzzer, 4.4 times FUZZ_SECONDS
+fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.4 times FUZZ_SECONDS
 	scripts/fuzz/readers $(FUZZ_SECONDS)
 	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder
@@ -229,60 +238,60 @@ fuzz: build ## @evidence every reader of untrusted bytes under libFuzzer, 4.4 ti
 	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
 	scripts/fuzz/daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
-box: release ## @evidence the service and the package under a real systemd, in a throw-away container (root)
+box: release ## @evidence Test service and package under a real systemd (root)
 	@scripts/install-packages $(BOX_PACKAGES)
 	@scripts/box/run $(RELEASE)/release
 
-bench: release dynamic ## @costs capture and storing beside swift-backtrace
+bench: release dynamic ## @costs Measure capture and storing beside swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
 # On a machine that does nothing else.
-bench-crashd: release ## @costs crashes a second, and calls of crashctl over 10,000 to 1,000,000 reports
+bench-crashd: release ## @costs Measure crashes a second, and crashctl over 1,000,000 reports
 	Benchmarks/Service/service.py $(RELEASE)/release
 
-bench-end: release ## @costs how long a crash takes to close a server's connections, beside one without the shield
+bench-end: release ## @costs Measure how long a crash takes to close connections
 	@scripts/install-packages $(END_PACKAGES)
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
 # Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000
-bench-hostile: release ## @costs hostile input to each parser, hostile clients beside other users
+bench-hostile: release ## @costs Measure hostile input to each parser, and hostile clients
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
 
-bench-dangling: ## @costs the quarantine in a SwiftNIO server under load, 20 minutes: docs/dangling-cost.md
+bench-dangling: ## @costs Measure the quarantine in a NIO server, and write docs/dangling-cost.md
 	@scripts/install-packages wrk
 	$(SWIFT) build -c release --package-path Benchmarks/Dangling/Server --scratch-path .build-dangling
 	Benchmarks/Dangling/server.py .build-dangling/release/dangling-server docs/dangling-cost.md --ways zero,zero-own
 
-measure-dangling: ## @costs what the quarantine adds to a dealloc, in instructions
+measure-dangling: ## @costs Count what the quarantine adds to a dealloc
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/dangling
 
-measure-guards: ## @costs what guards add where nothing fails, and what a fault costs
+measure-guards: ## @costs Count what guards add where nothing fails
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
 	scripts/build/guard-cost .build-guards/release .build-guards/program
 	scripts/check/guards --table .build-guards/program
 	scripts/measure/guards .build-guards/release
 
-guards: build ## @evidence a fault of each guard, without it and in each mode: docs/guards.md
+guards: build ## @evidence Meet each fault in each guard mode, and write docs/guards.md
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 
-docs: build ## @daily the documentation as a DocC archive; its examples have to compile
+docs: build ## @daily Build the documentation as a DocC archive
 	scripts/build/docs .build/debug .build/docs/CrashShield.doccarchive
 
-measure-implicit: dynamic ## @costs what CrashShieldImplicit and CrashShieldCasts add where nothing fails, in instructions
+measure-implicit: dynamic ## @costs Count what CrashShieldImplicit and CrashShieldCasts add
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/implicit $(DYNAMIC)/release
 
-measure-pages: ## @costs what guard slots add to a malloc, in instructions
+measure-pages: ## @costs Count what guard pages add to a malloc
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/pages
 
 # The large server takes 20 minutes the first time.
-symbols: release $(VENV)/bin/python3 ## @evidence the symbol cache beside other symbolizers, on a large server: docs/symbols.md
+symbols: release $(VENV)/bin/python3 ## @evidence Compare symbolizers on a large server, and write docs/symbols.md
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic
 	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
@@ -295,29 +304,29 @@ symbols: release $(VENV)/bin/python3 ## @evidence the symbol cache beside other 
 	  $(RELEASE)/release/crash-analyse .build-bench/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
-fault: build ## @evidence crashd is killed 200 times while processes crash: losses and repetitions
+fault: build ## @evidence Kill crashd 200 times while programs crash, and count losses
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200 --plain
 
-stress: release ## @evidence crashd with 5,000 processes, 1,000 crashes a second, clock leaps, a full disk
+stress: release ## @evidence Load crashd: 5,000 processes, 1,000 crashes a second, a full disk
 	Tests/EndToEnd/Faults/stress.py $(RELEASE)/release
 
-grouping: build dynamic ## @evidence each crash in a debug and in an optimized build: how many pairs are one group
+grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
 	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
-verdicts: release dynamic ## @evidence which of 1,000 and more crashes the diagnosis calls a use-after-free
+verdicts: release dynamic ## @evidence Count use-after-free diagnoses of 1,000 crashes and more
 	Tests/EndToEnd/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
 
-peers: release dynamic ## @evidence crashes of C and C++ here, under swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
+peers: release dynamic ## @evidence Compare crash reporters, and write docs/peers.md
 	@scripts/install-packages $(PEER_PACKAGES)
 	@scripts/peers $(RELEASE)/release $(DYNAMIC)/release/crash-maker docs/peers.md
 
-deb: release ## @install a Debian package of what `make release` built, in .build-deb
+deb: release ## @install Pack what `make release` builds as .deb files in .build-deb
 	@scripts/install-packages $(DEB_PACKAGES)
 	@scripts/build/deb $(RELEASE)/release .build-deb
 
-install: ## @install installs what `make release` built; PREFIX and DESTDIR as usual
+install: ## @install Install what `make release` built (PREFIX, DESTDIR)
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
 
-clean: ## @install removes everything that was built
+clean: ## @install Remove everything that was built
 	rm -rf .build .build-*

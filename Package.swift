@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// The targets of swift-crash-shield; docs/ARCHITECTURE.md says what each is for. Arrows point one way.
+// The targets of swift-crash-shield; docs/ARCHITECTURE.md describes each. Dependencies point one way.
 import PackageDescription
 
 /// For builds of this package itself: with CRASHSHIELD_CORE=1 it holds only the targets without package dependencies,
@@ -36,11 +36,11 @@ let cxx: [CXXSetting] = [
   .enableWarning("shadow"),
 ]
 
-/// Code that runs in a signal handler: its calls are proved safe by the compiler, its frames are small.
+/// Settings of code that runs in a signal handler: the compiler proves its calls safe and its frames small.
 let signalSafeC: [CSetting] =
   c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
 
-/// What other packages may import and needs no other package.
+/// Libraries without package dependencies that other packages may import.
 ///
 /// README.md has a sentence for each. Executables are no products: SwiftPM builds each executable target by its name.
 var products: [Product] = [
@@ -49,7 +49,7 @@ var products: [Product] = [
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
-  // Advanced: an import or a link changes what a program does. Apart, as Foundation is not for programs without it.
+  // Advanced: importing or linking one changes the program's behavior. Those for Foundation are separate products.
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
@@ -58,13 +58,13 @@ var products: [Product] = [
 
 var dependencies: [Package.Dependency] = []
 
-/// Gives each target its folder: the house, and the target's name there.
+/// Sets the path of each target: the folder, and in it the target's name.
 func house(_ folder: String, _ targets: [Target]) -> [Target] {
   for target in targets where target.path == nil { target.path = "\(folder)/\(target.name)" }
   return targets
 }
 
-// C in the host process. What handlers call is proved safe by the compiler.
+// C in the host process. The compiler proves that the calls of handlers are signal-safe.
 var targets: [Target] = house(
   "CShim",
   [
@@ -72,16 +72,16 @@ var targets: [Target] = house(
     .target(name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
     .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
     .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
-    // A program that links it has its forced casts.
+    // Linking it replaces the runtime's forced casts in the whole program.
     .target(name: "CShimCasts", path: "CShim/Casts"),
-    // A program that links it has its malloc.
+    // Linking it replaces malloc in the whole program.
     .target(
       name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages", cSettings: signalSafeC),
-    // A program that links it has its checks of executors watched, by the hooks of Swift's concurrency runtime.
+    // Linking it hooks the executor checks of the whole program.
     .target(name: "CShimExecutorChecks", dependencies: ["CShimQuarantine"], path: "CShim/ExecutorChecks"),
   ])
 
-// What a server imports.
+// Libraries for servers.
 targets += house(
   "Sources/Shield",
   [
@@ -89,12 +89,13 @@ targets += house(
     .target(
       name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
     .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
-    // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
+    // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
+    // ones.
     .target(name: "CrashShieldPlain"),
     .target(
       name: "CrashShieldImplicit",
       dependencies: ["CrashShieldPlain", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
-    // The same of Foundation's types, which it is imported in place of.
+    // The same for Foundation's types; a file imports it instead of Foundation.
     .target(
       name: "CrashShieldImplicitFoundation",
       dependencies: ["CrashShieldImplicit", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
@@ -104,7 +105,7 @@ targets += house(
       name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield", "CrashShieldGuards"]),
   ])
 
-// What programs outside the host process share.
+// Code that programs outside the host process share.
 targets += house(
   "Sources/Support",
   [
@@ -117,7 +118,7 @@ targets += house(
   "Sources/Report",
   [
     .target(name: "CrashReport"),
-    // Everything that crosses crashd's socket.
+    // The messages of crashd's socket.
     .target(name: "CrashProtocol", dependencies: ["CrashReport"]),
   ])
 
@@ -130,24 +131,25 @@ targets += house(
     .target(name: "DanglingStatistics"),
   ])
 
-// Processes that read untrusted images and answers, with few rights.
+// Sandboxed processes that read untrusted images and server replies.
 targets += house(
   "Sources/Helpers",
   [
-    // Takes the rights away; stays apart, since a program that links it has its fstat().
+    // Sandboxes a process. A separate target, because linking it replaces fstat() in the whole program.
     .target(name: "CConfine"),
     .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
-    // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
+    // libunwind-x86_64 unwinds other processes; it needs parts of libunwind.
     .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
-    // Its own files unwind: a library of them would bring libunwind into tests, in place of libgcc's unwinder.
+    // The unwinder is part of the executable: in a library it would bring libunwind into tests, replacing libgcc's
+    // unwinder.
     .executableTarget(
       name: "crash-analyse",
       dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
     .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CCurl"]),
   ])
 
-// Programs that crash in every way, for demonstrations and tests.
+// Programs that crash on purpose, for demonstrations and tests.
 targets += house(
   "Sources/Examples",
   [
@@ -157,11 +159,11 @@ targets += house(
     .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"]),
     .executableTarget(
       name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
-    // What a queue of transitions is for, in a terminal.
+    // Demonstrates a transition queue in a terminal.
     .executableTarget(name: "screens", dependencies: ["CrashShield", "CrashShieldGuards"]),
   ])
 
-// Programs that tests start by their paths: what these link is not for the tests' own program.
+// Host programs that tests spawn: the test bundle must not link what these link.
 targets += house(
   "Tests/Hosts",
   [
@@ -196,7 +198,7 @@ targets += house(
         "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "TestKit",
         "screens",
       ]),
-    // Their hosts link what they test: a program that links it has its casts and its executor checks.
+    // Their hosts link the code under test, which replaces casts and hooks executor checks in the whole program.
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
@@ -207,14 +209,14 @@ targets += house(
     .testTarget(
       name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics", "TestKit"],
       exclude: ["Report/read_minidump.py"], resources: [.copy("Report/Golden")]),
-    // From a fault to what a reader finds in the ring.
+    // From a fault to its record in the ring.
     .testTarget(
       name: "CaptureTests",
       dependencies: [
         "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CrashShieldGuards", "CShim", "CShimRing", "CTestKit",
         "TestKit", "crash-maker", "shim-host",
       ]),
-    // crash-analyse and crash-fetch, and what they have in common.
+    // crash-analyse and crash-fetch, and their shared code.
     .testTarget(
       name: "HelperTests",
       dependencies: [
@@ -245,7 +247,7 @@ if !coreOnly {
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
   ]
 
-  // For servers that have these packages anyway; a server without the trait fetches none of them.
+  // For servers that use these packages; without the trait SwiftPM fetches none of them.
   let integrations: TargetDependencyCondition? = .when(traits: ["Integrations"])
   targets += house(
     "Sources/Shield",
@@ -314,7 +316,7 @@ if !coreOnly {
       .executableTarget(
         name: "crashctl",
         dependencies: ["CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem", arguments]),
-      // Sends reports on, by itself: crashd talks to no network.
+      // Forwards reports in a process of its own: crashd has no network access.
       .executableTarget(
         name: "crash-forward",
         dependencies: [
@@ -371,7 +373,7 @@ if !coreOnly {
     ])
 }
 
-// A name that begins with C and another capital is that of a C target; other C targets have settings.
+// A name that begins with C and another capital is a C target; other C targets have settings.
 for target in targets where target.cSettings == nil {
   if target.type != .test, target.name.prefix(2).allSatisfy(\.isUppercase) {
     target.cSettings = c

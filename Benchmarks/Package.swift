@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Benchmarks stand apart, so that nobody who depends on the library builds them.
+// Benchmarks are a package of their own, so that dependants of the library do not build them.
 import PackageDescription
 
 let package = Package(

@@ -63,7 +63,7 @@ def faults(way, found):
     if found["bytes_after"] != 0 or found["admitted"] != found["evicted"]:
         yield "the quarantine is not empty after it was drained"
     if found["hits"] != 0:
-        yield f"{found['hits']} uses of dead objects were recorded, and there is none"
+        yield f"{found['hits']} use-after-free accesses were recorded, but the server has none"
     if way != "none" and found["admitted"] == 0:
         yield "nothing came into the quarantine"
 

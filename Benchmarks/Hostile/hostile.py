@@ -385,7 +385,7 @@ def main() -> int:
         left = folder / "left"
         left.mkdir()
         subprocess.run([binaries / "crash-maker", "array-index"], stderr=subprocess.DEVNULL, env=os.environ | {
-            "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"), "CRASHSHIELD_SPOOL": str(left)})
+            "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "absent"), "CRASHSHIELD_SPOOL": str(left)})
         path = next(left.glob("*.ring"))
         name, ring = path.stem, service.pieces(path)
         daemon = Daemon(binaries, folder)

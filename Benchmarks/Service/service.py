@@ -152,7 +152,7 @@ REPLY_STATUS_OFFSET = 12
 def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
     spool = folder / "left"
     spool.mkdir()
-    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"),
+    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "absent"),
                                 "CRASHSHIELD_SPOOL": str(spool)}
     for scenario in SCENARIOS:
         subprocess.run([binaries / "crash-maker", scenario], env=environment, stderr=subprocess.DEVNULL)
@@ -358,7 +358,7 @@ def main() -> int:
     parser.add_argument("--growth", default="10000,100000,1000000", help="numbers of reports; empty: none")
     parser.add_argument("--growth-only", action="store_true")
     arguments = parser.parse_args()
-    # Whoever is told to stop leaves no process behind either.
+    # On SIGTERM, exit through the handlers that end the child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -1,4 +1,4 @@
-// Between malloc's own code and the rest.
+// The interface between malloc's own code and the rest.
 #ifndef CS_INTERPOSE_H
 #define CS_INTERPOSE_H
 
@@ -8,11 +8,11 @@
 
 // Whether malloc and its kin are defined in this build at all.
 extern const bool cs_pages_interposes;
-// The malloc of this library, whatever the name leads to.
+// The malloc of this library, whatever the symbol resolves to.
 extern void *cs_pages_own_malloc(unsigned long size);
-// The malloc that it forwards to; NULL: not asked for yet.
+// The malloc that it forwards to; NULL until it is looked up.
 void *cs_pages_next_malloc(void);
-// Finds it before the first call of malloc.
+// Looks it up before the first call of malloc.
 void cs_pages_resolve(void);
 
 // should_sample.c: whether an allocation of a sampled size gets a slot: one in cs_page_one_in.

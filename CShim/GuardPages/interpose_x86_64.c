@@ -1,5 +1,5 @@
-// malloc, free, realloc and malloc_usable_size in front of those that the program has without us. A definition in the
-// executable is the one that everybody calls: libc's own functions, libstdc++, a static or dynamic Swift library.
+// Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
+// callers: libc's own functions, libstdc++, a static or dynamic Swift library.
 //
 // They forward to the next ones in the order of the loader, glibc's or those of an allocator that the program was
 // linked with, or that was preloaded. Those that only hand out memory (calloc, posix_memalign, aligned_alloc, memalign,

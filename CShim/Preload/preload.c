@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../Handler/Setup/Probes/swift_runtime.h"
 #include "../Handler/Setup/setup.h"
 
 #define SHIELD_NAME "CrashShield"
@@ -46,18 +47,17 @@ static bool program_has_shield(void) {
   return is_found;
 }
 
-// Only a library's is seen from here: an executable keeps its functions to itself.
-extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
-
-// Whether a Swift library in the executable may want to install its backtracer's handlers after this constructor.
+// Whether a Swift library in the executable may want to install its backtracer's handlers after this constructor. A
+// stripped executable does not show whether it has one.
 static bool swift_may_come_later(void) {
-  return swift_getFatalErrorMessageBuffer != NULL ? cs_swift_comes_later() : cs_environment_asks_for_backtracer();
+  return cs_swift_runtime_find()->message_buffer != NULL ? cs_swift_comes_later()
+                                                         : cs_environment_asks_for_backtracer();
 }
 
 static bool starts_in_main;
 
 __attribute__((constructor)) static void start_preloaded(void) {
-  if (program_has_shield()) return;
+  if (cs_environment_is_disabled() || program_has_shield()) return;
   starts_in_main = swift_may_come_later();
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }

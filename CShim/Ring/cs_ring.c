@@ -116,6 +116,14 @@ SIZE(cs_ring_thread, 4096);
 OFFSET(cs_ring_thread, crc, 8);
 OFFSET(cs_ring_thread, record, 16);
 
+SIZE(cs_ring_object_stacks, 256);
+OFFSET(cs_ring_object_stacks, free, 0);
+OFFSET(cs_ring_object_stacks, origin, 128);
+
+SIZE(cs_ring_trap, 256);
+OFFSET(cs_ring_trap, registers, 0);
+OFFSET(cs_ring_trap, frames, 128);
+
 SIZE(cs_ring_incident, 640);
 OFFSET(cs_ring_incident, key, 0);
 OFFSET(cs_ring_incident, sequence, 8);
@@ -140,8 +148,7 @@ OFFSET(cs_ring_incident, subject_bytes, 112);
 OFFSET(cs_ring_incident, origin_count, 116);
 OFFSET(cs_ring_incident, subject, 120);
 OFFSET(cs_ring_incident, use, 248);
-OFFSET(cs_ring_incident, free, 376);
-OFFSET(cs_ring_incident, origin, 504);
+OFFSET(cs_ring_incident, detail, 376);
 OFFSET(cs_ring_incident, origin_tid, 632);
 OFFSET(cs_ring_incident, object_bytes, 636);
 

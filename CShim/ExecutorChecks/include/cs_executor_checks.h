@@ -1,5 +1,5 @@
-// The hooks of Swift's concurrency runtime for checks of executors: a check that fails is recorded before it ends the
-// process. They are set when this code is loaded, where they work in this process.
+// Hooks the executor checks of Swift's concurrency runtime: a failing check is recorded before it ends the process. The
+// hooks are installed when this code is loaded, if they work in this process.
 #ifndef CS_EXECUTOR_CHECKS_H
 #define CS_EXECUTOR_CHECKS_H
 
@@ -17,13 +17,13 @@ typedef enum cs_executor_obstacle : uint32_t {
   CS_EXECUTOR_REPLACED = 6,   // another library has set the hooks since
 } __attribute__((enum_extensibility(open))) cs_executor_obstacle;
 
-// What the test at the start has found, and whether the hooks are still there.
+// The result of the test at the start, and whether the hooks are still installed.
 cs_executor_obstacle cs_executor_status(void);
 
 // Called for a failing check, on the thread that made it, without a lock. The library that links this code defines it.
-// type: of the executor, or of an actor without an executor of its own. is_main: it is the main actor's.
-// place: a number for the call site; 0: unknown. is_consequence: an earlier check of this executor failed and was made
-// to pass, and the function that made it still runs and has led to this check. Returns whether the check is to pass.
+// type: of the executor, or of an actor without an executor of its own. is_main: whether it is the main actor's. place:
+// a number for the call site; 0: unknown. is_consequence: an earlier check of this executor failed and passed, and the
+// function that made it still runs and led to this check. Returns whether the check passes.
 __attribute__((weak)) bool cs_executor_met(const void *type, bool is_main, uint64_t place, bool is_consequence);
 
 #endif

@@ -1,4 +1,4 @@
-// The bytes beside an allocation in its page: what a write that goes astray changes, without reaching a guard.
+// The bytes beside an allocation in its page: a stray write may change them without reaching a guard.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
 
@@ -28,7 +28,7 @@ static inline void cs_page_edges_fill(uint64_t object, uint32_t bytes) SIGNAL_SA
     memory[at] = CS_PAGE_EDGE_BYTE;
 }
 
-// How far from the object's begin a byte was changed; false: none was.
+// Returns the offset of a changed byte from the object's start, and false if none was changed.
 static inline bool cs_page_edges_are_trampled(uint64_t object, uint32_t bytes, int64_t *ret_offset) SIGNAL_SAFE {
   const volatile uint64_t *const front = (const volatile uint64_t *)(uintptr_t)object;
   const volatile uint8_t *const memory = (const volatile uint8_t *)(uintptr_t)object;

@@ -53,12 +53,12 @@ static void describe(cs_ring_incident *incident, const cs_page_slot *slot) SIGNA
   incident->id = slot->generation;
   incident->object_bytes = slot->object_bytes;
   incident->origin_tid = slot->origin_tid;
-  incident->origin_count =
-      cs_callees_add(slot->origin, slot->origin_count, false, incident->origin, CS_RING_INCIDENT_FRAME_LIMIT);
+  incident->origin_count = cs_callees_add(slot->origin, slot->origin_count, false, incident->detail.object.origin,
+                                          CS_RING_INCIDENT_FRAME_LIMIT);
   if (slot->free_tid != 0) {
     incident->free_tid = slot->free_tid;
     incident->free_count =
-        cs_callees_add(slot->free, slot->free_count, false, incident->free, CS_RING_INCIDENT_FRAME_LIMIT);
+        cs_callees_add(slot->free, slot->free_count, false, incident->detail.object.free, CS_RING_INCIDENT_FRAME_LIMIT);
     incident->age_ns = cs_clock_ns(CLOCK_MONOTONIC) - slot->free_ns;
   }
   if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return;

@@ -1,9 +1,9 @@
-// What the files of the guard slots share. Everything in Signal/ may run in a signal handler, also what malloc and free
-// call there: no lock, no allocation, and no wait for another thread that has no bound.
+// The shared declarations of the guard slots. Everything in Signal/ may run in a signal handler, also what malloc and
+// free call there: no lock, no allocation, and no unbounded wait for another thread.
 //
 //   trap page | guard | slot 0 | guard | slot 1 | guard | … | slot n-1 | guard
 //
-// An object ends where its page ends, as far as its alignment of 16 bytes allows: what reaches past it meets the guard.
+// An object ends where its page ends, as far as its alignment of 16 bytes allows: an access past it hits the guard.
 #ifndef CS_PAGES_H
 #define CS_PAGES_H
 
@@ -57,7 +57,7 @@ typedef struct cs_page_slot {
   uint64_t free[CS_PAGES_FRAMES];
 } cs_page_slot;
 
-// A class whose objects are looked for. Entries stay.
+// A sampled class. Entries are never freed.
 typedef struct cs_page_class {
   uint64_t metadata; // atomic: stored last
   uint32_t bytes;
@@ -110,32 +110,32 @@ static inline bool cs_page_swap(uint32_t *word, uint32_t from, uint32_t to) SIGN
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-// Changes what may be done with a page. False: the system refuses.
+// Changes the protection of a page. Returns false if the system refuses.
 bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE;
 
-// Gives the content of a closed page back.
+// Returns the memory of an inaccessible page to the system.
 void cs_page_drop(uint64_t page) SIGNAL_SAFE;
 
 // Index + 1 of the listed class that has this metadata and objects of this size; 0: none.
 uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
-// pool.c: the numbers of slots that may be handed out, the one that was freed first at the front.
+// pool.c: the numbers of free slots, the one that was freed first at the front.
 void cs_page_pool_clear(void) SIGNAL_SAFE;
-// False: no room, which cannot be, or another thread is just there.
+// Returns false if there is no room, which cannot happen, or if another thread is in there.
 bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
-// False: none, or another thread is just there.
+// Returns false if there is none, or if another thread is in there.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
 // allocate.c
-// Memory of `bytes` bytes in a slot; 0: there is none. `caller` is where malloc returns to.
+// Allocates `bytes` bytes in a slot; returns 0 if there is none. `caller` is the return address of malloc.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 
 // deallocate.c
-// Frees an address within the slots. False: it must not be freed; that is recorded, and the process lives on.
+// Frees an address within the slots. Returns false for an invalid free, which is recorded; the process continues.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
-// Whether a guard beside the slot was opened: then it is not used again.
+// Whether a guard beside the slot is accessible: the slot is then not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
-// How large the living allocation is that begins there; false: none does.
+// The size of the live allocation that begins there. Returns false if there is none.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
 
 // event.c
@@ -147,16 +147,17 @@ typedef struct cs_page_event {
   bool is_fatal;          // the process is to end by it
   uint64_t fatal_address; // of that crash
 } cs_page_event;
-// Copies a slot that does not change meanwhile. false: it changes all the time.
+// Copies a stable slot. Returns false if it keeps changing.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
-// Records what happened to the memory that `slot` describes, a copy or one that the caller owns; NULL: not known.
+// Records an invalid access to the memory that `slot` describes, a copy or one that the caller owns; NULL if it is
+// unknown.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
-// What the class of a slot's object wants; that of no class goes on.
+// The policy of the slot's class; without a class the program continues.
 cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when whole
 extern uint64_t cs_page_incidents_lost;                             // atomic
 
-// fault.c: what CShim's handler asks first.
+// fault.c: the first-chance handler.
 bool cs_page_fault(int signal, const void *information, void *context) SIGNAL_SAFE;
 
 #pragma GCC visibility pop

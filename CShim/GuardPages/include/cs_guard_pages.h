@@ -1,8 +1,8 @@
 // Guard pages: sampled objects of chosen classes get a page of their own from malloc, which is inaccessible once they
-// are freed. What touches it all the same, or reaches past the object, is seen by the processor.
+// are freed. The processor detects accesses to it, and past the object.
 //
-// Everything here may be called from any thread, but not from a signal handler. malloc and its kin are defined in this
-// library (interpose_x86_64.c); they forward to the allocator that the program has without it.
+// Any thread, but not from a signal handler. This library defines malloc and its kin (interpose_x86_64.c), which
+// forward to the program's allocator.
 #ifndef CS_GUARD_PAGES_H
 #define CS_GUARD_PAGES_H
 
@@ -24,18 +24,18 @@ typedef enum cs_pages_error : uint32_t {
   CS_PAGES_NO_MEMORY = 4,
 } __attribute__((enum_extensibility(open))) cs_pages_error;
 
-// Why no slot is handed out in this process; an empty string when nothing is against it. Asked anew at each call.
+// The reason why this process allocates no slots; an empty string if it does. Evaluated at each call.
 const char *cs_pages_unavailable(void);
 
-// Objects of `bytes` bytes whose first word is `metadata` are what slots are for; `name` is kept as far as it fits. The
-// first call maps the slots. Again: another policy.
+// Samples objects of `bytes` bytes whose first word is `metadata`; `name` is cut to fit. The first call maps the slots.
+// A second call changes the policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
                              uint32_t name_bytes, cs_mode policy);
-// False: it was not listed. Slots that hold its objects stay as they are.
+// Returns false if the class was not listed. Slots that hold its objects stay.
 bool cs_pages_unlist(const void *metadata);
 
-// How many slots there may be, and that of so many allocations of a size that is looked for one gets a slot. A smaller
-// number of slots gives memory back at once, except that of objects that live.
+// Sets the number of slots, and the sample rate of allocations of a listed size. Fewer slots return memory at once,
+// except that of live objects.
 void cs_pages_configure(uint32_t slots, uint32_t one_in);
 
 typedef struct cs_pages_counts {
@@ -53,7 +53,7 @@ typedef struct cs_pages_counts {
 
 void cs_pages_count(cs_pages_counts *ret_counts);
 
-// The incident with that index, from 0 on; false: there are no more. The same as in the ring.
+// Copies the incident at an index, from 0 on. Returns false past the last one. The ring has the same incidents.
 bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 uint64_t cs_pages_incidents_lost(void);
 

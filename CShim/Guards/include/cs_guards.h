@@ -1,5 +1,5 @@
-// The modes of the guards, and the faults that they met: one record for each kind and place in the source, with an
-// exact count. Without locks: any thread, also in a forked child; not from a signal handler.
+// The modes of the guards, and the faults that they recorded: one record for each kind and call site, with an exact
+// count. Lock-free: any thread, also in a forked child; not from a signal handler.
 #ifndef CS_GUARDS_H
 #define CS_GUARDS_H
 
@@ -12,10 +12,10 @@
 #define CS_GUARD_SITES      1024 // different kinds and places
 #define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer one the end is kept
 
-// The kind of faults that the ring gets as use-after-free incidents instead, with the class: one fault is one incident.
+// The kind whose faults go to the ring as use-after-free incidents, with the class, so that one fault is one incident.
 #define CS_GUARD_KIND_HANDLE 24
 
-// Where a guard stands in the source. The text is UTF-8, not terminated, and only read during the call.
+// The source location of a guard. The text is UTF-8, not terminated, and only read during the call.
 typedef struct cs_guard_site {
   const uint8_t *file;
   uint32_t file_bytes;
@@ -25,7 +25,7 @@ typedef struct cs_guard_site {
                  // where there is one: what tells faults at one line apart; 0: nothing
 } cs_guard_site;
 
-// The details of the first fault of a kind at a place.
+// The details of the first fault of a kind at a call site.
 typedef struct cs_guard_details {
   const uint8_t *reason; // UTF-8, not terminated; the ring keeps what fits beside the file's name
   uint32_t reason_bytes;
@@ -56,54 +56,53 @@ typedef struct cs_guard_copy {
 
 cs_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_mode mode);
-// The same for implicit guards, which the source does not name. They begin with CS_MODE_OBSERVE.
+// The mode of implicit guards, which no call names. The default is CS_MODE_OBSERVE.
 cs_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 
-// What an operator says goes before both: a cs_control_guard for each of CS_GUARD_KINDS. Returns how many kinds
-// something is said of. Of the shield's own thread.
+// Sets an operator's overrides, which take precedence over both: a cs_control_guard for each of CS_GUARD_KINDS. Returns
+// the number of overridden kinds. Called by the shield's own thread.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
-// Takes it back, unless it was said in this round.
+// Removes the overrides of other rounds.
 void cs_guard_sweep(uint32_t round);
 
-// The line that this thread's test of implicit guards stands for: their faults have none; 0: no test goes on.
+// The line of this thread's test of implicit guards, whose faults have no line of their own; 0 outside of a test.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
-// Where this thread's last fault during a test was met.
+// The call site of this thread's last fault in a test.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault. `*ret_count`: how often it has happened here by now; the caller that gets 1 calls cs_guard_describe.
-// NULL: there is no room for another place, which is counted.
+// Counts a fault. `*ret_count`: the number of its occurrences; the caller that gets 1 calls cs_guard_describe. Returns
+// NULL, and counts the loss, if there is no room for another call site.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
-// Faults that found no room.
+// The number of faults dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the faults of a described record that are not in the ring yet: the incident, and how often. A caller that gets
-// a number above 0 publishes it, or gives it back.
+// Takes the occurrences of a described record that the ring does not have yet: the incident, and their number. A caller
+// that gets a number above 0 publishes it, or gives it back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
-// The record at a place of the table, below CS_GUARD_SITES; NULL: none that is described.
+// The record at an index of the table, below CS_GUARD_SITES; NULL if there is no described one.
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Whether this thread is in a fault callback; such a function is not called again from within
-// itself.
+// Whether this thread is in a fault callback, which is not called again from within itself.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// The innermost of the queues whose bodies this thread is in, as their callers keep them; NULL: none.
+// The innermost queue whose body this thread runs, as its caller stores it; NULL if there is none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 
-// The number of the Swift task that runs on this thread; 0: none, or the runtime cannot be asked.
+// The number of the Swift task that runs on this thread; 0 if there is none, or if the runtime cannot be asked.
 uint64_t cs_guard_task(void);
 
-// Whether the Swift runtime can be asked the next question.
+// Whether the Swift runtime supports the next function.
 bool cs_guard_has_executor_query(void);
-// Whether this executor is what runs on this thread, as far as the runtime knows. Its two words are those of Swift's
+// Whether this executor runs on this thread, as far as the runtime knows. Its two words are those of Swift's
 // UnownedSerialExecutor.
 bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation);
 

@@ -1,5 +1,5 @@
-// What the host process asks of the capture: start it, leave annotations and breadcrumbs. Everything else happens
-// in signal handlers and one idle thread.
+// The interface of the capture for the host process: start, annotations, breadcrumbs. The rest runs in signal handlers
+// and one idle thread.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -11,7 +11,7 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Why the walk of a stack ended (cs_ring_record.unwind_stop).
+// Why an unwind ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
   CS_UNWIND_STOP_END = 0,        // the outermost frame says so
   CS_UNWIND_STOP_LIMIT = 1,      // more frames than the walk's bound
@@ -34,10 +34,10 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
 } cs_shim_error;
 
-// Called once for each change of the connection, on a thread of the shield's own; `text` is valid during the call only.
+// Called once for each change of the connection, on a thread of the shield; `text` is valid during the call only.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
-// What a report keeps of the program's memory: the stack, and the words around what registers point at.
+// The memory contents that a report keeps: the stack, and the memory around the registers' pointers.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
   CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full); scrubbed
   CS_SHIM_MEMORY_NONE = 1,
@@ -45,7 +45,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t
   CS_SHIM_MEMORY_FULL = 3,
 } cs_shim_memory;
 
-// What crashd asks of the program, checked: the names are NUL-terminated, printable, and cut nowhere.
+// A control message of crashd, checked: the names are NUL-terminated, printable and never cut.
 typedef struct cs_shim_control {
   cs_control_kind kind;
   uint32_t flags;
@@ -59,9 +59,9 @@ typedef struct cs_shim_control {
   char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];
 } cs_shim_control;
 
-// Called on a thread of the shield's own for each message, and once with an empty sweep of round 0 when a crashd
-// accepts the process that asks for nothing. Returns what came of it; `ret_count` is the number of classes, or kinds of
-// guards, that it concerned.
+// Called on a thread of the shield for each message. If an accepting crashd requests nothing, it is called once with an
+// empty sweep of round 0. Returns the result; `ret_count` is the number of classes, or kinds of guards, that the
+// message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Whether crashd may control the process.
@@ -71,8 +71,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// NULL or empty fields: the environment decides, then the default. An explicit value wins over the environment,
-// except CRASHSHIELD_DISABLE, which the operator must be able to rely on.
+// NULL or empty fields: the environment decides, then the default. An explicit value takes precedence over the
+// environment, except over CRASHSHIELD_DISABLE, on which operators must be able to rely.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
   const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
@@ -90,19 +90,19 @@ typedef struct cs_shim_failure {
   char what[124]; // the argument or system call
 } cs_shim_failure;
 
-// Makes the ring, installs the handlers and starts the idle thread. Once a process; thread-safe.
+// Creates the ring, installs the handlers and starts the idle thread. Once a process; thread-safe.
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
-// In a forked child: starts with what the parent chose, the parent's annotations included; without its status function.
-// It does not ask the loader, whose lock a thread of the parent may have held.
+// In a forked child: starts with the parent's configuration and annotations, but without its status function. It does
+// not call the loader, whose lock a thread of the parent may have held.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
-// Sets or replaces a key; an empty value removes it. false when the table is full or a part too long (it is cut
-// at a UTF-8 boundary and kept). Any thread; not from a signal handler.
+// Sets or replaces a key; an empty value removes it. Returns false if the table is full, or if a part is too long,
+// which is cut at a UTF-8 boundary and kept. Any thread; not from a signal handler.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
-// Leaves a line in the breadcrumb ring, overwriting the oldest. Lock-free; any thread. Longer text is cut at a UTF-8
-// boundary.
+// Writes a line to the breadcrumb ring, overwriting the oldest. Longer text is cut at a UTF-8 boundary. Lock-free; any
+// thread.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 // Keeps what a part of the shield saw: the fields from `address` on are its description. What happened in the same
@@ -113,28 +113,28 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // before the start.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Looks at a fault, with its `siginfo_t` and `ucontext_t`, before it is taken for a crash. true: it is mended, and the
-// thread goes on where it was.
+// A first-chance handler of a fault, with its `siginfo_t` and `ucontext_t`. Returns true if it recovered the fault; the
+// thread then continues.
 typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
 
-// From now on this function is asked first, in forked children too. One at a time; NULL: none.
+// Sets the first-chance handler, also of forked children. One at a time; NULL removes it.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
-// Looks at the record of a crash before it is committed, and may leave incidents of it.
+// A hook that reads the record of a crash before its commit, and may add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
-// From now on this function is asked at each crash. One at a time; NULL: none.
+// Sets the hook for each crash. One at a time; NULL removes it.
 void cs_shim_set_record_function(cs_shim_record_function *function);
 
-// Whether our handler of SIGSEGV stands in its place.
+// Whether our SIGSEGV handler is installed.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
-// The caller's stack, innermost first: from the return address `first` on, or all where that is not among the frames.
-// Returns how many of `limit`, at most CS_RING_INCIDENT_FRAME_LIMIT, it wrote; 0 when too many threads ask at once. A
-// microsecond or two; no lock.
+// Writes the caller's stack, innermost first: from the return address `first` on, or all of it if that is not among the
+// frames. Returns the number of frames, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT; 0 if too many threads call it
+// at once. A microsecond or two; no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
-// The same of the thread that a signal handler's `ucontext_t` describes: the first is the instruction itself.
+// Writes the stack of the thread in a signal handler's `ucontext_t`; the first address is the instruction itself.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // How contained work ended.
@@ -144,42 +144,42 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : u
   CS_SHIM_CONTAINED_NO_THREAD = 3,
 } cs_shim_contained_end;
 
-// How many threads may stay, until it is set otherwise.
+// The default limit of parked threads.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
-// Runs the routine on a thread of its own, and waits for it. A Swift trap there ends the routine, and is an incident;
-// any other crash, and a trap beyond the budget, ends the process as usual. containment.c has the table. Any thread;
-// not from a signal handler.
+// Runs the routine on a new thread, and waits for it. A Swift trap there ends the routine, and is an incident; any
+// other crash, and a trap beyond the limit, ends the process as usual. containment.c has the table. Any thread; not
+// from a signal handler.
 cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 
-// Why no trap is contained in this process, whatever its work is; NULL: nothing stands against it.
+// Returns the reason why no trap can be contained in this process; NULL if traps can be contained.
 const char *cs_shim_contained_obstacle(void);
 
-// Called by the code of the task that the work of this thread is, before anything else: the functions of Swift's
-// runtime that are on the stack now are those that run the task. Without it none may be there when it traps.
+// Must be called first by the code of the task that is this thread's work: it identifies the functions of Swift's
+// runtime on the stack that run the task. Without it a trap with any such function on the stack is not contained.
 void cs_shim_contained_task_begins(void);
 
-// How many threads may stay, and how many do.
+// The limit of parked threads, and their number.
 void cs_shim_contained_set_budget(uint32_t threads);
 uint32_t cs_shim_contained_budget(void);
 uint32_t cs_shim_contained_parked(void);
 
-// The work of this thread, which stays in memory until it is released; NULL outside of contained work.
+// Retains the work of this thread until it is released; NULL outside of contained work.
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 
-// Work has a lock that others wait for: as long as it has, a trap ends the process. `kept` is from
-// cs_shim_contained_keep(); NULL: the work of this thread. Returns what is to be given back; NULL where there is no
-// work. Any thread may hold, and any give back.
+// Suspends containment while work holds a lock that others wait for: a trap then ends the process. `kept` is from
+// cs_shim_contained_keep(); NULL means the work of this thread. Returns the value for cs_shim_contained_let_go(); NULL
+// without work. Any thread may hold, and any let go.
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
-// started, or no room. One thread at a time.
+// Adds a protected class; its counters continue in the ring, at the returned address, which stays valid. Returns NULL
+// before the start, or if there is no room. One thread at a time.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
-// Keeps what a self-test of the guards found, in place of an earlier one's: bit N of a mask stands for the guards of
-// kind N. Of two that end at the same moment one is kept. Lock-free; any thread; without effect before the start.
+// Publishes the result of a guard self-test, replacing an earlier one: bit N of a mask stands for the guards of kind N.
+// Of two that end at the same moment one is kept. Lock-free; any thread; has no effect before the start.
 void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32_t failures);
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
@@ -198,14 +198,14 @@ typedef struct cs_shim_replaced_handler {
 
 #define CS_SHIM_HANDLER_LIMIT 8
 
-// Checks which of our handlers have been replaced since the start, and enters it into the ring. Returns how many of
-// at most CS_SHIM_HANDLER_LIMIT it wrote; 0 when not started. Any thread; some microseconds.
+// Checks which of our handlers were replaced since the start, and writes that to the ring. Returns the number of
+// entries, at most CS_SHIM_HANDLER_LIMIT; 0 before the start. Any thread; some microseconds.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 
 #define CS_SHIM_STATUS_TEXT_BYTES 392
 
 // Returns the last state of the connection, and its text in CS_SHIM_STATUS_TEXT_BYTES at `ret_text`, unless that is
-// NULL. false: there is none yet. Any thread.
+// NULL. Returns false if there is none yet. Any thread.
 bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text);
 
 // Whether cs_shim_start succeeded in this process (false in a forked child).

@@ -1,5 +1,5 @@
-// Uses of objects after their last release: counted here by kind, class, method and call stack (hits.c), and published
-// through callbacks that the start of the shield sets (publish.c).
+// Use-after-free incidents: counted by kind, class, method and call stack (hits.c), and published through callbacks
+// that the start of the shield sets (publish.c).
 #ifndef CS_QUARANTINE_INCIDENTS_H
 #define CS_QUARANTINE_INCIDENTS_H
 
@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// One use of an object after its last release.
+// One use-after-free access.
 typedef struct cs_use {
   cs_class *class;
   const cs_object *object;

@@ -66,7 +66,7 @@ void cs_publish_use(const cs_use *use, uint32_t use_stack) {
         CS_RING_INCIDENT_RECORD | ((incident.id & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
     incident.age_ns = cs_ticks_ns(cs_ticks() - use->slot->ticks);
     incident.free_tid = (int32_t)use->slot->thread;
-    incident.free_count = copy_stack(use->slot->stack, incident.free);
+    incident.free_count = copy_stack(use->slot->stack, incident.detail.object.free);
   }
   sink(&incident);
 }

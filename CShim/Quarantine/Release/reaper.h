@@ -15,16 +15,17 @@ bool cs_reaper_start(void);
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes; // that wait now
 
-// false: it is behind. Until the reaper gets to the object, that stays as it is.
+// Returns false if the reaper lags behind. Until it handles the object, that stays unchanged.
 bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 
-// Waits until it has done what it was given so far. false: it does not run in this process, or it is the caller.
+// Waits until the reaper has handled all objects so far. Returns false if it does not run in this process, or if it is
+// the caller.
 bool cs_reaper_wait(void);
 
-// Wakes it: there is something to do now.
+// Wakes the reaper.
 void cs_reaper_call(void);
 
-// The record of an object that waits for its deinit, or whose deinit runs. false: there is none.
+// The record of an object whose deinit is deferred or running. Returns false if there is none.
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
 // For reaper_start.c.

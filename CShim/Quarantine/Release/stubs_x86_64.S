@@ -46,7 +46,7 @@ cs_stubs_again:
 
 // Under zero and diagnose: claims the object, runs its deinit and has it kept. Here, because a function of C would save
 // registers around the deinit; nothing but the class is needed after it. It is the fourth argument from then on: three
-// registers are left to what comes, and the first one to what goes.
+// registers remain for the object that enters, and the first one for the object that leaves.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:

@@ -6,11 +6,11 @@
 
 #pragma GCC visibility push(hidden)
 
-// The address may be anything.
+// The address may be any value.
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_is_writable(void *word);
 
-// Judges a copy: memory at any address may go, or change, between two reads.
+// Checks a copy: memory may be unmapped, or change, between two reads.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 #pragma GCC visibility pop

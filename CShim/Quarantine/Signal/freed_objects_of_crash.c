@@ -146,7 +146,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   };
   cs_stack_read_whole(pointer->stack, &stack);
   incident.free_count = stack.count;
-  memcpy(incident.free, stack.frames, stack.count * sizeof stack.frames[0]);
+  memcpy(incident.detail.object.free, stack.frames, stack.count * sizeof stack.frames[0]);
   incident.subject_bytes =
       counts->name_bytes < CS_RING_SUBJECT_LIMIT_BYTES ? counts->name_bytes : CS_RING_SUBJECT_LIMIT_BYTES;
   memcpy(incident.subject, counts->name, incident.subject_bytes);

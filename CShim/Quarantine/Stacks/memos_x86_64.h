@@ -1,6 +1,6 @@
-// The stacks that a thread took last. A walk is a function of the frame that it begins at and of the two words in each
-// frame that it comes to; where these words are the same as in an earlier walk, so is what comes of it. Looking whether
-// they are takes a third of the instructions of a walk.
+// A cache of the stacks that a thread unwound last. An unwind depends only on its first frame and on two words of each
+// frame that it visits; if these words are unchanged, so is the result. Checking them takes a third of the instructions
+// of an unwind.
 #ifndef CS_MEMOS_X86_64_H
 #define CS_MEMOS_X86_64_H
 

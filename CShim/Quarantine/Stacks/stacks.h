@@ -1,5 +1,5 @@
-// Stacks by number: equal ones are kept once, and what a number means never changes. So no record can show the stack of
-// another release. A table that is full gives 0, "not known".
+// Stacks by number: equal ones are stored once, and a number never changes its meaning, so that no record shows the
+// stack of another release. If the table is full, the number is 0, "unknown".
 #ifndef CS_QUARANTINE_STACKS_H
 #define CS_QUARANTINE_STACKS_H
 

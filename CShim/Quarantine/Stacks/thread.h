@@ -1,4 +1,4 @@
-// What the quarantine keeps of each thread.
+// The quarantine's data of each thread.
 #ifndef CS_QUARANTINE_THREAD_H
 #define CS_QUARANTINE_THREAD_H
 

@@ -1,4 +1,4 @@
-// A class that is or was listed, as the files of the quarantine see it.
+// A listed class, for the files of the quarantine.
 #ifndef CS_QUARANTINE_CLASS_H
 #define CS_QUARANTINE_CLASS_H
 
@@ -14,7 +14,7 @@ typedef struct cs_empty_word {
   uint64_t kept;
 } cs_empty_word;
 
-// A class that is or was listed. Never freed: zombies point here.
+// A class that is or was listed. Never freed: zombies refer to it.
 typedef struct cs_class cs_class;
 // stubs_x86_64.S says why the class is the fourth argument; the others are nothing.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);

@@ -16,12 +16,12 @@ bool cs_is_zombie(const void *metadata);
 // Precondition: the lock of class_table.c, and room for one more.
 void cs_classes_add(cs_class *class);
 
-// From now on each last release checks whether there is room: the budget or the class has changed.
+// Makes each last release check for room from now on: the budget or the class has changed.
 void cs_class_close(cs_class *class);
 
 // Whether this is a forked child of a process with listed classes.
 bool cs_quarantine_is_forked(void);
-// In a forked child.
+// In a forked child: notes that.
 void cs_classes_forget(void);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// What an object has behind its header.
+// The fields of an object: the memory after its header.
 #ifndef CS_QUARANTINE_FIELDS_H
 #define CS_QUARANTINE_FIELDS_H
 
@@ -30,7 +30,7 @@ static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint
   if (class->tail_mask != 0) *end = (*end & ~class->tail_mask) | (filling & class->tail_mask);
 }
 
-// Whether the fields are as they were filled.
+// Whether the fields are unchanged since they were filled.
 static inline bool cs_fields_are(const cs_class *class, const cs_object *object, uint64_t filling) {
   if (class->empties != NULL && filling == 0) return cs_empties_are(class, object);
   return cs_words_are((const uint64_t *)object + class->first_field, (const uint64_t *)object + class->audited_end,

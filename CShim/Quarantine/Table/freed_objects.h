@@ -1,5 +1,5 @@
-// Freed-object records: what is remembered of an object whose memory has been given back. Most stand in the slots; here
-// are those of objects that had left their slot before their deinit ran, under absorb.
+// Freed-object records of evicted objects. Most are in the slots; this table has those of objects that had left their
+// slot before their deinit ran, under absorb.
 #ifndef CS_QUARANTINE_FREED_OBJECTS_H
 #define CS_QUARANTINE_FREED_OBJECTS_H
 

@@ -1,5 +1,5 @@
-// The slots of a class: how a slot is taken and left, and how it is read without being taken. Other threads write it
-// meanwhile, and one that was stopped for ever may have left it half written.
+// The slots of a class: locking, unlocking, and reading without the lock. Other threads may write a slot meanwhile, and
+// a thread that was stopped forever may have left it half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
 
@@ -9,13 +9,13 @@
 
 #pragma GCC visibility push(hidden)
 
-// The budget of all classes, and what is left of it; below 0: it has become smaller.
+// The budget of all classes, and its remainder; below 0 after the budget became smaller.
 extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
-// A copy of the record of an object; false: none, or it changes all the time.
+// Copies the record of an object. Returns false if there is none, or if it keeps changing.
 bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
-// The youngest freed-object record of an object in the slots of a class. false: there is none.
+// The youngest freed-object record of an object in the slots of a class. Returns false if there is none.
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 
 #pragma GCC visibility pop
@@ -28,7 +28,7 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_budget_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
 }
 
-// What was in it, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
+// Locks a slot. Returns its object, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
   return atomic_exchange(&slot->object, CS_SLOT_BUSY);
 }
@@ -37,7 +37,7 @@ static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&slot->object, object, memory_order_release);
 }
 
-// Keeps the record of the object that leaves the slot, as that of the previous one.
+// Keeps the record of the object that leaves the slot, as that of its previous object.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;

@@ -1,4 +1,4 @@
-// The slot of one object in quarantine, and the record in it: whose memory, when and by whom it was released.
+// The slot of one object in quarantine, and its record: the object, the time and the thread of its last release.
 #ifndef CS_QUARANTINE_SLOT_H
 #define CS_QUARANTINE_SLOT_H
 

@@ -1,6 +1,6 @@
-// Keeps objects of listed classes for a while after their last release, and records what still touches them.
+// Quarantines deallocated objects of listed classes, and records accesses to them.
 //
-// Everything here may be called from any thread, but, where nothing else is said, not from a signal handler.
+// Any thread; not from a signal handler, unless a comment says otherwise.
 #ifndef CS_QUARANTINE_H
 #define CS_QUARANTINE_H
 
@@ -35,32 +35,33 @@ typedef enum cs_quarantine_kind : uint32_t {
 // Checks the layout of Swift's metadata and reference counts against the runtime of this process. `probe` is class
 // metadata of a final class `probe_size` bytes large, `instance` a fresh object of it. Idempotent.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
-// Why the quarantine is off, or an empty string.
+// The reason why the quarantine is off, or an empty string.
 const char *cs_quarantine_unavailable(void);
 
 // Under CS_MODE_ABSORB the deinit runs at eviction, and the object stays intact until then; under CS_MODE_ZERO and
 // CS_MODE_DIAGNOSE it runs at once, and the fields are filled with the empty value, or with the record's label.
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Undoes it: objects freed from now on go as they always went, and those in quarantine leave it. False: not listed.
+// Unlists a class: its objects leave the quarantine, and later ones are deallocated as usual. Returns false if it was
+// not listed.
 bool cs_quarantine_unlist(const void *metadata);
-// Bytes of objects and of their records that all classes may hold together.
+// Sets the budget for objects and their records, of all classes together.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Whether a stack is taken at each dealloc (the default).
+// Sets whether each dealloc records a stack (the default).
 void cs_quarantine_set_stacks(bool is_on);
-// Evicts everything and returns when the last deinit has run. Not from within a deinit of a listed class.
+// Evicts everything and returns after the last deinit. Precondition: not called from a deinit of a listed class.
 void cs_quarantine_drain(void);
 
-// Where incidents and counters are shown: cs_shim_incident and cs_shim_class, which this code does not know.
+// The callbacks that publish incidents and counters: cs_shim_incident and cs_shim_class, which this code does not link.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// From now on; classes that are listed already, too. Idempotent.
+// Publishes from now on, also for classes that are listed already. Idempotent.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Shows of objects that are in quarantine at a crash, or left it before, and whose addresses its registers have: the
-// class, the policy, the age and the last release. For signal handlers, before they commit the record.
+// Publishes the freed objects that the registers of a crash point at, in quarantine or evicted: class, policy, age and
+// last release. For signal handlers, before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
-// What was counted of one class since it was first listed.
+// The counters of one class since it was first listed.
 typedef struct cs_quarantine_counts {
   const void *metadata;
   cs_mode policy;
@@ -78,7 +79,7 @@ typedef struct cs_quarantine_counts {
   uint64_t skipped_isolated; // its deinit runs on an actor, later
 } cs_quarantine_counts;
 
-// The class with that index, from 0 on; false: there are no more.
+// Copies the class at an index, from 0 on. Returns false past the last one.
 bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts);
 uint64_t cs_quarantine_bytes(void);
 
@@ -90,15 +91,15 @@ typedef struct cs_quarantine_stack {
 
 // The stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Where the caller's caller goes on, by the caller's frame pointer; 0: not on a stack of the thread's own.
+// The return address of the caller's caller, by the caller's frame pointer; 0 on a foreign stack.
 uint64_t cs_quarantine_caller(void);
-// Between which addresses the frames of this thread's own stack lie; an empty range: not known.
+// The address range of frames on this thread's own stack; empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
-// Shows that a handle was asked for an object of this class that had gone. `name` is `bytes` of UTF-8.
+// Publishes the resolution of a handle whose object of this class was deallocated. `name` is `bytes` of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
-// One way in which dangling pointers were used: class, kind, method and use stack are the same for all `count`; the
-// rest is of the first time.
+// A use-after-free incident: class, kind, method and access stack are equal for all `count` accesses; the rest is of
+// the first one.
 typedef struct cs_quarantine_hit {
   const void *metadata;
   const void *object;
@@ -116,12 +117,12 @@ typedef struct cs_quarantine_hit {
   cs_quarantine_stack free;
 } cs_quarantine_hit;
 
-// The incident with that index, from 0 on; false: there are no more.
+// Copies the incident at an index, from 0 on. Returns false past the last one.
 bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
-// Incidents that found no room in the table. They are counted in their class.
+// The number of incidents dropped because the table was full. Their class still counts them.
 uint64_t cs_quarantine_hits_lost(void);
 
-// A class that an image of this process has. Valid during the call of the visitor.
+// A class of an image of this process. Valid during the call of the visitor.
 typedef struct cs_quarantine_type {
   const char *name;     // with its module
   const void *metadata; // NULL: generic
@@ -146,7 +147,7 @@ typedef struct cs_quarantine_liveness {
   cs_quarantine_stack free;
 } cs_quarantine_liveness;
 
-// What is known of an address, which may be anything: it is read by a system call only.
+// The state of an address, which may be any value: only a system call reads it.
 void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
 
 #endif

@@ -55,17 +55,17 @@ typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32
 } cs_attach_status;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
-  CS_CONTROL_PROTECT = 1,  // keep objects of this class after their last release
-  CS_CONTROL_RELEASE = 2,  // never do that, whatever the program asks for: an override
-  CS_CONTROL_SWEEP = 3,    // what earlier rounds asked for, and this one does not, is over
-  CS_CONTROL_SETTINGS = 4, // of all classes together
-  CS_CONTROL_GUARDS = 5,   // what guards do about a fault
-  CS_CONTROL_WITHHOLD = 6, // keep nothing of the memory in a record, whatever the program chose: an operator's word
+  CS_CONTROL_PROTECT = 1,  // quarantine deallocated objects of this class
+  CS_CONTROL_RELEASE = 2,  // never quarantine them: an override of the program's request
+  CS_CONTROL_SWEEP = 3,    // drop the requests of earlier rounds that this one does not repeat
+  CS_CONTROL_SETTINGS = 4, // settings for all classes
+  CS_CONTROL_GUARDS = 5,   // guard modes
+  CS_CONTROL_WITHHOLD = 6, // keep no memory contents in a record: an override of the program's setting
 } cs_control_kind;
 
-#define CS_CONTROL_OPERATOR    1u // an operator says so: stronger than what the program itself asks for
+#define CS_CONTROL_OPERATOR    1u // an operator's override: takes precedence over the program's request
 #define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
-#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whatever the program asks for
+#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, also none that the program requests
 
 // The operator's override for one kind of guard. Not cs_mode: in a message 0 must mean that there is none.
 typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {

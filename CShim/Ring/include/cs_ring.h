@@ -117,30 +117,30 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t
   CS_RING_ANSWER_BLOCKED = 3, // it could not: it blocks the signal, or waits for it
 } cs_ring_answer;
 
-// How far the sweep of the other threads is.
+// The progress of the thread sweep.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t {
   CS_RING_SWEEP_NONE = 0,
   CS_RING_SWEEP_UNDER_WAY = 1,
   CS_RING_SWEEP_DONE = 2,
-  CS_RING_SWEEP_BLIND = 3, // it is over, and could not read which threads there are
+  CS_RING_SWEEP_BLIND = 3, // it is over, but could not list the threads
 } cs_ring_sweep;
 
-// Which part of the shield saw an incident.
+// The part of the shield that recorded an incident.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
-  CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
-  CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
-  CS_RING_INCIDENT_PAGES = 3,      // memory of a guard slot was used where or when it must not be
+  CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
+  CS_RING_INCIDENT_GUARD = 2,      // a fault at a guard
+  CS_RING_INCIDENT_PAGES = 3,      // an invalid access to a guard slot
   CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
 } cs_ring_incident_source;
 
-// How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
+// The access kind of a use-after-free: cs_ring_incident.kind if the source is the quarantine.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
-  CS_RING_DANGLING_CALL = 1,         // a virtual method
-  CS_RING_DANGLING_ASYNC_CALL = 2,   // a virtual async method
-  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference to give back
+  CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
+  CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
+  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference
   CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
   CS_RING_DANGLING_WRITE = 5,        // a field was written
-  CS_RING_DANGLING_HANDLE = 6,       // a C callback's handle was asked for an object that had gone
+  CS_RING_DANGLING_HANDLE = 6,       // a handle of a C callback was resolved after its object was deallocated
   // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
   // record's sequence. No use by itself: the address may have been given to others since.
   CS_RING_DANGLING_FREED = 7,
@@ -149,8 +149,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
-// What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is
-// how far from the begin of the object.
+// The invalid access to a guard slot: cs_ring_incident.kind if the source is the guard pages. `amount` is the offset
+// from the start of the object.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
   CS_RING_PAGES_READ = 1,         // after it was freed
   CS_RING_PAGES_WRITE = 2,        // after it was freed
@@ -182,8 +182,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 #define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
 #define CS_RING_INCIDENT_EXPLORER 2u // the object was one of those evicted at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is an instruction of its own, no return address
-// A trap: `free` are the general registers by DWARF number, as far as they go, `address` is the flags register, and
-// `origin` goes on where `use` ends.
+// A trap, never with RECORD: `detail.trap` holds, and `address` is the flags register.
 #define CS_RING_INCIDENT_TRAP 8u
 
 // What stands in the place of our handler of a signal.
@@ -396,6 +395,23 @@ typedef struct cs_ring_thread {
   uint8_t reserved1[32];
 } cs_ring_thread;
 
+// Where the object of a use was released last, and where it was allocated: return addresses, innermost first.
+typedef struct cs_ring_object_stacks {
+  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
+  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT];
+} cs_ring_object_stacks;
+
+// What a trap has, which has no object.
+typedef struct cs_ring_trap {
+  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // the general ones by DWARF number, as far as they go, without pc
+  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // they go on where `use` ends
+} cs_ring_trap;
+
+typedef union cs_ring_incident_detail {
+  cs_ring_object_stacks object;
+  cs_ring_trap trap; // with CS_RING_INCIDENT_TRAP
+} cs_ring_incident_detail;
+
 // What happened in the same way is one entry: source, kind, subject and use stack are those of all `count`, the rest is
 // of the first. Written once; `count` and `last_ns` are atomic words that go on.
 typedef struct cs_ring_incident {
@@ -417,14 +433,13 @@ typedef struct cs_ring_incident {
   int32_t use_tid;
   int32_t free_tid;
   uint32_t use_count;
-  uint32_t free_count; // 0: not known
+  uint32_t free_count; // of detail.object.free or detail.trap.registers; 0: not known
   uint32_t subject_bytes;
-  uint32_t origin_count;                        // 0: not known
+  uint32_t origin_count;                        // of detail.object.origin or detail.trap.frames; 0: not known
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or what the guard says
   // Return addresses, innermost first; of an async caller, which goes on at the begin of a function, that and 1.
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT]; // where it was allocated
+  cs_ring_incident_detail detail;
   int32_t origin_tid;
   uint32_t object_bytes; // how large it was; 0: not known
 } cs_ring_incident;

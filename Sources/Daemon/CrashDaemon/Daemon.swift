@@ -5,12 +5,12 @@ public import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// crashd: takes the crashes of the processes on this machine and answers for them.
+/// crashd: collects the crashes of the processes on this machine and serves them to clients.
 ///
 ///     let daemon = try Daemon(configuration, logger: logger)
 ///     try await daemon.run()
 public final class Daemon: Sendable {
-  /// What `Status` and `GetInfo` tell.
+  /// The version that `Status` and `GetInfo` report.
   public static let version = "0.1.0"
 
   private let configuration: DaemonConfiguration
@@ -22,7 +22,9 @@ public final class Daemon: Sendable {
   private let services: ServiceGroup
   private let watchdog: Watchdog?
 
-  /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
+  /// Locks the directories, opens the store and listens.
+  ///
+  /// When this returns, processes and clients can connect.
   /// - Throws: `DaemonError`; nothing is left behind but directories.
   public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
     self.configuration = configuration
@@ -68,7 +70,7 @@ public final class Daemon: Sendable {
       lookTime: CPUAccounts(look, users: configuration.limits.accounts),
       incidentTime: CPUAccounts(look, users: configuration.limits.accounts),
       store: store, hub: EventHub(configuration.limits),
-      trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
+      outage: StoreOutage(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,
       settings: live, policy: policy)
     self.policy = policy
@@ -89,7 +91,7 @@ public final class Daemon: Sendable {
     return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
-  /// A group that cannot be let in is none: without it crashd keeps crashes all the same.
+  /// A group that cannot be granted access is ignored: crashd still stores crashes.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
@@ -113,25 +115,25 @@ public final class Daemon: Sendable {
     do throws(SystemError) {
       let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
       let notifier = Notifier(environment: configuration.environment)
-      let pulses = LoopPulses()
+      let heartbeats = LoopPulses()
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // What is left of something whose other half was let go of.
+      // Drop what remains of a pair in the descriptor store whose other half was dropped.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
-        analysis.logger.warning("\($0): hellos that end crashd are read again without a limit")
+        analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, trials: trials, board: board, settings: live, pulse: pulses.attach))
+          keptConnections: connections, trials: trials, board: board, settings: live, heartbeat: heartbeats.attach))
       let status = StatusLine(notifier: notifier, store: analysis.store, hub: analysis.hub)
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
-        pulse: pulses.pipeline, whenChanged: { status.note(processes: $0) })
+        heartbeat: heartbeats.pipeline, whenChanged: { status.note(processes: $0) })
       let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
@@ -140,10 +142,10 @@ public final class Daemon: Sendable {
           makeDirectories: {
             do throws(SystemError) { try directories.make() } catch { analysis.logger.warning("\(error), ignoring") }
           },
-          pulse: pulses.store))
+          heartbeat: heartbeats.store))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
-        pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
+        pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, outage: analysis.outage,
         forwards: counts, settings: live, limits: analysis.limits, access: access)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let forwarding = Forwarding(
@@ -156,7 +158,8 @@ public final class Daemon: Sendable {
         let systemd = notifier.connection()
       {
         watchdog = try Watchdog(
-          request, systemd: systemd, loops: pulses.loops(attach: attach, events: continuation), logger: analysis.logger)
+          request, systemd: systemd, loops: heartbeats.loops(attach: attach, events: continuation),
+          logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the

@@ -3,29 +3,33 @@ import Glibc
 
 /// How one crashd runs.
 public struct DaemonConfiguration: Sendable {
-  /// Where its sockets and reports are.
+  /// The directories of the sockets and reports.
   public var directories: Directories
-  /// The path of `crash-analyse`; nil: beside crashd's own executable, or in `../libexec/crashd`.
+  /// The path of `crash-analyse`.
+  ///
+  /// Nil: beside crashd's own executable, or in `../libexec/crashd`.
   public var analysePath: String?
-  /// The path of `crash-fetch`; nil: where `crash-analyse` would be looked for.
+  /// The path of `crash-fetch`.
+  ///
+  /// Nil: the directories that `crash-analyse` is searched in.
   public var fetchPath: String?
-  /// debuginfod's servers, which are asked for the debug information of stripped images; none: nobody is asked.
+  /// The debuginfod servers for the debug information of stripped images; empty: no server is asked.
   public var debuginfodURLs: [String]
   /// The environment, for systemd's variables.
   public var environment: [String: String]
-  /// What an operator can set; its directories and paths are those above.
+  /// The operator's settings; `directories` and the paths above replace theirs.
   public var settings: Settings
-  /// Reads the settings again when SIGHUP comes; nil: SIGHUP is not listened to.
+  /// Reads the settings again on SIGHUP; nil: crashd does not handle SIGHUP.
   public var readSettings: (@Sendable () throws(SettingsError) -> Settings)?
-  /// What it allows.
+  /// The limits from the settings.
   public var limits: Limits { settings.limits }
   /// Whether SIGTERM and SIGINT stop it gracefully.
   public var handlesSignals: Bool
-  /// Whether classes are protected by itself when dangling crashes become more frequent, in services whose operator has
-  /// said nothing about it.
+  /// Whether crashd protects classes automatically when use-after-free crashes become more frequent, in services
+  /// without an operator's override.
   public var allowsAutomaticProtection: Bool
 
-  /// As many servers as `crash-fetch` takes.
+  /// The servers that `crash-fetch` takes at most.
   public static let debuginfodLimit = 8
 
   /// Makes a configuration.
@@ -44,10 +48,10 @@ public struct DaemonConfiguration: Sendable {
     self.allowsAutomaticProtection = allowsAutomaticProtection
   }
 
-  /// The analysis program that can be run; nil when there is none.
+  /// The path of an executable `crash-analyse`; nil when there is none.
   var analyseProgram: String? { Self.program("crash-analyse", given: analysePath) }
 
-  /// The program that asks servers and can be run; nil when there is none.
+  /// The path of an executable `crash-fetch`; nil when there is none.
   var fetchProgram: String? { Self.program("crash-fetch", given: fetchPath) }
 
   private static func program(_ name: String, given path: String?) -> String? {

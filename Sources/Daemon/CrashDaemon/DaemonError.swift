@@ -1,4 +1,4 @@
-/// Why crashd cannot start; each is one sentence for the operator.
+/// Why crashd cannot start: one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another crashd runs with this runtime or state directory.
   case locked(path: String)
@@ -16,7 +16,7 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
       "another crashd holds '\(path)'; stop it, or choose other directories with --runtime-directory and --state-directory"
     case .store(let text): text
     case .passedSocket(let number):
-      "descriptor \(number) that systemd passed is of no use: crashd.socket has one ListenSequentialPacket= and one "
+      "cannot use descriptor \(number) that systemd passed: crashd.socket has one ListenSequentialPacket= and one "
         + "ListenStream="
     case .system(let text): text
     }

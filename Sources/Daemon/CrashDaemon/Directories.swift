@@ -2,7 +2,7 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-/// Where crashd keeps its sockets and its reports.
+/// The directories of crashd's sockets and reports.
 public struct Directories: Sendable, Equatable {
   /// Sockets and the spool.
   public var runtime: String
@@ -19,7 +19,7 @@ public struct Directories: Sendable, Equatable {
   /// - Returns: nil when the environment names none: neither `XDG_RUNTIME_DIR` nor `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
     func directory(_ name: String) -> String? {
-      // systemd lists several with colons; the first is ours.
+      // systemd lists several, separated by colons; the first is crashd's.
       environment[name]?.split(separator: ":").first.map(String.init)
     }
     let home = environment["HOME"].map { "\($0)/.local/state" }
@@ -35,14 +35,16 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// Hellos that ended crashd, perhaps; it goes when systemd's descriptors go, with the machine's end.
+  /// Hellos that may have crashed crashd.
+  ///
+  /// The file disappears with systemd's descriptors, at the machine's shutdown.
   var helloTrials: String { "\(runtime)/hello-trials" }
-  // Of another name, because both directories may be one.
+  // A different name, because both directories may be the same.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
 
-  /// Makes what is missing.
+  /// Creates the missing directories.
   func make() throws(SystemError) {
     try Self.make(runtime, mode: 0o755)
     try Self.make(state, mode: 0o700)
@@ -51,10 +53,10 @@ public struct Directories: Sendable, Equatable {
     try openSpool()
   }
 
-  /// Lets everybody put files there, and nobody else list or remove them, whatever the umask.
+  /// Lets every user put files there, and only crashd's user list or remove them, whatever the umask.
   ///
-  /// A set-group-id bit that tmpfiles.d(5) gave stays, and a mode that is right is left alone: the service may not set
-  /// that bit itself.
+  /// A set-group-id bit that tmpfiles.d(5) set stays, and a correct mode is left alone: the service may not set that
+  /// bit itself.
   private func openSpool() throws(SystemError) {
     var status = stat()
     // stat writes one struct stat.
@@ -63,7 +65,7 @@ public struct Directories: Sendable, Equatable {
     guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
   }
 
-  /// Makes a directory and its parents; one that is there is left alone.
+  /// Creates a directory and its parents; an existing one is left alone.
   static func make(_ path: String, mode: mode_t) throws(SystemError) {
     if unsafe mkdir(path, mode) == 0 { return }
     let what = "make the directory '\(path)'"
@@ -82,11 +84,13 @@ public struct Directories: Sendable, Equatable {
   }
 }
 
-/// Holds a directory for one crashd: the kernel lets go of it when the process ends, however it ends.
+/// Locks a directory for one crashd.
 ///
-/// A child that was being started when crashd was killed has a copy of the descriptor until it is its program, and with it
-/// the lock: whoever comes next waits that long for it. Nobody tells when it goes, so it is asked for again and again; a
-/// crashd that lives keeps it for longer.
+/// The kernel releases the lock when the process ends, however it ends.
+///
+/// A child that a killed crashd was starting holds a copy of the descriptor, and with it the lock, until it executes
+/// its program. The next crashd waits that long. No event announces the release, so it polls; a live crashd holds the
+/// lock for longer.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000
@@ -104,6 +108,6 @@ final class DirectoryLock: Sendable {
     }
   }
 
-  /// A child that is being started has a copy of the descriptor until it is its program, and with it the lock.
+  /// A child that is being started holds a copy of the descriptor, and with it the lock, until it executes its program.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

@@ -1,82 +1,83 @@
 internal import CShimRing
 
-/// A way in which something happened that a part of the shield saw, and the process went on.
+/// A non-fatal incident, as a part of the shield recorded it.
 public struct Incident: Sendable, Equatable {
-  /// Which part saw it.
+  /// The part of the shield that recorded it.
   public enum Source: Sendable, Equatable {
-    /// An object was used after its last release.
+    /// Use-after-free of a quarantined object.
     case quarantine
-    /// A guard of the program's did its work.
+    /// A guard of the program handled a fault.
     case guarding
-    /// Memory of a guard slot was used where or when it must not be.
+    /// Memory of a guard page was accessed out of bounds or after free.
     case pages
-    /// Isolated work ended by a trap.
+    /// A trap ended contained work.
     case isolated
-    /// One that this version does not know.
+    /// A source that this version does not know.
     case other(UInt32)
   }
 
-  /// What was done about it.
+  /// The reaction.
   public enum Mode: Sendable, Equatable {
-    /// The program went on as if nothing were wrong.
+    /// The program continued normally.
     case absorb
     /// The program got zeros.
     case zero
     /// The program got values that no pointer has.
     case diagnose
-    /// Nothing.
+    /// None.
     case observe
-    /// The process was to end by it.
+    /// The process was to crash.
     case crash
-    /// What this version does not know.
+    /// A mode that this version does not know.
     case other(UInt32)
   }
 
-  /// The same in each look at this ring.
+  /// Stable across readings of this ring.
   public var key: UInt64
-  /// Which part saw it.
+  /// The part of the shield that recorded it.
   public var source: Source
-  /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard slots,
-  /// `cs_ring_contained` for isolated work.
+  /// The kind, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard pages,
+  /// `cs_ring_contained` for contained work.
   public var kind: UInt32
-  /// What was done about it.
+  /// The reaction.
   public var mode: Mode
-  /// The class of the object, what the guard says, or what the Swift runtime said before a trap.
+  /// The class of the object, the guard's text, or the runtime error message before a trap.
   public var subject: String
-  /// How often.
+  /// The number of occurrences.
   public var count: UInt64
-  /// Nanoseconds since 1970, of the first time.
+  /// Nanoseconds since 1970 of the first occurrence.
   public var first_ns: UInt64
-  /// Nanoseconds since 1970, of the last time.
+  /// Nanoseconds since 1970 of the last occurrence.
   public var last_ns: UInt64
-  /// The code that a call was meant for, or the address of an access to a guard slot; nil for other kinds.
+  /// The code that a call was meant for, or the address of an access to a guard page; nil for other kinds.
   public var method: UInt64?
   /// The word of the class's metadata that a call went through.
   public var word: UInt32
-  /// For objects that were retained more often than released: how many times; for guard slots: how far from the
-  /// object's begin.
+  /// For objects that were retained more often than released: by how many; for guard pages: the distance from the
+  /// object's start.
   public var amount: Int64
-  /// What is known of the object; nil when it had just left the quarantine.
+  /// The record of the object; nil when it had just left the quarantine.
   public var record: Record?
-  /// The thread that used it; nil when that is not known.
+  /// The thread of the use; nil when unknown.
   public var useTid: Int32?
   /// Return addresses of the use, innermost first.
   ///
-  /// Where an async caller goes on, which is the begin of a function, stands that and 1.
+  /// For an async caller it is the address where it resumes, the start of a function, plus 1.
   public var use: [UInt64]
   /// The first of them is the instruction itself.
   public var isExact: Bool
-  /// What the processor held at a trap of isolated work; nil for other incidents.
+  /// The processor state at a trap of contained work; nil for other incidents.
   public var trap: Trap?
 
-  /// Whether it is no use of an object: at a crash a register had the address of one that had left the quarantine.
+  /// Whether it is a freed-object record: at a crash a register had the address of an object that had left the
+  /// quarantine.
   ///
   /// `amount` is the sequence of the crash's record.
-  public var isGhost: Bool {
+  public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
-  /// Whether a register of a crash had the address of an object that was in quarantine, under the policy `mode`.
+  /// Whether a register of a crash had the address of a quarantined object, under the policy `mode`.
   ///
   /// `amount` is the sequence of the crash's record.
   public var isHeld: Bool {
@@ -84,9 +85,9 @@ public struct Incident: Sendable, Equatable {
   }
 
   /// Whether it belongs to a crash, and is no use of an object by itself.
-  public var isOfCrash: Bool { isGhost || isHeld }
+  public var isOfCrash: Bool { isFreedRecord || isHeld }
 
-  /// What the processor held at a trap.
+  /// The processor state at a trap.
   public struct Trap: Sendable, Equatable {
     /// The general registers by DWARF number, without the program counter, which `use` begins with.
     public var registers: [UInt64]
@@ -94,57 +95,57 @@ public struct Incident: Sendable, Equatable {
     public var flags: UInt64
   }
 
-  /// What the quarantine kept of an object.
+  /// The quarantine's record of an object.
   public struct Record: Sendable, Equatable {
-    /// The number that the poison in the object's fields carries.
+    /// The number in the poison of the object's fields.
     public var id: UInt32
-    /// Where the object stood.
+    /// The object's address.
     public var address: UInt64
-    /// Between the last release and the first use.
+    /// The time between the last release and the first use.
     public var age_ns: UInt64
     /// The object was one of those that are evicted at random.
     public var isExplorer: Bool
     /// The thread that released it last.
     public var tid: Int32
-    /// Return addresses of that release, innermost first; none when they are not known.
+    /// Return addresses of that release, innermost first; empty when unknown.
     public var stack: [UInt64]
-    /// How large it was; 0 when that is not known.
+    /// The object's size; 0 when unknown.
     public var bytes: UInt32
-    /// The thread that allocated it; nil when that is not known.
+    /// The thread that allocated it; nil when unknown.
     public var originTid: Int32?
-    /// Return addresses of that, innermost first.
+    /// Return addresses of the allocation, innermost first.
     public var origin: [UInt64]
   }
 }
 
-/// A class that is or was protected, and what was counted of it since it first was.
+/// A class that is or was protected, with its counters since then.
 public struct ProtectedClass: Sendable, Equatable {
-  /// The full name; of a very long one the end.
+  /// The full name; of a very long one only the end.
   public var name: String
   /// Whether it is protected now.
   public var isProtected: Bool
-  /// What becomes of its objects.
+  /// The quarantine's policy for its objects.
   public var mode: Incident.Mode
-  /// How many of its objects are kept at most.
+  /// The capacity of the quarantine for its objects.
   public var limit: UInt32
-  /// How large they are.
+  /// The size of an instance.
   public var instanceBytes: UInt32
-  /// Objects that came into quarantine.
+  /// Objects that entered the quarantine.
   public var admitted: UInt64
-  /// Objects that left it, each with a ghost record.
+  /// Objects that left it, each with a freed-object record.
   public var evicted: UInt64
-  /// Uses of dead objects.
+  /// Use-after-free incidents.
   public var hits: UInt64
-  /// Objects that were not admitted: no budget, nobody had time, an unowned reference, a deinit elsewhere.
+  /// Objects that were not quarantined: no budget, no free slot in time, an unowned reference, a deinit on an executor.
   public var skipped: Skipped
 
-  /// Objects that were not admitted, by reason.
+  /// Objects that were not quarantined, by reason.
   public struct Skipped: Sendable, Equatable {
-    /// No byte was left.
+    /// The budget was used up.
     public var budget: UInt64
-    /// No place could be had.
+    /// No slot could be allocated in time.
     public var busy: UInt64
-    /// It had an unowned reference, or was on the stack.
+    /// The object had an unowned reference, or was on the stack.
     public var unowned: UInt64
     /// Its deinit had not ended.
     public var isolated: UInt64

@@ -1,38 +1,40 @@
-/// Counts what could not be read or was never kept, by kind; the kinds are part of the report's JSON.
+/// Counts what could not be read or was dropped, by kind; the kinds are part of the report's JSON.
 struct Losses {
-  /// Why something is missing.
+  /// The reason for a loss.
   enum Kind: String {
-    /// A record whose writer had not finished, or died before it had.
+    /// A record whose writer had not finished, or died before that.
     case torn
-    /// A record that is not what its writer committed: wrong CRC, or a length above its limit.
+    /// A record that differs from what its writer committed: wrong CRC, or a length above its limit.
     case corrupt
-    /// Records that gave their slot to later ones.
+    /// Records that were overwritten by later ones.
     case overwritten
-    /// Crashes that found every slot being written.
+    /// Crashes that found no free slot.
     case noSlot
-    /// Crashes inside the handler: their records have no frames.
+    /// Crashes inside of the handler: their records have no frames.
     case minimal
-    /// Threads that were asked where they were, and had not finished to answer.
+    /// Threads that were sampled, and had not finished their answer.
     case silentThreads
-    /// Threads that were not asked: there were too many of them.
+    /// Threads that were not sampled, because there were too many.
     case threads
-    /// The list of the threads could not be read, so that nobody was asked, or not everybody.
+    /// The list of threads could not be read, so that none or only some were sampled.
     case threadList
-    /// Images that found no place in the table, or whose entry makes no sense.
+    /// Images that did not fit into the table, or whose entry is invalid.
     case images
-    /// Annotations that found no place, or that were being written.
+    /// Annotations that did not fit, or that were being written.
     case annotations
-    /// Breadcrumbs that make no sense.
+    /// Invalid breadcrumbs.
     case breadcrumbs
-    /// Uses of dead objects and the like that found no entry, or whose entry makes no sense.
+    /// Incidents that did not fit, or whose entry is invalid.
     case incidents
-    /// Protected classes that found no entry, or whose entry makes no sense.
+    /// Protected classes that did not fit, or whose entry is invalid.
     case classes
   }
 
   private(set) var counts: [String: Int] = [:]
 
-  /// Adds to a kind; the sum stops at `Int.max`, since counters come from outside.
+  /// Adds to a kind.
+  ///
+  /// The sum saturates at `Int.max`, since counters come from outside.
   mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
     let count = Int(clamping: count)
     guard count > 0 else { return }

@@ -1,10 +1,11 @@
 internal import CShimRing
 internal import CrashReport
 
-/// A private copy of one C struct of the ring; its fields are read by key path, so that cs_ring.h stays the only
-/// definition of the layout.
+/// A private copy of one C struct of the ring.
 ///
-/// The writer may change the ring at any time, so that nothing is checked in shared memory: copy out, check, use.
+/// Its fields are read by key path, so that cs_ring.h stays the only definition of the layout.
+///
+/// The writer may change the ring at any time, so nothing is checked in shared memory: copy, check, use.
 struct PrivateCopy<Layout> {
   /// Exactly the struct's bytes.
   let bytes: ArraySlice<UInt8>
@@ -61,6 +62,14 @@ struct PrivateCopy<Layout> {
     return (0..<min(Int(clamping: count), limit)).map { index in
       PrivateCopy<Element>(bytes: bytes[start + index * stride..<start + (index + 1) * stride])
     }
+  }
+
+  /// A field that is a union, as one of its members.
+  func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
+    let start = bytes.startIndex + offset(of: field)
+    // A union is as large as its largest member; a slice that is too short would be a bug of ours.
+    precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is no member of \(field)")
+    return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }
 
   private func offset(of field: PartialKeyPath<Layout>) -> Int {

@@ -51,7 +51,7 @@ struct RawRecord {
       abortMessage: trimmed(record.text(\.abort_message, count: record[\.abort_bytes])),
       exceptionType: CleanText.line(record.text(\.exception, count: record[\.exception_bytes])),
       frames: frames, frameHead: Int(clamping: record[\.frame_head]),
-      // The async callers were not walked: they stand on no stack.
+      // Async callers are not unwound: they are on no stack.
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
@@ -64,7 +64,7 @@ struct RawRecord {
 
   private var memory: [CrashRecord.Memory] {
     record.elements(\.memory, of: cs_ring_memory.self, count: record[\.memory_count]).map { memory in
-      // Whole words; a count that is too large is that of the array.
+      // Whole words; a count that is too large is limited to the array.
       CrashRecord.Memory(
         start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
     }
@@ -76,7 +76,7 @@ struct RawRecord {
 
   private var exceptionText: String { trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])) }
 
-  /// `OFFSET PATH`; nil where it is something else.
+  /// Parses `OFFSET PATH`; nil for anything else.
   private var mappedFile: CrashRecord.MappedFile? {
     let parts = exceptionText.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, let offset = UInt64(parts[0]), parts[1].hasPrefix("/") else { return nil }
@@ -87,7 +87,7 @@ struct RawRecord {
     record[\.signal] == signalSystemCall && record[\.system_call] >= 0 ? record[\.system_call] : nil
   }
 
-  /// Without the line ends and blanks at the end.
+  /// Removes line ends and blanks at the end.
   private func trimmed(_ text: String) -> String {
     var text = text[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }
@@ -122,14 +122,14 @@ extension PrivateCopy<cs_ring_frame> {
     let flags = UInt32(self[\.flags])
     let isExact = flags & CS_RING_FRAME_EXACT != 0
     let start = self[\.function_start]
-    // A return address may be the first byte behind its image, when the call never returns.
+    // A return address may be the first byte after its image, when the call never returns.
     let lookup = isExact ? pc : pc.subtractingOrZero(1)
     return CrashRecord.Frame(
       pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,
       isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: self[\.image]))
   }
 
-  /// Not told, for a value that this version does not know.
+  /// The trust of a frame; unknown for a value that this version does not know.
   private func trust(_ value: UInt8) -> CrashReport.Trust {
     switch cs_ring_trust(rawValue: value) {
     case .CS_RING_TRUST_CONTEXT: .context

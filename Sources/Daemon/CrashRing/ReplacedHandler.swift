@@ -1,8 +1,8 @@
 internal import CShimRing
 
-/// A crash signal that somebody took from the shield after its start.
+/// A replaced handler: a crash signal whose handler the program changed after the shield's start.
 public struct ReplacedHandler: Sendable, Equatable {
-  /// What stands in the place of the shield's handler.
+  /// The current disposition of the signal.
   public enum Kind: Sendable, Equatable {
     /// A handler that is not the shield's.
     case handler
@@ -12,18 +12,18 @@ public struct ReplacedHandler: Sendable, Equatable {
     case ignored
   }
 
-  /// Such as 11.
+  /// The signal's number, such as 11.
   public var signal: Int32
-  /// What stands there.
+  /// The current disposition.
   public var kind: Kind
-  /// Where the other handler begins; 0 for the other kinds.
+  /// The address of the other handler; 0 for the other kinds.
   public var address: UInt64 = 0
-  /// The table index of the image that it lies in.
+  /// The table index of its image.
   public var image: Int?
 }
 
 extension RingReader {
-  /// The crash signals that are not the shield's any more; what makes no sense is left out.
+  /// The replaced crash signals; invalid entries are skipped.
   func replacedHandlers(_ header: PrivateCopy<cs_ring_header>, images: ImageTable) -> [ReplacedHandler] {
     header.elements(\.handlers, of: cs_ring_handler.self, count: CS_RING_HANDLER_LIMIT).compactMap { entry in
       let (signal, address) = (entry[\.signal], entry[\.address])

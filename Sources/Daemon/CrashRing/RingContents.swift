@@ -1,8 +1,8 @@
 public import CrashReport
 
-/// Everything that one look at a ring found, copied out and checked.
+/// The result of reading a ring once, copied out and checked.
 public struct RingContents: Sendable {
-  /// What the process wrote about itself: no ground for access decisions.
+  /// What the process wrote about itself: never a basis for access decisions.
   public var identity: Identity
   /// The image table, in table order.
   public var images: [Image] = []
@@ -14,17 +14,17 @@ public struct RingContents: Sendable {
   public var records: [CrashRecord] = []
   /// Records of a lower `sequence` are of crashes that the process survived.
   public var survived: UInt64 = 0
-  /// Threads that did not crash at the time of the latest crash, in the order of the sweep; none where it has not begun.
+  /// Threads that did not crash at the time of the latest crash, in the order of the sweep; empty before the sweep.
   public var threads: [ThreadRecord] = []
-  /// Crash signals that somebody took from the shield after its start, as far as it has looked.
+  /// Replaced handlers, as far as the shield has checked.
   public var replacedHandlers: [ReplacedHandler] = []
-  /// What the shield's own parts saw happen, in the order of the first time.
+  /// Incidents that the shield recorded, in the order of their first occurrence.
   public var incidents: [Incident] = []
-  /// Classes that are or were protected by the quarantine, in the order in which they were.
+  /// Classes that are or were protected by the quarantine, in that order.
   public var protectedClasses: [ProtectedClass] = []
-  /// What tells freed memory from memory in use, and what of the memory was kept.
+  /// Facts about freed memory, and about how much memory is stored.
   public var memory = MemoryFacts()
-  /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
+  /// What could not be read or was dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
   public var losses: [String: Int] = [:]
 }
 
@@ -33,48 +33,48 @@ extension RingContents {
   public struct Identity: Sendable, Equatable {
     /// 32 hexadecimal digits, random for each process; the report's id.
     public var ringID: String
-    /// As the process sees itself.
+    /// The pid in the process's own namespace.
     public var pid: Int32
-    /// As the process says.
+    /// The uid, as the process reports it.
     public var uid: UInt32
     /// Nanoseconds since 1970.
     public var startTime_ns: UInt64
     /// Its name.
     public var name: String
-    /// The executable's absolute path, as the process says; another text begins with `labelMark`.
+    /// The executable's absolute path, as the process reports it; another text begins with `labelMark`.
     public var executable: String
 
-    /// Stands before an executable that is no absolute path.
+    /// The prefix of an executable that is no absolute path.
     public static let labelMark = "not a path: "
   }
 
-  /// What is known of the process's memory.
+  /// Facts about the process's memory.
   public struct MemoryFacts: Sendable, Equatable {
-    /// What its records keep of it.
+    /// What its records store of it.
     public var mode: Mode = .full
-    /// What glibc's malloc writes into the second word of a small block that was freed; nil when not known.
+    /// The second word that glibc's malloc writes into a small freed block; nil when unknown.
     public var heapKey: UInt64?
-    /// The first byte of the heap that grows by brk; nil when not known.
+    /// The first byte of the heap that grows by brk; nil when unknown.
     public var heapStart: UInt64?
     /// The kernel would not dump the process for its user, as its handler found at the crash.
     public var isRestricted = false
 
-    /// What records keep of the stack and of the words around registers.
+    /// How much records store of the stack and of the words around registers.
     public enum Mode: Sendable, Equatable {
       /// Nothing.
       case none
-      /// All but texts, whose bytes are 0xf5.
+      /// All but texts, whose bytes are replaced by 0xf5.
       case scrubbed
       /// All.
       case full
-      /// Nothing, because an operator has asked for that by way of crashd.
+      /// Nothing, because an operator requested that from crashd.
       case withheld
     }
   }
 
   /// One loaded image: link address = pc - bias.
   public struct Image: Sendable, Equatable {
-    /// Its place in the ring's table.
+    /// Its index in the ring's table.
     public var index: Int
     /// Link address = pc - bias.
     public var bias: UInt64
@@ -84,13 +84,13 @@ extension RingContents {
     public var end: UInt64
     /// GNU build id in hexadecimal digits; may be empty.
     public var buildID: String
-    /// Its path; `[vdso]` for the kernel's.
+    /// Its path; `[vdso]` for the vDSO.
     public var path: String
     /// Whether it is the main executable.
     public var isExecutable: Bool
   }
 
-  /// A line the program left.
+  /// A breadcrumb of the program.
   public struct Breadcrumb: Sendable, Equatable {
     /// Nanoseconds since 1970.
     public var time_ns: UInt64
@@ -99,11 +99,11 @@ extension RingContents {
   }
 }
 
-/// One crashed thread as its handler wrote it.
+/// The record of one crashed thread, as its handler wrote it.
 public struct CrashRecord: Sendable, Equatable {
-  /// Which slot it stands in.
+  /// Its slot.
   public var slot: Int
-  /// How often that slot was used; with `slot` the record's identity within its ring.
+  /// How often that slot was used; together with `slot` it identifies the record in its ring.
   public var generation: UInt64
   /// The order of the crashes in the process; 0 is the first.
   public var sequence: UInt64
@@ -151,33 +151,33 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceptionType: String
   /// Innermost first; the async chain after the stack.
   public var frames: [Frame]
-  /// How many of `frames` stand before the gap of a deep recursion.
+  /// How many of `frames` are before the gap of a deep recursion.
   public var frameHead: Int
-  /// Depth that was walked.
+  /// The depth of the stack.
   public var frameTotal: Int
-  /// Why the walk ended (`cs_unwind_stop`).
+  /// Why unwinding ended (`cs_unwind_stop`).
   public var unwindStop: UInt32
   /// Address of the first byte of `stack`.
   public var stackStart: UInt64
   /// A copy of the stack from its top.
   public var stack: [UInt8]
-  /// Minimal because its handler did not get on, not because that crashed.
+  /// Minimal because its handler made no progress, not because it crashed.
   public var isLate = false
-  /// What the C++ exception was made with; may be empty.
+  /// The text that the C++ exception was constructed with; may be empty.
   public var exceptionText = ""
-  /// The mapped file that the faulting address lies in; only of a SIGBUS.
+  /// The mapped file that contains the faulting address; only for SIGBUS.
   public var mappedFile: MappedFile?
-  /// The class of the object that `message` is about, such as `Shop.Cart`; empty when it is not known.
+  /// The class of the object in `message`, such as `Shop.Cart`; empty when unknown.
   public var objectClass = ""
   /// The Swift task that the thread ran.
   public var task: TaskFacts?
-  /// The words around what registers point at, outside of `stack`.
+  /// The words around the targets of registers, outside of `stack`.
   public var memory: [Memory] = []
-  /// One past the heap that begins at `RingContents.memory.heapStart`; 0 when not known.
+  /// One past the heap that begins at `RingContents.memory.heapStart`; 0 when unknown.
   public var heapEnd: UInt64 = 0
-  /// A trap in isolated work that was not contained, because the budget is used up.
+  /// A trap in contained work that was not contained, because the budget is used up.
   public var exceedsIsolationBudget = false
-  /// From a spool file whose owner must not know the process: without address, registers, memory and texts.
+  /// From a spool file whose owner must not see the process: without address, registers, memory and texts.
   public var isBare = false
 
   /// A copy of some memory.
@@ -190,9 +190,9 @@ public struct CrashRecord: Sendable, Equatable {
 
   /// A byte of a file.
   public struct MappedFile: Sendable, Equatable {
-    /// As the kernel lists it.
+    /// The path, as the kernel lists it.
     public var path: String
-    /// Where the byte is, or would be if the file were so long.
+    /// The offset of the byte, also beyond the end of the file.
     public var offset: UInt64
   }
 
@@ -200,25 +200,25 @@ public struct CrashRecord: Sendable, Equatable {
   public struct TaskFacts: Sendable, Equatable {
     /// Its number in the process.
     public var id: UInt32
-    /// `TaskPriority.rawValue` that it ran at.
+    /// The `TaskPriority.rawValue` that it ran at.
     public var priority: UInt8
     /// `Task.name`; empty when it has none.
     public var name: String
   }
 
-  /// One step of the walk.
+  /// One frame of a stack.
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// Where its function starts; nil when unknown.
+    /// The start of its function; nil when unknown.
     public var functionStart: UInt64?
     /// How it was found.
     public var trust: CrashReport.Trust
-    /// The pc is an instruction of its own: look it up without subtracting one.
+    /// The pc is an instruction itself: symbolicate it without subtracting one.
     public var isExact: Bool
     /// From the AsyncContext chain.
     public var isAsync: Bool
-    /// Index into the image table; nil when the pc lies in no known image.
+    /// The index in the image table; nil when no known image contains the pc.
     public var image: Int?
 
     /// Makes a frame from its parts.

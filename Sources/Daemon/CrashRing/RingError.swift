@@ -1,6 +1,6 @@
 /// Why a ring was refused; nothing of it was read.
 ///
-/// Each case says what was found. A process that is refused runs on without reports, so its owner should be told.
+/// Each case says what was found. A refused process runs on without reports: report the error to its owner.
 public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The bytes are not as many as `cs_ring` has.
   case size(found: Int, expected: Int)
@@ -10,9 +10,9 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
   case version(found: UInt32, expected: UInt32)
   /// The process runs on another architecture than this reader.
   case architecture(found: UInt32, expected: UInt32)
-  /// The header's own size is not that of its version.
+  /// The header's size does not match its version.
   case headerSize(found: UInt64, expected: UInt64)
-  /// The descriptor is no memfd, or lacks seals: its writer could cut the file under the reader.
+  /// The descriptor is no memfd, or lacks seals: its writer could truncate the file under the reader.
   case unsealed(missing: [String])
   /// A spool entry is no regular file.
   case notARegularFile

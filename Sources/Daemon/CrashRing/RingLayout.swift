@@ -1,6 +1,6 @@
 internal import CShimRing
 
-/// Where the parts of the ring stand and how many there can be, as the numbers Swift wants.
+/// The offsets and limits of the ring's parts, as Swift integers.
 enum RingLayout {
   static let size = MemoryLayout<cs_ring>.size
 
@@ -23,14 +23,14 @@ enum RingLayout {
 
   static let selfTest = offset(of: \cs_ring.header) + offset(of: \cs_ring_header.self_test)
 
-  /// Annotations, breadcrumbs and incidents, which stand behind one another.
+  /// Annotations, breadcrumbs and incidents, which are contiguous.
   static let smallTables = annotations..<classes
 
-  // Parts of a thread's place.
+  // Parts of a thread's entry.
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
-  // Part of an incident: the word that says that it is used.
+  // Part of an incident: the word that marks it as used.
   static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
 
   // Parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is the slot's last field.
@@ -45,7 +45,7 @@ enum RingLayout {
   private static let incidents = offset(of: \cs_ring.incidents)
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
-  // Swift does not import an array of so many; it is the ring's last field.
+  // Swift does not import such a large array; it is the ring's last field.
   private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {

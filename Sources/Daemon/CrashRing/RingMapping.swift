@@ -3,24 +3,24 @@ internal import CrashReport
 internal import Glibc
 internal import Synchronization
 
-/// A ring of a process, mapped read-only, or of a spool file, read into memory.
+/// A process's ring, mapped read-only, or a spool file, read into memory.
 ///
-/// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock: any thread may.
+/// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock: any thread may read.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
   private let reader: RingReader
-  /// Who keeps the pages until he has read all that he wants.
+  /// The number of readers that keep the pages between two readings.
   private let keepers = Atomic(0)
 
   /// Maps the memfd of a running process.
   ///
-  /// The seals are what makes this safe: without them the process could cut the file, and reading it would end the
-  /// reader by SIGBUS.
+  /// The seals make this safe: without them the process could truncate the file, and reading it would end the reader by
+  /// SIGBUS.
   /// - Throws: `RingError` when it is no sealed memfd, or no ring.
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
-    // A memfd of huge pages could fault for want of one, but its size is a multiple of theirs, which the ring's is not.
+    // A memfd of huge pages could fault for lack of one, but its size is a multiple of theirs, which the ring's is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(
@@ -29,7 +29,7 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Reads a spool file, which somebody may still write or cut, into private memory.
+  /// Reads a spool file into private memory, because its owner may still write or truncate it.
   ///
   /// - Throws: `RingError` when it is no regular file, or no ring.
   public init(spoolFile descriptor: Int32) throws(RingError) {
@@ -45,52 +45,52 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Everything that the ring holds now.
+  /// Reads the current contents.
   /// - Parameters:
-  ///   - descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  ///   - descriptor: The ring's descriptor, if any: then unused parts are not touched.
   ///   - hasEnded: Whether the process has ended (`RingReader.contents`).
-  /// - Returns: It, in private memory.
+  /// - Returns: The contents, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
     defer { letGo() }
     return reader(usedBy: descriptor).contents(hasEnded: hasEnded)
   }
 
-  /// Who it is, and its images.
-  /// - Returns: They, in private memory.
+  /// Reads the identity of the process, and its images.
+  /// - Returns: Both, in private memory.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     defer { letGo() }
     return reader.introduction()
   }
 
-  /// What its records keep of the program's memory, as the process says now.
+  /// Reads how much of the program's memory records store, as the process reports now.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
   }
 
-  /// Whether the process wakes crashd for incidents, as it says now.
+  /// Whether the process wakes crashd for incidents, as it reports now.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
   }
 
-  /// What the program's last self-test of its guards found; nil: there was none.
+  /// Reads the result of the program's last guard self-test; nil: there was none.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }
     return reader.guardSelfTest()
   }
 
-  /// What tells one state of its records from another, at a fraction of the cost of `contents`.
-  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
-  /// - Returns: It, of now.
+  /// Reads the stamp, which changes with the records, at a fraction of the cost of `contents`.
+  /// - Parameter descriptor: The ring's descriptor, if any: then unused parts are not touched.
+  /// - Returns: The current stamp.
   public func stamp(usedBy descriptor: Int32? = nil) -> RingStamp {
     defer { letGo() }
     return reader(usedBy: descriptor).stamp()
   }
 
-  /// Only incidents and protected classes, with the images that their addresses lie in.
-  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
-  /// - Returns: They, in private memory.
+  /// Reads only incidents and protected classes, with the images of their addresses.
+  /// - Parameter descriptor: The ring's descriptor, if any: then unused parts are not touched.
+  /// - Returns: These, in private memory.
   public func observations(
     usedBy descriptor: Int32? = nil
   ) -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
@@ -104,20 +104,20 @@ public final class RingMapping: Sendable {
     return reader
   }
 
-  /// Keeps pages that are read from now on for the next reading, until `letGoOfPages` has been called as often.
+  /// Keeps pages that are read from now on for the next reading, until `letGoOfPages` was called as often.
   ///
-  /// To let go of them interrupts all processors. Any thread may keep them, any number of times.
+  /// Releasing pages interrupts all processors. Any thread may keep them, any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
-  /// Ends what `keepPages` has begun.
+  /// Ends one `keepPages`.
   public func letGoOfPages() {
     keepers.subtract(1, ordering: .relaxed)
     letGo()
   }
 
-  /// The pages stay the process's; they do not count as ours until they are read again.
+  /// Releases the pages, which stay the process's; they do not count for crashd until the next reading.
   ///
-  /// Any thread may read meanwhile: its next access maps the page anew.
+  /// Any thread may read meanwhile: its next access maps the page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -125,7 +125,7 @@ public final class RingMapping: Sendable {
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
     let seals = fcntl(descriptor, getSeals)
     if seals < 0 {
-      // EINVAL: a file that knows no seals, thus no memfd.
+      // EINVAL: a file without seals, thus no memfd.
       guard errno == EINVAL else { throw RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: errno) }
       throw RingError.unsealed(missing: wantedSeals.map(\.name))
     }
@@ -161,7 +161,7 @@ private final class Memory: @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
 
   init(protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
-    // No address is asked for, so that no other mapping is replaced.
+    // No address is requested, so that no other mapping is replaced.
     let start = unsafe mmap(nil, RingLayout.size, protection, flags, descriptor, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else {
       throw RingError.systemCall(name: call, errno: errno)
@@ -170,17 +170,17 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // Mapped by init with just this size; nobody else holds the pointer any more.
+    // Mapped by init with this size; no other code has the pointer any more.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
-  /// Takes the pages of a shared mapping out of this process's page table.
+  /// Removes the pages of a shared mapping from this process's page table.
   func letGo() {
-    // Of a shared mapping this changes no byte.
+    // This changes no byte of a shared mapping.
     _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
   }
 
-  /// Reads the file from its begin; each byte of ours is written at most once.
+  /// Reads the file from its start; each private byte is written at most once.
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {

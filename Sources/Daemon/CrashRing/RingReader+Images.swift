@@ -2,10 +2,10 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// The entries of the image table that make sense; `total` is how many the process met.
+  /// The valid entries of the image table; `total` is the number of images that the process loaded.
   func images(total: UInt32, losses: inout Losses) -> [RingContents.Image] {
     let header = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
-    // The header stands at offset 0 of a ring whose size was checked.
+    // The header is at offset 0 of a ring whose size was checked.
     guard let header = unsafe header else { return [] }
     let count = unsafe min(Int(clamping: cs_ring_image_count_acquire(header)), RingLayout.imageLimit)
 
@@ -43,8 +43,8 @@ struct ImageTable {
     byIndex = Dictionary(images.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The table index of the image that holds `address`: `hint` where that is true, else the one that was loaded
-  /// last (an image may have taken the place of an unloaded one).
+  /// The table index of the image that contains `address`: `hint` where that is right, else the one that was loaded
+  /// last (an image may have replaced an unloaded one).
   func index(of address: UInt64, hint: UInt16) -> Int? {
     if let image = byIndex[Int(hint)], image.start <= address, address < image.end { return image.index }
     return images.last { $0.start <= address && address < $0.end }?.index

@@ -1,9 +1,9 @@
 internal import CShimRing
 internal import CrashReport
 
-/// What the shield's own parts saw.
+/// Incidents and protected classes.
 extension RingReader {
-  /// Whole incidents, in the order of the first time.
+  /// Complete incidents, in the order of their first occurrence.
   func incidents(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [Incident] {
     losses.add(.incidents, header[\.incident_lost])
     var incidents: [Incident] = []
@@ -14,7 +14,7 @@ extension RingReader {
         let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
         unsafe cs_ring_incident_sequence_acquire(entry) != 0
       else { continue }
-      // Only two counters of a whole entry change; a ring that says otherwise is read as what the copy happens to hold.
+      // Only two counters of a complete entry change. A ring that violates that is read as whatever the copy contains.
       let copy = unsafe PrivateCopy<cs_ring_incident>(of: shared, at: offset)
       if let incident = Incident(copy) {
         incidents.append(incident)
@@ -25,10 +25,10 @@ extension RingReader {
     return incidents.sorted { ($0.first_ns, $0.key) < ($1.first_ns, $1.key) }
   }
 
-  /// Protected classes, in the order in which they were.
+  /// Protected classes, in the order of their protection.
   func protectedClasses(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [ProtectedClass] {
     let shownHeader = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
-    // The header stands at offset 0 of a ring whose size was checked.
+    // The header is at offset 0 of a ring whose size was checked.
     guard let shownHeader = unsafe shownHeader else { return [] }
     let count = unsafe min(Int(clamping: cs_ring_class_count_acquire(shownHeader)), RingLayout.classLimit)
     let classes = (0..<count).compactMap { index in
@@ -50,9 +50,10 @@ extension Incident {
     let method = copy[\.method]
     let useTid = copy[\.use_tid]
     let originTid = copy[\.origin_tid]
-    // What a trap has more than a use stands where the stacks of an object would.
     let source = Source(copy[\.source])
     let isTrap = flags & CS_RING_INCIDENT_TRAP != 0 && !hasRecord && source == .isolated
+    let stacks = copy.member(\.detail, as: cs_ring_object_stacks.self)
+    let trap = copy.member(\.detail, as: cs_ring_trap.self)
     let use = copy.numbers(\.use, count: copy[\.use_count])
     self.init(
       key: copy[\.key], source: source, kind: copy[\.kind], mode: Mode(copy[\.mode]),
@@ -63,13 +64,14 @@ extension Incident {
         ? Record(
           id: copy[\.id], address: copy[\.address], age_ns: copy[\.age_ns],
           isExplorer: flags & CS_RING_INCIDENT_EXPLORER != 0, tid: copy[\.free_tid],
-          stack: copy.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
+          stack: stacks.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
           originTid: originTid == 0 ? nil : originTid,
-          origin: copy.numbers(\.origin, count: copy[\.origin_count])) : nil,
+          origin: stacks.numbers(\.origin, count: copy[\.origin_count])) : nil,
       useTid: useTid == 0 ? nil : useTid,
-      use: isTrap ? use + copy.numbers(\.origin, count: copy[\.origin_count]) : use,
+      use: isTrap ? use + trap.numbers(\.frames, count: copy[\.origin_count]) : use,
       isExact: flags & CS_RING_INCIDENT_EXACT != 0,
-      trap: isTrap ? Trap(registers: copy.numbers(\.free, count: copy[\.free_count]), flags: copy[\.address]) : nil)
+      trap: isTrap ? Trap(registers: trap.numbers(\.registers, count: copy[\.free_count]), flags: copy[\.address]) : nil
+    )
   }
 }
 

@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// What the program left of its own will: annotations and breadcrumbs.
+/// The program's annotations and breadcrumbs.
 extension RingReader {
   /// Complete annotations; an entry with an empty value was removed.
   func annotations(losses: inout Losses) -> [String: String] {
@@ -65,7 +65,7 @@ extension RingReader {
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }
     for _ in 0..<readAttempts {
-      // 0: never used, or just being replaced, which loses a line that was about to go.
+      // 0: never used, or just being replaced, which loses a line that was about to be overwritten.
       let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
       if before == 0 { return .unused }
       let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)

@@ -1,9 +1,9 @@
 internal import CShimRing
 
 extension RingReader {
-  /// The records that are whole, copied out of the ring, in slot order.
+  /// The complete records, copied out of the ring, in slot order.
   ///
-  /// A pending record is a crash where the process has ended, and has no later one: its handler has not come back.
+  /// A pending record is a crash if the process has ended without a later one: its handler has not returned.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []

@@ -1,9 +1,9 @@
 internal import CShimRing
 
 extension RingReader {
-  /// What the program's last self-test of its guards found.
+  /// The result of the program's last guard self-test.
   ///
-  /// Nil: there was none, it is being written without end, or what stands there contradicts itself.
+  /// Nil: there was none, it is written all the time, or it contradicts itself.
   public func guardSelfTest() -> GuardSelfTest? {
     let offset = RingLayout.selfTest
     // The layout's assertions put it inside the header, aligned.
@@ -19,11 +19,11 @@ extension RingReader {
     return nil
   }
 
-  /// There are at least as many checks as kinds that were asked, and the same of what failed.
+  /// There are at least as many checks as tested kinds, and at least as many failures as failing kinds.
   private func checked(_ copy: PrivateCopy<cs_ring_self_test>) -> GuardSelfTest? {
     let (asked, failing) = (copy[\.asked], copy[\.failing])
     let (checks, failures) = (Int(copy[\.checks]), Int(copy[\.failures]))
-    // There is no kind 0.
+    // Kind 0 does not exist.
     guard asked & 1 == 0, failing & ~asked == 0, checks >= asked.nonzeroBitCount, failures <= checks,
       failures >= failing.nonzeroBitCount, failing != 0 || failures == 0
     else { return nil }
@@ -34,16 +34,16 @@ extension RingReader {
   private func numbers(_ mask: UInt64) -> [Int] { (0..<64).filter { mask >> $0 & 1 != 0 } }
 }
 
-/// What a self-test of the guards found in a process, by its own word.
+/// The result of a process's guard self-test, as the process reports it.
 public struct GuardSelfTest: Sendable, Equatable {
   /// When it ended, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// The numbers of the kinds that were asked, in their order; some may be of later versions.
+  /// The numbers of the tested kinds, in order; some may be of later versions.
   public var asked: [Int]
-  /// The same of the kinds of which a check failed: some of `asked`.
+  /// The numbers of the kinds with a failed check, a subset of `asked`.
   public var failing: [Int]
-  /// How many checks were asked.
+  /// The number of checks.
   public var checks: Int
-  /// How many of them failed.
+  /// The number of failed checks.
   public var failures: Int
 }

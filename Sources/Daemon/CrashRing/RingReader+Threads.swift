@@ -2,18 +2,18 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// The threads that the sweep has asked and that are whole, in the order of the sweep.
+  /// The threads of the sweep with complete records, in the order of the sweep.
   ///
   /// - Parameters:
   ///   - header: A copy of the header, for the counts.
-  ///   - images: Where the frames lie.
-  ///   - losses: Threads that found no place, or whose record is not what its writer committed.
-  /// - Returns: Those whose record is whole.
+  ///   - images: The images of the frames.
+  ///   - losses: Counts threads that did not fit, or whose record differs from what its writer committed.
+  /// - Returns: The threads with complete records.
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // A crash that the process survives gives its places to the next one's threads.
+    // The threads of the next crash reuse the entries of a crash that the process survives.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
@@ -22,7 +22,7 @@ extension RingReader {
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // What is not committed has not been written yet, or is of an earlier sweep.
+      // An uncommitted entry is not written yet, or belongs to an earlier sweep.
       guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue
@@ -39,7 +39,7 @@ extension RingReader {
     return threads
   }
 
-  /// nil when it is not what its writer committed.
+  /// Nil when it differs from what its writer committed.
   private func whole(_ index: Int, images: ImageTable) -> ThreadRecord? {
     let offset = RingLayout.thread(index)
     let record = unsafe PrivateCopy<cs_ring_thread_record>(of: shared, at: offset + RingLayout.recordInThread)
@@ -65,7 +65,7 @@ extension RingReader {
       unwindStop: record[\.unwind_stop], task: record.task)
   }
 
-  /// The kernel's letters for what a thread does are capital or small letters.
+  /// The kernel's letters for a thread's state are capital or small letters.
   private func letter(_ value: UInt32) -> String {
     guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
     let scalar = Unicode.Scalar(byte)

@@ -1,15 +1,15 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Reads a ring whose every byte is hostile and may change while it is read.
+/// Reads a ring whose bytes are all hostile and may change during the reading.
 ///
-/// It never traps, whatever the ring holds, and takes a bounded time: it copies each part into private memory, checks
-/// the copy and uses the copy only. What cannot be read is counted in `RingContents.losses`.
+/// It never traps, whatever the ring contains, and takes a bounded time: it copies each part into private memory,
+/// checks the copy and uses only the copy. Unreadable parts are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
-  // Sendable: the memory is only read, and may be changed by its writer at any time anyhow.
+  // Sendable: the memory is only read, and its writer may change it at any time anyway.
   let shared: UnsafeRawBufferPointer
-  /// What of it was ever used; nil: all of it may have been.
+  /// The parts that were ever used; nil: any may have been.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring of this version and architecture.
@@ -38,20 +38,21 @@ public struct RingReader: @unchecked Sendable {
     }
   }
 
-  /// Everything that the ring holds now.
+  /// Reads the current contents.
   ///
-  /// May be called again and again while the process runs; a record that is being written counts as `torn` until it
-  /// is committed, so that losses are final only when the process has ended.
+  /// It can be called repeatedly while the process runs. A record that is being written counts as `torn` until it is
+  /// committed, so losses are final only when the process has ended.
   ///
-  /// - Parameter hasEnded: Whether the process has ended. While it runs, a record whose fault a handler of the program may
-  ///   still repair is left out.
-  /// - Returns: It, in private memory.
+  /// - Parameter hasEnded: Whether the process has ended. While it runs, a record is skipped whose fault a handler of
+  ///   the program may still repair.
+  /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
-    // Records come first: a handler adds its images before it commits, so that each committed record finds them.
+    // Ordering: records come first. A handler adds its images before it commits, so that each committed record finds
+    // them.
     let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
-    // Not before the records, and with the same reason: what a handler says of a crash elsewhere is there when it commits.
+    // Ordering: after the records, for the same reason. What a handler writes elsewhere is there when it commits.
     rest.used?.readTables()
     return rest.contents(records, losses: losses)
   }
@@ -82,16 +83,16 @@ public struct RingReader: @unchecked Sendable {
     return contents
   }
 
-  /// Who the process is, and its images: what it is known by from the begin.
+  /// Reads the identity of the process and its images, which exist from the start.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     return (identity(header), images(total: header[\.image_total], losses: &losses))
   }
 
-  /// Only incidents and protected classes, with the images that their addresses lie in.
+  /// Reads only incidents and protected classes, with the images of their addresses.
   ///
-  /// For a process that runs on: what is a fraction of the work of `contents()`.
+  /// For a running process: a fraction of the work of `contents()`.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -102,15 +103,15 @@ public struct RingReader: @unchecked Sendable {
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
 
-  /// Whether an entry that begins at `offset`, with a word that is zero until it is used, may be one that is used.
+  /// Whether an entry at `offset`, whose first word is zero until it is used, may be in use.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
-  /// What records keep of the program's memory, as the process says now.
+  /// How much of the program's memory records store, as the process reports now.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Whether the process wakes crashd for incidents, as it says now.
+  /// Whether the process wakes crashd for incidents, as it reports now.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
@@ -140,7 +141,7 @@ public struct RingReader: @unchecked Sendable {
       executable: Self.executable(CleanText.line(header.text(zeroTerminated: \.executable))))
   }
 
-  /// What is no absolute path is a label, and marked, so that nothing takes it for a path or an option.
+  /// A text that is no absolute path is a label, and marked, so that it is never used as a path or an option.
   private static func executable(_ text: String) -> String {
     text.isEmpty || text.hasPrefix("/") ? text : RingContents.Identity.labelMark + text
   }

@@ -1,18 +1,18 @@
 internal import CShimRing
 
-/// What the writers of a ring have done to its records so far, without the records.
+/// The state of a ring's records, without the records.
 ///
-/// Two that are equal: every record and thread that was whole at the first moment is so at the second, and no other, and
-/// so it was at every moment between. Annotations, breadcrumbs and how often an incident happened are not in it.
+/// If two stamps are equal, the same records and threads were complete at both moments, and at every moment in between.
+/// Annotations, breadcrumbs and counts of incidents are not included.
 public struct RingStamp: Sendable, Equatable {
-  /// The states of slots and threads, and the counters of the header that tell of losses.
+  /// The states of slots and threads, and the header's counters of losses.
   let words: [UInt64]
-  /// Whether nothing of a crash was being written.
+  /// Whether no part of a crash was being written.
   public let isSettled: Bool
 }
 
 extension RingReader {
-  /// The stamp of now.
+  /// The current stamp.
   func stamp() -> RingStamp {
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     var words = [
@@ -22,8 +22,8 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    // Tickets are drawn in their order, each before its slot says anything. Where none was, whoever wrote over the header
-    // may have crashed.
+    // Tickets are taken in order, each before its slot has a state. Without any, all slots are read: the program may
+    // have overwritten the header before it crashed.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
@@ -33,7 +33,7 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Never used: not told when nobody asks which are.
+      // Never used: skipped, as `used` skips it.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// Which entries of a ring's file were ever used, asked without touching the rest.
+/// Finds out which entries of a ring's file were ever used, without touching the rest.
 ///
-/// To read a hole of a memfd through a mapping makes a page of it: memory that nobody has asked for, charged to the
-/// reader. A process that has not crashed uses a few pages of the two thousand of its ring.
+/// Reading a hole of a memfd through a mapping allocates a page, which is charged to the reader. A process that has not
+/// crashed uses a few pages of the two thousand of its ring.
 struct UsedParts: Sendable {
   let descriptor: Int32
-  /// The tables of small entries as they were at one moment; empty: each word is asked for.
+  /// A snapshot of the tables of small entries; empty: each word is read separately.
   private var tables: [UInt8] = []
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Asks about the tables of small entries in one piece: they have hundreds, of which few are used.
+  /// Reads the tables of small entries in one piece: they have hundreds of entries, few of which are used.
   ///
-  /// What is used later is not seen as used: to be called right before they are read.
+  /// Precondition: called directly before the tables are read, because later uses are not seen.
   mutating func readTables() {
     let size = RingLayout.smallTables.count
     tables = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
@@ -22,10 +22,11 @@ struct UsedParts: Sendable {
     }
   }
 
-  /// Whether the word at `offset` is something else than zero, or cannot be told.
+  /// Whether the word at `offset` is not zero, or cannot be read.
   ///
-  /// Asked by `pread`, which makes no page of a hole. It takes no lock of the file either, as `lseek` with `SEEK_DATA`
-  /// does: who writes to a ring from memory that does not come holds that lock for as long as he likes.
+  /// It uses `pread`, which allocates no page for a hole. It takes no lock of the file either, unlike `lseek` with
+  /// `SEEK_DATA`: a process that writes to its ring from memory that never arrives holds that lock for as long as it
+  /// likes.
   func contains(_ offset: Int) -> Bool {
     let size = MemoryLayout<UInt64>.size
     let place = offset - RingLayout.smallTables.lowerBound

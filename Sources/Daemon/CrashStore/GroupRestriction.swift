@@ -10,9 +10,9 @@ struct GroupRestriction {
   /// The same for `group_totals`, as far as its columns go.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Which groups pass, and which of them are last, stands in the sums of whole groups.
+  /// Whether the sums of whole groups decide which groups pass, and which of them are last.
   private(set) var isOfWholeGroups = true
-  /// Of each group that passes, all of it does.
+  /// Whether every report of a passing group passes.
   private(set) var hasWholeGroups = true
 
   /// nil when no report can pass: keys are hexadecimal digits, in lower case.
@@ -26,7 +26,7 @@ struct GroupRestriction {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each row looks its report up: of those that a group's key has chosen, mostly.
+    // Each row looks up its report: mostly among those that a group's key has selected.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
     for (field, wanted) in texts where !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
@@ -71,7 +71,7 @@ struct GroupRestriction {
 }
 
 extension ReportFilter {
-  /// Whether a group passes as it was seen last, whatever else is in it.
+  /// Whether a group passes by its last occurrence, whatever else is in it.
   fileprivate var isOfWholeGroups: Bool {
     pid == nil && wantedTexts.isEmpty && until == nil
   }

@@ -3,8 +3,8 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// A row whose columns have the names of the fields of a type that other modules know, too.
-struct Columns<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
+/// A row whose columns have the names of the fields of a type of another module.
+struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   var fields: Fields
 
   init(_ fields: Fields) { self.fields = fields }
@@ -12,28 +12,28 @@ struct Columns<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }
 
-/// A row of `reports`: what a list shows of a report, and its JSON.
+/// A row of `reports`: the fields of a report's summary, and its JSON.
 struct ReportRow: PersistableRecord {
   static let databaseTableName = "reports"
 
-  /// Of the event; nil: the next one.
+  /// The number of the event; nil: the next one.
   var number: Int64?
   var report: CrashReport
   var json: Data
 
-  /// The fields of a summary that are columns: `groupKey` is `group_key`.
+  /// The fields of a summary with a column: `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
     .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) }
     .map { field in
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
-  /// What `Columns<ReportSummary>` reads of `reports`; the cursor is the event's number.
+  /// The columns that `TypedRow<ReportSummary>` reads; the cursor is the event's number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
 
   func encode(to container: inout PersistenceContainer) throws {
-    let fields = try Columns(ReportSummary(report, cursor: "")).databaseDictionary
+    let fields = try TypedRow(ReportSummary(report, cursor: "")).databaseDictionary
     for (field, column) in Self.columns { container[column] = fields[field] }
     (container["seq"], container["uid"], container["json"]) = (number, report.process.ownerKey, json)
   }
@@ -47,8 +47,7 @@ struct EventRow: Decodable, FetchableRecord {
   var json: Data
 
   /// Rows in their order: at most `limitBytes`, unless the first one alone has more.
-  /// - Returns: Those that can be read, how many others stand among them, and the number of the last one; whether there
-  ///   may be more.
+  /// - Returns: The readable rows, the count of the others, the number of the last row, and whether more may follow.
   static func page(
     _ database: Database, sql: String, _ arguments: StatementArguments, limit: Int, limitBytes: Int
   ) throws -> (rows: [EventRow], unreadable: Int, last: Int64?, isFull: Bool) {

@@ -3,9 +3,9 @@ public import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Writes a stored report anew without an event: for what is no news, such as a check that has agreed.
+  /// Rewrites a stored report without an event, for changes that are no news, such as a cross-check that agreed.
   ///
-  /// Nothing that a list shows or a filter asks for may differ.
+  /// Precondition: fields of lists and filters are unchanged.
   /// - Parameters:
   ///   - report: The report.
   ///   - expected: Its event: when it has another one meanwhile, nothing is written.

@@ -1,19 +1,19 @@
 public import CrashProtocol
 import GRDB
 
-/// What the operator knows of a group, in the interface's words.
+/// The state of a group, in the terms of the interface.
 private enum GroupState: String {
   /// It was first seen in the newest build of its program, which has earlier ones.
   case new
-  /// It happens.
+  /// It occurs.
   case open
-  /// Marked as resolved, and it has not happened since.
+  /// Marked as resolved, and it has not occurred since.
   case resolved
-  /// It came back after that.
+  /// It occurred again after that.
   case regressed
 }
 
-/// A group that passes, with its sums where these serve.
+/// A group that passes the filter, with its sum if the sum holds for the filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -25,7 +25,7 @@ private struct GroupEdge: Decodable, FetchableRecord {
   var build, title, executable, first, last: String
 }
 
-/// A program of which a group has crashes.
+/// A program with crashes in a group.
 private struct GroupPart: Decodable, FetchableRecord {
   var build, name: String
 }
@@ -78,7 +78,7 @@ extension ReportStore {
     }
   }
 
-  /// Says that a group is mended, or that it is not: of the reports that may be seen.
+  /// Marks a group as resolved or reopens it, for the visible reports.
   /// - Returns: The whole key.
   /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
   public func setResolved(
@@ -89,7 +89,7 @@ extension ReportStore {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
-      // Looked up without the writer, which stores crashes meanwhile.
+      // Resolved outside of the writer, which stores crashes meanwhile.
       let found = try pool.read { database in
         try FoundGroup.fetchAll(
           database,

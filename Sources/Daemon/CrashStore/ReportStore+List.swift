@@ -34,7 +34,7 @@ extension ReportStore {
         if let after { wanted.add(after: after.sequence) }
         let order = isOldestFirst ? "ASC" : "DESC"
         // Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
-        let rows = try Columns<ReportSummary>.fetchAll(
+        let rows = try TypedRow<ReportSummary>.fetchAll(
           database,
           sql: """
             SELECT \(ReportRow.summary) FROM reports WHERE seq IN (

@@ -21,7 +21,7 @@ extension ReportStore {
         }
         // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
         let newest = { (bound: String) in
-          try EventRow.fetchOne(
+          try Row.fetchOne(
             database,
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
@@ -29,7 +29,11 @@ extension ReportStore {
         // One that a clock which was wrong has put into the future is the last one only where there is no other.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        return try StoredReport(row, epoch: epoch)
+        // In a damaged database a column may hold any type.
+        guard let event = try? EventRow(row: row) else {
+          throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
+        }
+        return try StoredReport(event, epoch: epoch)
       }
     }
   }

@@ -33,8 +33,8 @@ extension ReportStore {
     }
   }
 
-  /// Keeps that the subscriber has everything up to `cursor`; an earlier one than before changes nothing.
-  /// - Returns: How far it has come now.
+  /// Records that the subscriber has every event up to `cursor`; an earlier one than before changes nothing.
+  /// - Returns: Its cursor now.
   /// - Throws: `StoreError.noSuchSubscriber`, `invalidCursor`, `unavailable`.
   public func acknowledge(
     _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
@@ -50,7 +50,7 @@ extension ReportStore {
     }
   }
 
-  /// How far the subscriber has come.
+  /// The subscriber's cursor.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -77,7 +77,7 @@ extension ReportStore {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        let rows = try Columns<Subscriber>.fetchAll(
+        let rows = try TypedRow<Subscriber>.fetchAll(
           database,
           sql: """
             SELECT name, uid, CAST(acked AS TEXT) AS cursor, time FROM subscribers WHERE (:uid IS NULL OR uid = :uid) ORDER BY name, uid

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GRDB
 import Synchronization
 
-/// What a report may take the place of.
+/// A row that a new report may replace.
 private struct OldRow: Decodable, FetchableRecord {
   var seq: Int64
   var uid: Int64
@@ -83,7 +83,7 @@ extension ReportStore {
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    // GRDB prepares each statement once a connection: to prepare one costs more than to run it.
+    // GRDB prepares the statement once per connection: preparing costs more than running it.
     try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(

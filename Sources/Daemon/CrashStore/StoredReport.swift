@@ -16,7 +16,8 @@ public struct StoredReport: Sendable, Equatable {
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      guard let report = try? json.report() else { throw .unreadable(id: id) }
+      // A key may be there twice, and its first value another one.
+      guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
   }
@@ -27,7 +28,7 @@ public struct StoredReport: Sendable, Equatable {
     self.json = json
   }
 
-  /// One that is not stored yet.
+  /// A report that is not stored yet.
   init(unstored report: CrashReport, epoch: StoreEpoch) throws {
     (cursor, id, time) = (.unstored(report, in: epoch), report.id, report.time)
     json = try JSONFragment(report)

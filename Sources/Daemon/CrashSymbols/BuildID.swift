@@ -1,4 +1,4 @@
-/// GNU build ids as texts: what finds symbol caches, unwind tables and debug files.
+/// GNU build ids as text: the key of symbol caches, unwind tables and debug files.
 public enum BuildID: Sendable {
   /// Lower-case hexadecimal digits, two a byte.
   public static func text(_ bytes: some Sequence<UInt8>) -> String {

@@ -1,13 +1,13 @@
-/// Where the debug information of a stripped image may lie, in the order in which gdb looks for it.
+/// The paths of a stripped image's debug information, in the order of gdb's search.
 ///
-/// crashd looks there, and `crashctl doctor` says what it would find.
+/// crashd tries them, and `crashctl doctor` reports what it would find.
 public struct DebugFilePaths: Sendable {
   /// The directory of all debug files on Debian.
   public static let standardDirectory = "/usr/lib/debug"
 
   /// The directory of all debug files.
   public var directory: String
-  /// Where the image is.
+  /// The path of the image.
   public var imagePath: String
 
   /// Paths for the image at a path.
@@ -27,7 +27,7 @@ public struct DebugFilePaths: Sendable {
     }
     let folder = imagePath[..<slash]
     paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
-    // An image that was loaded by `$ORIGIN/../lib` has such a folder, but it names no place below the directory.
+    // An image loaded through `$ORIGIN/../lib` has such a folder, but it names no place below the directory.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 

@@ -1,12 +1,12 @@
-/// Makes linkage names readable.
+/// Demangles linkage names.
 ///
-/// Names of neither Swift nor C++ come back unchanged.
+/// Names of neither Swift nor C++ are returned unchanged.
 ///
-/// Names come from files that nobody vouches for: those above 4 KiB are taken as they are.
+/// Names come from untrusted files: those above 4 KiB are returned unchanged.
 ///
-/// About 2 µs a name: demangle when a report is made, not before. Safe to use from any thread.
+/// It takes about 2 µs per name: demangle when a report is built, not earlier. Safe from any thread.
 public enum Demangler: Sendable {
-  /// The whole truth: `shop.Cart.total(for: Swift.Int) async throws -> Swift.Int`.
+  /// The complete name: `shop.Cart.total(for: Swift.Int) async throws -> Swift.Int`.
   public static func full(_ mangled: String) -> String {
     let runtime = SwiftRuntimeDemangler.shared
     if isSwift(mangled) { return runtime.full(mangled) ?? mangled }
@@ -14,39 +14,40 @@ public enum Demangler: Sendable {
     return mangled
   }
 
-  /// For people: `Cart.total(for:)`, without the module; what `swift demangle -simplified` says, and whether it is merged.
+  /// For people: `Cart.total(for:)`, without the module, as `swift demangle -simplified` prints it, and whether it is
+  /// merged.
   ///
   /// The pieces that the compiler splits an async function into have one name: that of the function.
   public static func simplified(_ mangled: String) -> String {
     if isCxx(mangled) { return full(mangled) }
-    // Top-level code that awaits: one name, and no mangled one.
+    // Top-level code with `await`: all its parts have one name, which is not mangled.
     if mangled.hasPrefix("async_Main") { return stem(of: mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
     guard let simple = SwiftRuntimeDemangler.shared.simplified(stem), simple != stem else { return mangled }
     // A closure of top-level code is "in" nothing.
     let name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
-    // One of several functions with the same body, which the runtime's short form does not say.
+    // One of several functions with the same body, which the runtime's short form does not show.
     return isMerged(stem) ? "merged " + name : name
   }
 
-  /// The module that the code belongs to, an extension's own one; nil for names that tell none.
+  /// The module that the code belongs to, an extension's own one; nil for names without one.
   public static func module(of mangled: String) -> String? {
     guard isSwift(mangled) else { return nil }
     let stem = stem(of: mangled)
     return SwiftNameModule.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
   }
 
-  /// Whether the functions here write a name out, rather than give it back as it is.
+  /// Whether the functions here demangle a name, rather than return it unchanged.
   public static func isMangled(_ name: String) -> Bool { isSwift(name) || isCxx(name) }
 
-  /// Whether the name has a text of a length that somebody may want to read.
+  /// Whether the demangled name has a reasonable length.
   ///
-  /// Substitutions can make terabytes of a name of 250 bytes, and no demangler has a limit: the answer may take all
-  /// memory, or end the process. Ask it in a process that may end, before a name of a stranger goes anywhere else.
+  /// Substitutions can expand a name of 250 bytes to terabytes, and no demangler has a limit: the check may take all
+  /// memory, or crash. Run it in a disposable process, before an untrusted name is demangled elsewhere.
   public static func isReasonable(_ mangled: String) -> Bool {
     guard isSwift(mangled) || isCxx(mangled) else { return true }
-    // Without memory there is no text; elsewhere there may be memory.
+    // Without memory there is no text; another process may have memory.
     if isCxx(mangled) {
       let answer: (text: String?, isTooLong: Bool) = SwiftRuntimeDemangler.shared.cxx(mangled)
       return !answer.isTooLong && (answer.text?.utf8.count ?? 0) <= textLimitBytes
@@ -57,27 +58,28 @@ public enum Demangler: Sendable {
       && (stem == mangled || fullOfStem(stem).utf8.count <= textLimitBytes)
   }
 
-  /// Whether the function only leads to another one, so that a reader does not miss it.
+  /// Whether the function only forwards to another one, so that a reader does not miss it.
   ///
-  /// No initializer is (`fC`), though the Swift runtime takes all of them for thunks: that of a class has the code of a
-  /// convenience initializer, and for a designated one it has no line.
+  /// Initializers (`fC`) do not count, although the Swift runtime classifies all of them as thunks: a class's has the
+  /// code of a convenience initializer, and for a designated one it has no line.
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
     return SwiftRuntimeDemangler.shared.simplified(stem).map(SwiftNameKind.isThunk(short:)) ?? false
   }
 
-  /// Whether the function stands for several: swiftc has merged functions of one body, and the name is that of one of them.
+  /// Whether the function stands for several: swiftc has merged functions with equal bodies, and the name is that of
+  /// one of them.
   public static func isMerged(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    // Functions are merged last: the word stands first, where no name of a program can be.
+    // Functions are merged last: the word comes first, where no name of a program can be.
     return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
   }
 }
 
 extension Demangler {
-  /// Whether the compiler has taken a copy, a retain or a release out of a function (`outlined init with copy of …`).
+  /// Whether the compiler has outlined a copy, a retain or a release (`outlined init with copy of …`).
   public static func isOutlined(_ mangled: String) -> Bool {
     isSwift(mangled) && stem(of: mangled).utf8.suffix(3).starts(with: "WO".utf8)
   }
@@ -93,7 +95,7 @@ extension Demangler {
 
   private static func fullOfStem(_ stem: String) -> String { SwiftRuntimeDemangler.shared.full(stem) ?? stem }
 
-  /// The name without what LLVM and the async splitter have put after it: `.17`, `.resume.0`, `TY0_`, `TQ1_`.
+  /// The name without suffixes of LLVM and the async splitter: `.17`, `.resume.0`, `TY0_`, `TQ1_`.
   static func stem(of mangled: String) -> String {
     var stem = mangled.utf8.prefix { $0 != UInt8(ascii: ".") }
     while let shorter = withoutAsyncSuffix(stem) { stem = shorter }
@@ -109,7 +111,7 @@ extension Demangler {
     return kind.elementsEqual("TY".utf8) || kind.elementsEqual("TQ".utf8) ? rest.dropLast(2) : nil
   }
 
-  /// The first identifier of the mangled name (`$s4shop…`), for names whose text tells no module.
+  /// The first identifier of the mangled name (`$s4shop…`), for names whose text has no module.
   private static func leadingModule(of stem: String) -> String? {
     let rest = stem.dropFirst(stem.hasPrefix("_T0") ? 3 : 2)
     let digits = rest.prefix { $0.isASCII && $0.isNumber }

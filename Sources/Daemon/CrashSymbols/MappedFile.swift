@@ -2,7 +2,8 @@ import Glibc
 
 /// A whole regular file, mapped for reading; every read is checked against its size.
 ///
-/// The file must never shrink while it is mapped: caches are made under another name, renamed, and never changed.
+/// Precondition: the file never shrinks while it is mapped. Caches are written under another name, renamed, and never
+/// changed.
 // Safe: the address stays inside of this class, which bounds every read.
 // Sendable: it is set once, and the mapping is never written.
 @safe final class MappedFile: @unchecked Sendable {
@@ -42,7 +43,7 @@ import Glibc
     var code: Int32
   }
 
-  /// The little-endian integer at `offset`; nil when it does not lie wholly in the file.
+  /// The little-endian integer at `offset`; nil when it is not completely in the file.
   @inline(__always)
   func integer<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Value.Type = Value.self) -> Value? {
     guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
@@ -50,7 +51,7 @@ import Glibc
     return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
   }
 
-  /// `count` items from `offset` on; nil when they do not lie wholly in the file.
+  /// `count` items from `offset` on; nil when they are not completely in the file.
   ///
   /// The section must not outlive this object.
   func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {
@@ -75,7 +76,7 @@ import Glibc
     return unsafe String(decoding: rest.prefix(UnsafeRawPointer(zero) - start), as: UTF8.self)
   }
 
-  /// Copies bytes; nil when they do not lie wholly in the file.
+  /// Copies bytes; nil when they are not completely in the file.
   func copy(_ range: Range<Int>) -> [UInt8]? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
     // Just checked to lie in the mapping.
@@ -103,7 +104,7 @@ import Glibc
     self.count = count
   }
 
-  /// The item; nil when there are not so many.
+  /// The item; nil beyond the end.
   @inline(__always)
   subscript(index: UInt32) -> Item? {
     guard index < count else { return nil }

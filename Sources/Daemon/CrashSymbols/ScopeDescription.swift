@@ -1,82 +1,82 @@
-/// What a place in the code can see: its variables that hold pointers, and what these point at.
+/// The scope at a code address: its variables that hold pointers, and the types of their targets.
 ///
-/// It comes from a confined process that has read a file of strangers: what is no description is left out, and every
-/// number in it is only a number. `cs_scope.h` tells the form.
+/// It comes from a confined process that has read an untrusted file. Invalid lines are skipped, and every number in it
+/// is only a number. `cs_scope.h` defines the format.
 public struct ScopeDescription: Sendable, Equatable {
   /// A variable that holds a pointer.
   public struct Variable: Sendable, Equatable {
-    /// As the source calls it.
+    /// Its name in the source.
     public var name: String
     /// A register by its DWARF number.
     public var register: Int
     /// What is added to the register; a negative number as its two's complement.
     public var offset: UInt64
-    /// Whether the sum is where the variable is, not what it holds.
+    /// Whether the sum is the address of the variable, not its value.
     public var isMemory: Bool
-    /// Position in ``ScopeDescription/types``; nil where it points at no members.
+    /// The index in ``ScopeDescription/types``; nil where its target has no members.
     public var type: Int?
   }
 
   /// A type with members.
   public struct Structure: Sendable, Equatable {
-    /// As the source calls it.
+    /// Its name in the source.
     public var name: String
     /// In the order of the debug information.
     public var fields: [Field]
-    /// Of an instance of a Swift class, where it is known.
+    /// The size of an instance of a Swift class, where known.
     public var size: UInt64?
-    /// Of instances of classes that are derived from it, as far as the image has them.
+    /// The sizes of instances of derived classes, as far as the image has them.
     public var derivedSizes: [UInt64] = []
   }
 
   /// A member.
   public struct Field: Sendable, Equatable {
-    /// As the source calls it; empty for a base class and an anonymous union.
+    /// Its name in the source; empty for a base class and an anonymous union.
     public var name: String
-    /// From the begin of its type.
+    /// The offset from the start of its type.
     public var offset: UInt64
-    /// 0 when it is not known.
+    /// 0 when unknown.
     public var size: UInt64
-    /// What it is.
+    /// The kind of its value.
     public var content: Content
   }
 
-  /// What a member holds.
+  /// The value of a member.
   public enum Content: Sendable, Equatable {
-    /// Nothing that this tells more of.
+    /// Nothing more is known.
     case plain
-    /// A pointer to the type at this position in ``ScopeDescription/types``.
+    /// A pointer to the type at this index in ``ScopeDescription/types``.
     case pointer(Int)
     /// A value of that type.
     case value(Int)
   }
 
-  /// A Swift class that the function at the place names: in its own name, or in that of what it calls or refers to.
+  /// A Swift class that the function there names: in its own name, or in the name of a callee or reference.
   public struct NamedClass: Sendable, Equatable {
-    /// As the source calls it.
+    /// Its name in the source.
     public var name: String
-    /// Of an instance.
+    /// The size of an instance.
     public var size: UInt64
-    /// Of instances of classes that are derived from it, as far as the image has them.
+    /// The sizes of instances of derived classes, as far as the image has them.
     public var derivedSizes: [UInt64] = []
   }
 
   /// Innermost scopes last.
   public var variables: [Variable] = []
-  /// What variables and members point at.
+  /// The types of the targets of variables and members.
   public var types: [Structure] = []
-  /// Also where there is no debug information.
+  /// Exists without debug information, too.
   public var namedClasses: [NamedClass] = []
-  /// The bytes of code that stand in front of the place, also where there is no debug information.
+  /// The bytes of code before the address; they exist without debug information, too.
   public var codeBefore: [UInt8] = []
 
-  /// As many as are read.
+  /// The number of bytes that are read.
   public static let codeBytes = 24
 
-  /// More than crash-analyse writes.
+  /// The limit of a description, above crash-analyse's own.
   public static let limitBytes = 64 << 10
 
-  /// Reads a description, up to the first line that is none.
+  /// Reads a description, up to the first invalid line.
   public init(_ bytes: [UInt8]) {
     for line in bytes.prefix(Self.limitBytes).split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)

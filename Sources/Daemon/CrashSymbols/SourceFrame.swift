@@ -1,4 +1,4 @@
-/// One function at an address, as the debug information tells it.
+/// One function at an address, from the debug information.
 public struct SourceFrame: Sendable, Equatable {
   /// The linkage name; empty when unknown.
   public var mangled: String
@@ -14,7 +14,7 @@ public struct SourceFrame: Sendable, Equatable {
   public var isInline: Bool
   /// Whether the address itself has no line: file, line and column are the nearest ones of the same function.
   public var isLineApproximate = false
-  /// Where the function is declared; nil when unknown.
+  /// The location of the function's declaration; nil when unknown.
   public var declaration: Declaration?
 
   /// The line on which a function begins.

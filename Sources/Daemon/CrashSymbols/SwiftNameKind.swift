@@ -1,9 +1,9 @@
-/// What kind of function a short name belongs to.
+/// Classifies functions by their short names.
 ///
-/// Swift's demangler writes words for the kinds of its nodes before an entity: `specialized partial apply for closure #1
-/// in …`. No name of a program can look like them: a name with blanks stands in backticks.
+/// Swift's demangler writes words for the kinds of its nodes before an entity: `specialized partial apply for closure
+/// #1 in …`. No name of a program looks like them: a name with blanks is in backticks.
 enum SwiftNameKind {
-  /// The nodes of functions that lead to another one and do nothing else, as `SimplifiedUIDemangleOptions` prints them.
+  /// The nodes of functions that only forward to another one, as `SimplifiedUIDemangleOptions` prints them.
   private static let thunks = [
     "partial apply for ",  // PartialApplyForwarder, PartialApplyObjCForwarder
     "thunk for ",  // ReabstractionThunk, …Helper, …HelperWithSelf, …HelperWithGlobalActor
@@ -23,7 +23,7 @@ enum SwiftNameKind {
 
   private static let specialized = Array("specialized ".utf8)
 
-  /// Whether a short name is that of a thunk, specialised or not.
+  /// Whether a short name is that of a thunk, specialized or not.
   static func isThunk(short name: String) -> Bool {
     let bytes = Array(name.utf8)
     let entity = bytes.starts(with: specialized) ? bytes.dropFirst(specialized.count) : bytes[...]

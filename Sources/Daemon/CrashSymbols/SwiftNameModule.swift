@@ -1,26 +1,26 @@
-/// Finds the module in a name that `swift_demangle` has written out; the runtime's short form leaves it out.
+/// Finds the module in a name that `swift_demangle` has demangled; the runtime's short form omits it.
 ///
 /// Works on bytes: it runs for every frame of every report, and Swift's characters are ten times as slow.
 enum SwiftNameModule {
   /// The module of a full name; nil when it names none.
   static func module(ofFull name: String) -> String? {
     let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
-    // Its types would be taken for the name.
+    // Its types would be taken as the name.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
     if entity.starts(with: extensionStart) {
       return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
     }
     guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
-    // Words may stand before it: `static shop.Cart.total()`.
+    // Words may precede it: `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
   }
 
-  /// How much of a name tells what it was specialised for: up to the last `> of `.
+  /// The length of the specialization in a name: up to the last `> of `.
   ///
-  /// The brackets in there do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), and nothing behind
-  /// has these words.
+  /// Its brackets do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), and no later text contains
+  /// these words.
   private static func specializationBytes(_ name: String) -> Int {
     guard name.contains("specialization <") else { return 0 }
     let bytes = Array(name.utf8)
@@ -29,10 +29,11 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// What a closure, a specialisation or a witness belongs to: the text after the last " in ", " of " or " for " outside
-  /// of parentheses.
+  /// The entity that a closure, a specialization or a protocol witness belongs to.
   ///
-  /// After " in " it may be a module and nothing more: `isBare`.
+  /// It is the text after the last " in ", " of " or " for " outside of parentheses.
+  ///
+  /// After " in " it may be just a module: `isBare`.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

@@ -1,16 +1,16 @@
 import Glibc
 
-// A stable entry point of the Swift runtime, but in no header: (name, length, buffer, buffer's size, flags 0), and
-// the result is the caller's to free.
+// A stable entry point of the Swift runtime, but in no header: (name, length, buffer, buffer's size, flags 0). The
+// caller frees the result.
 @_silgen_name("swift_demangle")
 private func swift_demangle(
   _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,
   _ bufferBytes: UnsafeMutablePointer<Int>?, _ flags: UInt32
 ) -> UnsafeMutablePointer<CChar>?
 
-// An entry point of the Swift runtime for its module `Runtime`: (name, length, buffer, buffer's size), and the result is
-// the caller's to free. It is linked, not looked up: a program with a static standard library exports none. When a new
-// Swift takes it away, the build fails, and says so.
+// An entry point of the Swift runtime for its module `Runtime`: (name, length, buffer, buffer's size). The caller frees
+// the result. It is linked, not looked up: a program with a static standard library exports none. If a new Swift
+// removes it, the build fails.
 @_silgen_name("_swift_backtrace_demangle")
 private func swift_backtrace_demangle(
   _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,
@@ -39,13 +39,13 @@ private func swift_backtrace_demangle(
     unsafe dlsym(nil, name)
   }
 
-  /// With modules, types and labels; nil when it is no Swift name.
+  /// With modules, types and labels; nil for a name that is not Swift's.
   func full(_ name: String) -> String? {
     // The name outlives the call.
     unsafe name.withCString { unsafe Self.take(swift_demangle($0, strlen($0), nil, nil, 0)) }
   }
 
-  /// As swift-backtrace and `swift demangle -simplified` print it; nil when it is no Swift name.
+  /// As swift-backtrace and `swift demangle -simplified` print it; nil for a name that is not Swift's.
   func simplified(_ name: String) -> String? {
     var bytes = 0
     // The name and the count outlive the call.

@@ -1,7 +1,7 @@
-// The line of code that has none: compilers give line 0 to calls that they have merged, to what follows from a check, and
-// to the instruction at which an async function goes on.
+// Lines for code without one: compilers give line 0 to merged calls, to the code after a check, and to the instruction
+// where an async function resumes.
 extension SymbolCache {
-  /// As ``frames(at:)``; a function without a line there gets the nearest one that it has elsewhere, and says so.
+  /// As ``frames(at:)``; a function without a line there gets its nearest other line, marked as approximate.
   ///
   /// Complexity: Linear in the ranges around the address that belong to one function, at most 128 for each of the four
   /// innermost functions that lack a line.
@@ -23,10 +23,10 @@ extension SymbolCache {
     return frames
   }
 
-  /// How many ranges are looked at before and behind the address.
+  /// How many ranges are searched before and after the address.
   private static var reach: UInt32 { 64 }
 
-  /// The function's place in the range nearest to the address where it has a line.
+  /// The location of the function in the nearest range where it has a line.
   private func nearest(to linkAddress: UInt64, of name: UInt32, depth: Int, entry: UInt32) -> SymbolCachePlace? {
     guard let here = rangeNumber(at: linkAddress) else { return nil }
     var best: (distance: UInt64, place: SymbolCachePlace)?
@@ -37,7 +37,7 @@ extension SymbolCache {
         let distance = isForward ? start &- linkAddress : linkAddress &- start
         if let best, best.distance <= distance { break }
         let chain = places(at: start)
-        // Behind the function's own code are others'.
+        // Beyond the function's own code is other code.
         guard chain.last?.entry == entry else { break }
         guard chain.count >= depth else { continue }
         let place = chain[chain.count - depth]
@@ -62,7 +62,7 @@ extension SymbolCache {
     return isWhole ? places : []
   }
 
-  /// The number of the range that an address lies in.
+  /// The number of the range that contains an address.
   private func rangeNumber(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
@@ -74,7 +74,7 @@ extension SymbolCache {
     return next &- 1
   }
 
-  /// The link address where a range starts: the page that holds it is found by bisection.
+  /// The link address where a range starts: bisection finds the page that contains it.
   private func rangeStart(_ number: UInt32) -> UInt64? {
     guard number < header.rangeCount, header.pageCount > 0, let start = sections.starts[number] else { return nil }
     var (low, high) = (0 as UInt32, header.pageCount - 1)

@@ -1,7 +1,7 @@
-/// Answers "which function, file and line is this address" for one build of one image.
+/// Maps addresses to function, file and line for one build of one image.
 ///
 /// A cache is mapped and searched, never loaded: opening it reads the file once (for its checksum), an answer costs
-/// some 200 instructions. Keep a cache open as long as its image may crash. Safe to use from any thread.
+/// some 200 instructions. Keep a cache open as long as its image may crash. Safe from any thread.
 ///
 /// The file is crashd's own, but no byte of it is trusted: a damaged or hostile one is refused, or gives no answer.
 public struct SymbolCache: Sendable {
@@ -38,7 +38,7 @@ public struct SymbolCache: Sendable {
   /// Whether part of the debug information was unreadable, so that some code has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
-  /// The name of the file that has the debug information, as the image tells it; nil when it tells none.
+  /// The name of the file with the debug information, from the image; nil when it has none.
   ///
   /// The image chose it: check it before it becomes part of a path.
   public var debugLink: String? { header.debugLink == 0 ? nil : string(header.debugLink) }
@@ -46,12 +46,12 @@ public struct SymbolCache: Sendable {
   /// Bytes of the file.
   public var size: Int { file.count }
 
-  /// Whether it was made for some addresses only: what it does not know, a whole cache may.
+  /// Whether it was built for some addresses only: a whole cache may have more.
   public var isPartial: Bool { header.flags.contains(.partial) }
 
   /// The functions at a link address, innermost first; empty when unknown.
   ///
-  /// A return address belongs to the instruction before it: pass it less 1.
+  /// A return address belongs to the instruction before it: subtract 1.
   public func frames(at linkAddress: UInt64) -> [SourceFrame] {
     var frames: [SourceFrame] = []
     let isWhole = forEachPlace(at: linkAddress) { place in
@@ -62,7 +62,7 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Writes out the text of a place; nil when the cache is damaged there.
+  /// Reads the texts of a place; nil when the cache is damaged there.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

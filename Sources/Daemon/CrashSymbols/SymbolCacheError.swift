@@ -2,7 +2,7 @@ import Glibc
 
 /// Why a symbol cache was not opened.
 ///
-/// Whatever the reason, the cure is to build it again.
+/// In each case the solution is to build it again.
 public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file cannot be read: it does not exist, is no regular file, is empty or far too large.
   case unreadable(path: String, errno: Int32)
@@ -10,7 +10,7 @@ public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertibl
   case notACache(path: String)
   /// Another version of crash-analyse made it.
   case otherVersion(path: String, version: UInt32)
-  /// It is cut off or changed.
+  /// It is truncated or changed.
   case damaged(path: String, problem: String)
   /// It belongs to another build of the image.
   case wrongBuildID(path: String, expected: String, found: String)

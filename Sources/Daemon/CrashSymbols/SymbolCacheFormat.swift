@@ -17,12 +17,12 @@
 /// `context`, `function` and `parent` (a location) are indexes, or ``none``. A parent stands before its children, so
 /// every chain ends. A location's line adds to its context's; a line or column of 0 is unknown.
 ///
-/// Why so: two ranges in three start in the page of their neighbour, and a location repeats the function, file and
-/// parent of many others. With whole addresses and whole locations the file was half as large again.
+/// Two ranges in three start in the page of their neighbor, and a location repeats the function, file and parent of
+/// many others. With whole addresses and whole locations the file was half as large again.
 enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
-  /// Raised by every change of the layout; crashd rebuilds caches of another version.
+  /// Incremented by every change of the layout; crashd rebuilds caches of another version.
   static let version: UInt32 = 4
   static let none = UInt32.max
 
@@ -37,11 +37,11 @@ enum SymbolCacheFormat {
   static let buildIDLimitBytes = 64
   /// The checksum covers everything after itself.
   static let checksummedFrom = 16
-  /// Inlined calls in one another; the builder follows no more than 200.
+  /// The nesting limit of inlined calls; the builder follows at most 200.
   static let chainLimit = 256
-  /// Of a longer name or path no more is read.
+  /// A longer name or path is truncated.
   static let textLimitBytes = 8192
-  /// What the builder's RLIMIT_FSIZE allows, too.
+  /// The builder's RLIMIT_FSIZE, too.
   static let fileLimitBytes = 256 << 20
 }
 
@@ -96,12 +96,12 @@ struct SymbolCacheFlags: OptionSet {
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
   /// Part of the DWARF was unreadable, so that some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
-  /// Made for one crash: it knows the addresses that were asked for, and hardly more.
+  /// Made for one crash: it has the requested addresses, and little more.
   static let partial = SymbolCacheFlags(rawValue: 4)
 }
 
 extension SymbolCacheHeader {
-  /// The header as it stands in the file.
+  /// The bytes of the header.
   var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(SymbolCacheFormat.headerBytes)

@@ -12,7 +12,7 @@ public struct SymbolCachePlace: Sendable, Equatable {
   public var column: UInt32
   /// Whether it was inlined into the next place of the chain.
   public var isInline: Bool
-  /// Where the function is declared; 0 when unknown, as the line.
+  /// The file of the function's declaration; 0 when unknown, as the line.
   public var declarationFile: UInt32
   /// From 1.
   public var declarationLine: UInt32
@@ -71,17 +71,17 @@ struct SymbolCacheSections: Sendable {
 
 // The search, without any text: this is what a crash of thousands of frames repeats.
 extension SymbolCache {
-  /// Calls `body` for each place at a link address, innermost first, until it says false.
+  /// Calls `body` for each place at a link address, innermost first, until it returns false.
   ///
-  /// It allocates nothing. For text, see ``frames(at:)``.
-  /// - Returns: Whether the chain was whole; a chain of no places is not.
+  /// It does not allocate. For text, see ``frames(at:)``.
+  /// - Returns: Whether the chain was complete; an empty chain is not.
   @inline(__always)
   public func forEachPlace(at linkAddress: UInt64, _ body: (SymbolCachePlace) -> Bool) -> Bool {
     guard var index = locationIndex(at: linkAddress) else { return false }
     for _ in 0..<SymbolCacheFormat.chainLimit {
       guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
       if parent == SymbolCacheFormat.none { return true }
-      // Parents stand before their children; anything else would be a loop.
+      // Parents precede their children; anything else would be a loop.
       guard parent < index else { return false }
       index = parent
     }
@@ -93,13 +93,13 @@ extension SymbolCache {
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // Of an address below the first page this is far too large.
+    // For an address below the first page this is far too large.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // None in this page: then the last one of the pages before reaches into it.
+    // None in this page: the last range of the pages before extends into it.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The tables of a symbol cache before they are written; `SymbolCacheFormat` says what the words mean.
+/// The tables of a symbol cache before they are written; `SymbolCacheFormat` defines the words.
 public struct SymbolCacheContents: Sendable {
   /// Link address that starts and entries count from.
   public var base: UInt64
@@ -20,9 +20,9 @@ public struct SymbolCacheContents: Sendable {
   public var hasDebugInformation: Bool
   /// Whether some of the debug information was unreadable.
   public var isIncomplete: Bool
-  /// Whether it was made for some addresses only.
+  /// Whether it was built for some addresses only.
   public var isPartial = false
-  /// The name of the file that has the debug information; empty when the image names none.
+  /// The name of the file with the debug information; empty when the image names none.
   public var debugLink = ""
 
   /// Makes the contents from the finished tables.
@@ -46,15 +46,15 @@ public struct SymbolCacheContents: Sendable {
 public enum SymbolCacheWriter: Sendable {
   /// Why a cache could not be written.
   public enum Failure: Error, Sendable, Equatable {
-    /// The tables exceed what a cache file may hold; there is nothing to do but to go without one.
+    /// The tables exceed the limit of a cache file; the build has no cache then.
     case tooLarge
     /// `write` failed with this errno.
     case write(Int32)
   }
 
-  /// Writes from the descriptor's present position on.
+  /// Writes from the descriptor's current position on.
   ///
-  /// The caller gives the file its name once it is whole.
+  /// The caller renames the file when it is complete.
   public static func write(_ contents: SymbolCacheContents, to descriptor: Int32) throws(Failure) {
     let index = RangeIndex(of: contents.ranges)
     var header = try header(of: contents, index)
@@ -68,7 +68,7 @@ public enum SymbolCacheWriter: Sendable {
     file.append(contentsOf: contents.strings)
     if header.debugLink != 0 { file += Array(contents.debugLink.utf8) + [0] }
     header.checksum = unsafe file.withUnsafeBytes {
-      // The header alone is longer than what the checksum leaves out.
+      // The header alone is longer than the part without checksum.
       unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: $0[SymbolCacheFormat.checksummedFrom...]))
     }
     file.replaceSubrange(0..<SymbolCacheFormat.headerBytes, with: header.encoded)
@@ -93,7 +93,7 @@ public enum SymbolCacheWriter: Sendable {
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
       contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 4),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
-    // It stands behind the other strings.
+    // It is after the other strings.
     let link = contents.debugLink.utf8.count
     if link > 0, link <= SymbolCacheFormat.textLimitBytes {
       header.debugLink = header.stringsBytes
@@ -123,7 +123,7 @@ public enum SymbolCacheWriter: Sendable {
 struct RangeIndex {
   /// The page of the first range's start.
   private(set) var firstPage: UInt32 = 0
-  /// Of each page, how many ranges start before it, and at the end how many there are; empty without ranges.
+  /// For each page the number of ranges that start before it, and at the end their total; empty without ranges.
   private(set) var pages: [UInt32] = []
   private(set) var locations: [UInt32] = []
   private(set) var starts: [UInt8] = []

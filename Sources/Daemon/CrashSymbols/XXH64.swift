@@ -1,7 +1,6 @@
-/// The XXH64 checksum (seed 0): tells a damaged cache from a whole one at memory speed.
+/// The XXH64 checksum (seed 0): distinguishes a damaged cache from an intact one at memory speed.
 ///
-/// It keeps no secret and stops nobody: an attacker can make a file with a right checksum, so readers check every
-/// index all the same.
+/// It is no protection: an attacker can make a file with a correct checksum, so readers check every index as well.
 struct XXH64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9e37_79b1_85eb_ca87, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63,

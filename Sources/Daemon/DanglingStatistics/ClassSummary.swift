@@ -1,24 +1,24 @@
-/// The figures of one class in one build, as a table or a person reads them.
+/// The figures of one class in one build, for a table or a person.
 public struct ClassSummary: Sendable, Hashable, Codable {
   /// The class's name.
   public var className: String
   /// The build's id.
   public var build: String
-  /// Deallocations a second, on average and at most.
+  /// Deallocations per second, on average.
   public var deallocationsPerSecond: Double
   /// The highest rate of deallocations between two readings.
   public var highestDeallocationsPerSecond: Double
-  /// Objects kept.
+  /// Quarantine capacity in objects.
   public var slots: Double
-  /// Memory that they take in one process.
+  /// Memory of the quarantined objects in one process.
   public var bytes: Double
-  /// How long an object is kept; nil where none is deallocated, and each is kept for ever.
+  /// How long an object stays in quarantine; nil where none is deallocated, and each stays for ever.
   public var horizon_s: Double?
-  /// The probability to catch an access; nil while there are no hits.
+  /// The probability of catching an access; nil while there are no hits.
   public var detection: DetectionProbability?
   /// Accesses caught.
   public var hits: Double
-  /// Times that a handle was asked for an object that had gone; no accesses.
+  /// How often a handle was asked for a freed object; these are no accesses.
   public var handleMisses: Double
   /// Accesses in all, caught or missed, as far as the explorer reaches.
   public var estimatedAccesses: Double
@@ -28,19 +28,19 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var missed: Double
   /// Crashes attributed to the class.
   public var attributedCrashes: Double
-  /// The share of missed accesses that were seen to crash; nil while none is estimated to be missed.
+  /// The share of missed accesses that led to a crash; nil while none is estimated to be missed.
   public var crashShare: Double?
-  /// Accesses caught in a million requests; nil where requests are not counted.
+  /// Accesses caught per million requests; nil where requests are not counted.
   public var hitsPerMillionRequests: EventRate?
-  /// Accesses a day that the next KiB would catch.
+  /// Accesses per day that the next KiB would catch.
   public var gainPerKiB: Double
-  /// Slots that would catch nine of ten accesses; before the first hit, those that keep a second's objects.
+  /// Slots that would catch nine of ten accesses; before the first hit, those for one second's objects.
   public var suggestedSlots: Int
-  /// Places of use that were seen.
+  /// Call sites that were seen.
   public var groups: Int
-  /// The estimated share of accesses from places not seen yet.
+  /// The estimated share of accesses from call sites not seen yet.
   public var unseenShare: Double
-  /// Hits since the last new place.
+  /// Hits since the last new call site.
   public var runSinceNewGroup: Int
 
   /// Computes all figures.

@@ -10,62 +10,63 @@ public import Logging
 struct Crashd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "crashd",
-    abstract: "Keeps the crash reports of the Swift processes on this machine.",
+    abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
       Processes that use CrashShield attach to DIR/attach, clients such as crashctl connect to \
       DIR/io.crashshield.Crashd. Without options crashd uses systemd's directories, else /run/crashd and \
       /var/lib/crashd for root, else those of the user (XDG_RUNTIME_DIR, XDG_STATE_HOME).
 
-      Settings stand in a file, in variables such as CRASHD_RETENTION_AGE, or in --set and the options of their name; what \
-      comes later in this order wins. Collectors (forward) can only stand in the file.
+      Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options of their name; \
+      later ones take precedence. Only the file can contain collectors (forward).
 
-      Root, the user that crashd runs as and members of access.group (the group crashd) see and change everything, others what \
-      is of their own processes.
+      Root, the user that crashd runs as and members of access.group (the group crashd) see and change everything. Other users \
+      see and change only reports of their own processes.
 
-      CRASHD_DEBUGINFOD_URLS names debuginfod's servers, in the order in which they are asked for the debug information \
-      of images that have none: when a process attaches, never when it crashes. Nobody is asked when none is set.
+      CRASHD_DEBUGINFOD_URLS names debuginfod servers, in the order in which crashd asks them for the debug information of \
+      images without any: when a process attaches, never when it crashes. Without it no server is asked.
       """,
     version: Daemon.version)
 
-  @Option(help: ArgumentHelp("Where the sockets and the spool are.", valueName: "dir"))
+  @Option(help: ArgumentHelp("Directory of the sockets and the spool", valueName: "dir"))
   var runtimeDirectory: String?
 
-  @Option(help: ArgumentHelp("Where reports and symbol caches are kept.", valueName: "dir"))
+  @Option(help: ArgumentHelp("Directory of reports and symbol caches", valueName: "dir"))
   var stateDirectory: String?
 
-  @Option(help: ArgumentHelp("The crash-analyse to use, instead of the installed one.", valueName: "path"))
+  @Option(help: ArgumentHelp("Use this crash-analyse instead of the installed one", valueName: "path"))
   var analysePath: String?
 
   @Option(
     help: ArgumentHelp(
-      "debuginfod's servers, between spaces, instead of those that the settings name.", valueName: "urls"))
+      "Use these debuginfod servers (separated by spaces) instead of those in the settings", valueName: "urls"))
   var debuginfodUrls: String?
 
-  @Option(help: ArgumentHelp("The crash-fetch to use, instead of the installed one.", valueName: "path"))
+  @Option(help: ArgumentHelp("Use this crash-fetch instead of the installed one", valueName: "path"))
   var fetchPath: String?
 
   @Flag(
     name: .customLong("automatic-protection"),
-    help: "Protect classes by itself when uses of dead objects make a program crash more often than usual.")
+    help: "Protect classes automatically when use-after-free crashes become more frequent")
   var allowsAutomaticProtection = false
 
-  @Option(help: ArgumentHelp("What to log: trace, debug, info, notice, warning, error, critical.", valueName: "level"))
+  @Option(help: ArgumentHelp("Log level: trace, debug, info, notice, warning, error, critical", valueName: "level"))
   var logLevel: Logger.Level?
 
   @Option(
     help: ArgumentHelp(
-      "The settings: YAML or JSON. Without it $CRASHD_CONFIG, else $CONFIGURATION_DIRECTORY/crashd.yaml, where there is "
-        + "one; --check-config looks at /etc/crashd/crashd.yaml otherwise.",
+      "Read settings from this YAML or JSON file (default: $CRASHD_CONFIG, else $CONFIGURATION_DIRECTORY/crashd.yaml if "
+        + "it exists; for --check-config also /etc/crashd/crashd.yaml)",
       valueName: "file"))
   var config: String?
 
-  @Option(help: ArgumentHelp("One setting, such as retention.age=7d; may stand several times.", valueName: "key=value"))
+  @Option(help: ArgumentHelp("Set one setting, such as retention.age=7d; repeatable", valueName: "key=value"))
   var set: [String] = []
 
-  @Flag(help: "Say whether the settings are good, print them all, and do nothing else.")
+  @Flag(help: "Check and print the settings, and exit")
   var checkConfig = false
 
-  /// ArgumentParser's own main would leave with 64 (EX_USAGE) for a usage error; ours is 2, as for the other commands.
+  /// ArgumentParser's own main would exit with 64 (EX_USAGE) for a usage error; crashd exits with 2, as the other
+  /// commands.
   static func main() async {
     do {
       var command = try parseAsRoot()
@@ -89,8 +90,8 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Looked for each time: one may be written while crashd runs.
-      // Who asks by hand means the service's settings, and has no variable of systemd's.
+      // Resolved each time: the file may be created while crashd runs. A run by hand uses the service's settings,
+      // without systemd's variables.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -105,7 +106,7 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // One that comes before crashd listens for it ends nothing; what it asks for was read just now.
+    // A SIGHUP before crashd handles it must not end it; the settings have just been read anyway.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -130,7 +131,7 @@ struct Crashd: AsyncParsableCommand {
     return options
   }
 
-  /// What is good by itself may not be so on this machine.
+  /// Valid settings may still be wrong on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")

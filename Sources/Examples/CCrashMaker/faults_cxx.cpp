@@ -75,9 +75,9 @@ struct Receipt {
 
 Receipt receipt;
 
-// Of `operator new`: what a watchdog does that finds the program in there.
+// Called from `operator new`: a watchdog's SIGABRT while the program is in the allocator.
 FAULT void send_abort() {
-  // Whoever started this program may have blocked it.
+  // The parent process may have blocked it.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);

@@ -32,15 +32,15 @@ public struct CrashRun: Sendable {
     case survived
   }
 
-  /// How long `waitsForAttach` waits, without the time in which the machine stands still.
+  /// The timeout of `waitsForAttach`, without the time in which the machine stands still.
   public static let attachLimit_s = 300
 
   /// The stack of `Thread.smallStack`.
   public static let smallStackBytes = 65_536
 
-  /// What crashes.
+  /// The scenario.
   public var scenario: Scenario
-  /// Where it crashes.
+  /// The thread that crashes.
   public var thread: Thread
   /// Whether to annotate `fault-monotonic-ns` right before the fault, for benchmarks.
   public var isMarked = false
@@ -49,22 +49,22 @@ public struct CrashRun: Sendable {
   /// Whether to wait, once attached, until standard input has a byte or is closed.
   public var waitsForInput = false
 
-  /// Full names of classes whose dead objects are kept (`Shield.protect`).
+  /// Full names of the classes to protect (`Shield.protect`).
   public var protectedClasses: [String] = []
 
-  /// How often to crash in isolated work, which must be contained each time; 0: in work as any.
+  /// The number of crashes in isolated work, each of which must be contained; 0 for a crash outside of isolated work.
   public var containedRuns = 0
 
-  /// How many of them are contained; nil: all.
+  /// The limit of contained ones; nil for all.
   public var maximumContainedFaults: Int?
 
-  /// Makes a run; scenarios that need a task get one.
+  /// Creates a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
     self.thread = thread ?? scenario.threads.first ?? .main
   }
 
-  /// Starts the shield and crashes; returns only with the reason why there was no crash.
+  /// Starts the shield and crashes; returns only if there is no crash, with the reason.
   public func run() -> Failure {
     scenario.prepare?()
     let (told, attached) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -151,7 +151,7 @@ public struct CrashRun: Sendable {
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
     case (.status(let fault), _):
-      // Nobody is there to call back.
+      // Without the shield no callback will cause the fault.
       if !Shield.isStarted { fault() }
     }
     return .survived

@@ -37,7 +37,7 @@ extension Scenario {
       .toFirstThread(),
   ]
 
-  /// A signal to a process goes to its first thread, whoever is meant.
+  /// A signal to the process goes to its first thread, whatever thread sends it.
   private func toFirstThread() -> Scenario {
     with {
       $0.threads = [.main]

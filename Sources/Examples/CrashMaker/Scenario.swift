@@ -1,66 +1,66 @@
-/// One way to crash, and what its report must say.
+/// A crash scenario and the expectations of its report.
 public struct Scenario: Sendable {
-  /// What `crash-maker` is called with, such as `array-index`.
+  /// The argument of `crash-maker`, such as `array-index`.
   public let name: String
-  /// One line for people.
+  /// A one-line description.
   public let summary: String
-  /// The name of the signal that ends the process, such as `SIGILL`; empty where it exits.
+  /// The name of the signal that ends the process, such as `SIGILL`; empty if it exits.
   public let signal: String
-  /// What comes to the fault.
+  /// The path to the fault.
   let fault: Fault
 
-  /// What the report's reason must contain; empty where the runtime says nothing.
+  /// The text that the report's reason must contain; empty without a runtime error message.
   public var reason = ""
-  /// The same in an optimized program, where it differs.
+  /// The same in an optimized program, if it differs.
   public var optimizedReason: String?
-  /// What the name of the topmost own function must contain; empty where none is certain.
+  /// The text that the name of the topmost in-app function must contain; empty if that is uncertain.
   public var function: String
   /// The functions that await the faulting one, innermost first.
   public var asyncCallers: [String] = []
   /// The name in the `// fault: NAME` comment of the faulting line: mostly `name`.
   public var mark: String
-  /// The signal in the report, where the process ends otherwise.
+  /// The signal in the report, if the process ends otherwise.
   public var reportedSignal: String
-  /// How many threads crash.
+  /// The number of crashing threads.
   public var crashedCount = 1
-  /// Whether no handler sees it: the report has no threads and says what was seen from outside.
+  /// Whether no handler sees it: the report has no threads, only the facts visible from outside.
   public var isSilentDeath = false
-  /// Why there is no report; nil where there must be one.
+  /// The reason why there is no report; nil if there must be one.
   public var silence: String?
   /// Whether a child crashes: its pid is printed as `child PID`, and the report is the child's.
   public var isChildReported = false
-  /// What the process exits with, where `signal` is empty.
+  /// The exit code, if `signal` is empty.
   public var exitCode: Int32 = 0
-  /// What the program must have written to standard error.
+  /// The text that the program must write to standard error.
   public var output = ""
   /// The threads on which it makes sense.
   public var threads = CrashRun.Thread.allCases
-  /// Why gdb's frames cannot be compared with the report's; nil where they must be equal.
+  /// The reason why gdb's frames may differ from the report's; nil if they must be equal.
   public var withoutDebugger: String?
-  /// Whether it is one of many alike, which the ordinary end-to-end tests run together and not each on its own.
+  /// Whether it is one of many similar ones, which the ordinary end-to-end tests run together.
   public var isOfMany = false
   /// Whether only a debug build crashes.
   public var needsDebug = false
   /// Whether it needs the dynamic Swift library.
   public var needsDynamicLibrary = false
-  /// Whether it eats memory until the kernel ends it: only for a control group with a limit.
+  /// Whether it allocates memory until the kernel ends it: only for a control group with a limit.
   public var needsMemoryLimit = false
-  /// Whether only root can do it.
+  /// Whether it needs root.
   public var needsRoot = false
-  /// Whether the shield's thread must have told whether there is a crashd: it would not find the memory for it any more.
+  /// Whether it must wait for the shield's connection state: afterwards there is no memory to connect.
   public var awaitsStatus = false
-  /// Whether it is no crash, but what a program does that must not see the shield.
+  /// Whether it is no crash, but an operation that the shield must not disturb.
   var isUndisturbed = false
-  /// Whether its fault is a call of the library's, so that it takes a program that links it.
+  /// Whether its fault is in a call of the library, so that the program must link it.
   var callsLibrary = false
-  /// Threads on which the report is known to lack something, and the reason.
+  /// Threads on which the report is known to be incomplete, with the reason.
   public var gap: Gap?
-  /// What must be set in the environment when the process begins.
+  /// The environment that the process needs at its start.
   public var environment: [String: String] = [:]
   /// Runs before the shield starts.
   var prepare: (@Sendable () -> Void)?
 
-  /// How a scenario comes to its fault.
+  /// The path of a scenario to its fault.
   enum Fault: Sendable {
     case synchronous(@Sendable () -> Void)
     case asynchronous(@Sendable () async -> Void)
@@ -68,11 +68,11 @@ public struct Scenario: Sendable {
     case status(@Sendable () -> Void)
   }
 
-  /// What is not built yet.
+  /// A known gap.
   public struct Gap: Sendable {
-    /// Where it shows.
+    /// The affected threads.
     public var threads: [CrashRun.Thread]
-    /// What is missing.
+    /// The missing part.
     public var reason: String
   }
 
@@ -103,7 +103,7 @@ public struct Scenario: Sendable {
     threads = [.task]
   }
 
-  /// What is not built yet on any thread: no report comes of it today.
+  /// A known gap on all threads: there is no report today.
   mutating func lacks(_ reason: String) {
     gap = Gap(threads: threads, reason: reason)
     silence = reason

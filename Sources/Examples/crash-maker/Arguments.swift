@@ -1,6 +1,6 @@
 import CrashMaker
 
-/// The command line, parsed by hand: a package for it would change what is being crashed.
+/// The command line, parsed by hand: a package for it would change the crashing program.
 enum Arguments {
   case help
   case list
@@ -13,20 +13,20 @@ enum Arguments {
                             [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
            crash-maker --list | --table
 
-    Crashes on purpose, to test what reports crashes.
+    Crash on purpose to test crash reporters.
 
-      --list           name, signal and description of each way, with tabs between them
-      --table          for programs, of the ways that C and C++ know too: name, signal, function, crashed threads, words
-                       of the reason and threads (with commas) of each, with tabs between them
-      --thread THREAD  where to crash (default: main; ways that need a task get one)
+      --list           print name, signal and description of each scenario, tab-separated
+      --table          print name, signal, function, crashing threads, text of the reason and threads (comma-separated)
+                       of each C or C++ scenario, tab-separated, for programs
+      --thread THREAD  crash on this thread (default: main; scenarios that need a task get one)
       --mark           annotate 'fault-monotonic-ns' right before the fault
       --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
       --wait-input     wait until standard input has a byte or is closed
-      --protect CLASS  keep objects of the class with this full name after their last release
+      --protect CLASS  protect the class with this full name
       --isolate COUNT  crash so often in isolated work, and not at all if each is contained
       --budget COUNT   contain only so many of them
 
-    The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
+    CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE configure the shield.
     """
 
   static func parse(_ arguments: [String]) -> Arguments {
@@ -48,16 +48,16 @@ enum Arguments {
       case "--wait-attached": waitsForAttach = true
       case "--wait-input": waitsForInput = true
       case "--protect":
-        guard let value = rest.popFirst() else { return .wrong("--protect takes the full name of a class") }
+        guard let value = rest.popFirst() else { return .wrong("--protect needs the full name of a class") }
         protectedClasses.append(value)
       case "--isolate":
         guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
-          return .wrong("--isolate takes a number of crashes")
+          return .wrong("--isolate needs a number of crashes")
         }
         containedRuns = value
       case "--budget":
         guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
-          return .wrong("--budget takes a number of crashes")
+          return .wrong("--budget needs a number of crashes")
         }
         maximumContainedFaults = value
       case "--thread":
@@ -67,13 +67,13 @@ enum Arguments {
         thread = known
       default:
         if argument.hasPrefix("-") { return .wrong("unknown option '\(argument)'; see crash-maker --help") }
-        if let name { return .wrong("one name at a time: '\(name)' and '\(argument)'") }
+        if let name { return .wrong("only one scenario at a time, not '\(name)' and '\(argument)'") }
         name = argument
       }
     }
-    guard let name else { return .wrong("which crash? See crash-maker --list") }
+    guard let name else { return .wrong("no scenario given; see crash-maker --list") }
     guard let scenario = Scenario.named(name) else {
-      return .wrong("no crash is named '\(name)'; did you mean '\(Scenario.nearest(to: name))'? See crash-maker --list")
+      return .wrong("unknown scenario '\(name)'; did you mean '\(Scenario.nearest(to: name))'? See crash-maker --list")
     }
     if let thread, !scenario.threads.contains(thread) {
       let possible = scenario.threads.map(\.rawValue).joined(separator: ", ")

@@ -30,10 +30,10 @@ case .run(let run):
     writeLine("crash-maker: crashd did not accept this process in \(CrashRun.attachLimit_s) s", to: STDERR_FILENO)
     exit(69)  // EX_UNAVAILABLE
   case .thread(let errno):
-    writeLine("crash-maker: cannot make a thread: errno \(errno)", to: STDERR_FILENO)
+    writeLine("crash-maker: cannot create a thread: errno \(errno)", to: STDERR_FILENO)
     exit(71)
   case .notProtected(let name):
-    writeLine("crash-maker: no class '\(name)' that can be protected", to: STDERR_FILENO)
+    writeLine("crash-maker: cannot protect class '\(name)': not found, or not a native Swift class", to: STDERR_FILENO)
     exit(69)
   case .survived:
     writeLine("crash-maker: '\(run.scenario.name)' did not crash", to: STDERR_FILENO)
@@ -46,7 +46,7 @@ func writeLine(_ line: String, to descriptor: Int32) {
   while !bytes.isEmpty {
     // The buffer lives as long as the call.
     let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    // Nobody is left to be told of a closed pipe.
+    // A closed pipe: there is no other output for an error.
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }

@@ -47,7 +47,7 @@ func capturing(_ session: Session) -> () -> Int {
   { [unowned(unsafe) session] in unsafe closureCapture(session) }
 }
 
-/// What the callback below was answered.
+/// The result in the callback below.
 nonisolated(unsafe) var answer = 0
 
 /// A C function that gives a context back to its callback, on another thread.

@@ -15,9 +15,9 @@ enum Kind: String, CaseIterable {
   case protocolWitness = "protocol-witness"
   case genericClass = "generic-class"
 
-  /// Uses a dead object this way.
+  /// Accesses a deallocated object with this access kind.
   ///
-  /// - Returns: The number that came of it; nil where none does.
+  /// - Returns: The number that the access returns; nil if it returns none.
   func use() async -> Int? {
     // Memory safety is what this program does without; the quarantine holds the objects.
     if self == .genericClass {

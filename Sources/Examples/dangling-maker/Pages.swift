@@ -2,7 +2,7 @@ import CrashShield
 import CrashShieldGuardPages
 import Dispatch
 
-/// Uses a dead object whose memory was a guard slot, without the quarantine.
+/// Accesses a deallocated object in a guard slot, without the quarantine.
 ///
 /// Every object of the classes' sizes gets a slot.
 func useInSlot(_ kind: Kind) async {

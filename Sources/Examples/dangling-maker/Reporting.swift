@@ -1,11 +1,11 @@
-// What was recorded of a use, as scripts/check/dangling reads it.
+// Prints the record of an access, for scripts/check/dangling.
 import CrashShield
 import CrashShieldGuards
 import CrashShieldGuardPages
 
 /// Of the quarantine: which incidents there are, and what the number is that came of the use.
 func reportQuarantine(_ number: Int?) {
-  // What was written, or retained too often, is found when the object leaves.
+  // Writes and excess retains are detected when the object leaves.
   let before = Shield.danglingIncidents()
   Shield.drainQuarantine()
   let incidents = Shield.danglingIncidents()

@@ -2,7 +2,7 @@ import CrashShield
 import CrashShieldGuardPages
 import Dispatch
 
-/// A mistake as programs make it: an object is used after its last release, mostly past its vtable.
+/// A realistic use-after-free, mostly without a call through the vtable.
 ///
 /// Without protection most of these programs live on: the memory still reads as it did.
 enum Scenario: String, CaseIterable {

@@ -1,4 +1,4 @@
-// The classes whose objects are used after their last release. Each number is 7 while the object lives.
+// The classes for use-after-free accesses. Each number is 7 while the object lives.
 
 /// A protocol that the compiler knows only by its witness table where it is used.
 protocol Answering: AnyObject {
@@ -13,7 +13,7 @@ class Session: Answering {
     return number
   }
   @inline(never) func answer() -> Int { number }
-  /// Overridden nowhere: a call of it is a virtual one only as long as nobody optimizes it.
+  /// Never overridden: the optimizer makes calls of it direct, and only a debug build keeps them virtual.
   @inline(never) func plain() -> Int { number }
 }
 

@@ -1,6 +1,6 @@
 // dangling-maker KIND POLICY: uses an object after its last release, and says whether that was recorded and what came of it.
 // A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for crashd first, then use an
-// object in a guard slot and go on, or crash; `dangling-maker attached-ghost` one that has left the quarantine.
+// object in a guard slot and go on, or crash; `dangling-maker attached-freed` one that has left the quarantine.
 // `dangling-maker scenario NAME POLICY` makes a mistake as programs make it, also without protection (`none`).
 import CrashShield
 import Glibc
@@ -8,7 +8,7 @@ import Glibc
 nonisolated(unsafe) var objects: [AnyObject] = []
 nonisolated(unsafe) var closures: [() -> Int] = []
 
-/// A reference to an object that has gone; the optimizer does not know that it has.
+/// A reference to a deallocated object; the optimizer does not see the deallocation.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()
@@ -41,7 +41,7 @@ if arguments.count == 3, let kind = Kind(rawValue: arguments[1]), arguments[2].h
   await useInSlot(kind, isFatal: arguments[2] == "attached-crash")
   exit(0)
 }
-if arguments.count == 2, arguments[1] == "attached-ghost" {
+if arguments.count == 2, arguments[1] == "attached-freed" {
   useAfterQuarantine()
   exit(0)
 }
@@ -54,7 +54,7 @@ if arguments.count == 4, arguments[1] == "scenario", let scenario = Scenario(raw
   exit(0)
 }
 guard arguments.count == 3, let kind = Kind(rawValue: arguments[1]), let policy = policies[arguments[2]] else {
-  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot|attached-slot|attached-crash | attached-ghost")
+  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot|attached-slot|attached-crash | attached-freed")
 }
 
 do {

@@ -12,7 +12,7 @@ protocol Navigation: AnyObject {
   func popToRoot() -> String
 }
 
-/// Does what it is told when it is told, whatever goes on.
+/// Performs each request at once, also during a transition.
 @MainActor
 final class PlainNavigation: Navigation {
   private(set) var stack: [Screen]
@@ -67,7 +67,7 @@ final class QueuedNavigation: Navigation, TransitionDriver {
     case .queued: "waits"
     case .replaced: "waits in place of others"
     case .dropped(let reason): "does not happen: \(reason)"
-    case nil: "nobody is there"
+    case nil: "there is no screen"
     }
   }
 }

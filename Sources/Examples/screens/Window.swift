@@ -30,14 +30,14 @@ final class Screen {
 
 /// Shows one screen, and has the next one slide over it.
 ///
-/// As a navigation controller's does, it believes whoever calls it: the screen that is left is the one whose slide
-/// ended last, and one that comes while another slides stands there at once. So a slide that ends late makes an older
-/// screen the one that is shown; when the next change goes back to that very screen, it is laid on itself.
+/// As a navigation controller's, it does not check its callers: the visible screen is the one whose slide ended last,
+/// and a screen that comes during another slide appears at once. So a slide that ends late makes an older screen
+/// visible; when the next change goes back to that screen, it lies on itself.
 @MainActor
 final class Window {
   private let view = View()
   private let slide: Duration
-  /// What is to be seen; during a slide what is left.
+  /// The visible screen; during a slide the old one.
   private(set) var shown: Screen
   private(set) var isSliding = false
 

@@ -1,5 +1,5 @@
-// What a confined process needs, and nothing else: whoever takes it over through a hostile image can compute, and write
-// a wrong cache; through a hostile server, also talk to other servers.
+// The system calls that a confined process needs. An attacker who takes the process over through a hostile image can
+// only compute, and write a wrong cache; through a hostile server, also talk to other servers.
 #include "filter.h"
 #include "filter_x86_64.h"
 #include <errno.h>
@@ -43,14 +43,14 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// Allowed with any arguments where servers are talked to. Sockets are made by socket() only, whose family is checked.
+/// Allowed with any arguments for networking. Only socket() creates sockets, and its family is checked.
 static const uint32_t network_calls[] = {
     SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
     SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
 };
 
-/// Refused with EACCES: libdw looks for other files, and does without them. newfstatat takes any path, and no filter
-/// can read it: fstat() of open files is another call, see fstat.c.
+/// Refused with EACCES: libdw searches for other files, and works without them. newfstatat takes any path, which a
+/// filter cannot read; fstat() of open files is another call, see fstat.c.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 
@@ -105,7 +105,7 @@ static void add_condition(struct filter *filter, const struct condition *conditi
   finish(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
-/// No sockets but those of the Internet: a local one would lead to other services of this machine.
+/// Only Internet sockets: a local one would lead to other services of this machine.
 static void add_socket(struct filter *filter) {
   unless_equal(filter, SYS_socket, 6);
   load(filter, offsetof(struct seccomp_data, args));
@@ -133,7 +133,7 @@ static void build(struct filter *filter, enum cs_filter_kind kind) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      // abort() and raise(): nobody else can be sent a signal.
+      // abort() and raise(): no other process can be sent a signal.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
   add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);
@@ -154,6 +154,6 @@ int cs_filter_install(enum cs_filter_kind kind) {
   struct sock_fprog program = {.len = filter.count, .filter = filter.items};
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   if (result < 0) return errno;
-  // Otherwise the id of a thread that could not be confined.
+  // Otherwise it is the id of a thread that could not be confined.
   return result == 0 ? 0 : EBUSY;
 }

@@ -1,6 +1,6 @@
-// fstat() by the call that takes a descriptor and nothing else. glibc makes it by newfstatat() with an empty path (2.33
-// to at least 2.36), which a confined process may not call: with it a process that was taken over could ask about any
-// path. The libraries that a confined process uses find these functions before glibc's.
+// fstat() by the system call that takes only a descriptor. glibc implements it by newfstatat() with an empty path (2.33
+// to at least 2.36), which is forbidden: a compromised process could ask about any path with it. The libraries of a
+// confined process find these functions before glibc's.
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@ int fstat(int descriptor, struct stat *ret_status) {
   return (int)syscall(SYS_fstat, descriptor, ret_status);
 }
 
-// On 64-bit machines the structure is the same.
+// The structures are equal on 64-bit machines.
 int fstat64(int descriptor, struct stat64 *ret_status) {
   return (int)syscall(SYS_fstat, descriptor, ret_status);
 }

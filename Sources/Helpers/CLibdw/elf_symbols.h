@@ -10,10 +10,10 @@ struct cs_elf_symbol {
   const char *name;
 };
 
-/// Fills `symbols` (of cs_elf_symbol), sorted. .symtab has all; a stripped image still has .dynsym.
+/// Reads the sorted functions into `symbols` (of cs_elf_symbol). .symtab has all; a stripped image still has .dynsym.
 void cs_elf_symbols_read(struct cs_image *image, struct cs_buffer *symbols);
 
-/// The symbol that `offset` lies in, or NULL.
+/// The symbol that contains `offset`, or NULL.
 const struct cs_elf_symbol *cs_elf_symbols_find(const struct cs_buffer *symbols, uint32_t offset);
 
 /// The function of a symbol.

@@ -13,7 +13,7 @@ void cs_image_problem_set(struct cs_image_problem *problem, const char *format, 
   va_end(arguments);
 }
 
-/// libelf opens a cut-off file without a word, so the sections are compared with the size of the file.
+/// libelf opens a truncated file without an error, so the sections are compared with the size of the file.
 static bool check_whole(Elf *elf, const GElf_Ehdr *header, uint64_t size, struct cs_image_problem *ret_problem) {
   if (header->e_shoff == 0) return true;
   size_t count;
@@ -55,7 +55,7 @@ static bool find_base(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// Sections say it more closely than segments: gold puts headers, read-only data and code into one segment.
+/// Sections are more precise than segments: gold puts headers, read-only data and code into one segment.
 static bool find_text(struct cs_image *image, struct cs_image_problem *ret_problem) {
   image->text_start = UINT64_MAX;
   image->text_end = 0;
@@ -79,8 +79,8 @@ static bool find_text(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// A section that is compressed to a 32nd or better is no debug information but a bomb: DWARF becomes four times as
-/// large. Small ones may be anything.
+/// A section that is compressed to a 32nd or less is a decompression bomb: debug information expands to four times its
+/// size. Small ones may be anything.
 #define CS_EXPANSION_LIMIT      32
 #define CS_EXPANSION_FREE_BYTES (UINT64_C(1) << 16)
 
@@ -88,7 +88,8 @@ static bool is_bomb(uint64_t bytes, uint64_t compressed_bytes) {
   return bytes > CS_EXPANSION_FREE_BYTES && bytes / CS_EXPANSION_LIMIT > compressed_bytes;
 }
 
-/// How large an old `.zdebug` section becomes: "ZLIB", and the size with its highest byte first. 0: it is none.
+/// The uncompressed size of an old `.zdebug` section: "ZLIB", and the size with its highest byte first. 0: another
+/// section.
 static uint64_t old_expansion(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section) {
   size_t strings;
   if (elf_getshdrstrndx(elf, &strings) != 0) return 0;
@@ -119,7 +120,7 @@ static bool check_expansion(Elf *elf, struct cs_image_problem *ret_problem) {
   return true;
 }
 
-/// Everything that can be wrong before the debug information is looked at.
+/// All checks before the debug information is read.
 static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret_problem) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

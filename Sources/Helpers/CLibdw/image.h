@@ -1,4 +1,4 @@
-// An open ELF image, and where its code lies.
+// An open ELF image, and the addresses of its code.
 #pragma once
 
 #include "cs_libdw.h"
@@ -22,7 +22,7 @@ struct cs_span {
 };
 
 /// Turns link addresses into a span. False when they are not code of this image: the linker leaves the debug
-/// information of functions that it dropped, at address 0.
+/// information of dropped functions at address 0.
 static inline bool cs_image_span(const struct cs_image *image, uint64_t low, uint64_t high, struct cs_span *ret_span) {
   if (low < image->text_start || high > image->text_end || low >= high) return false;
   *ret_span = (struct cs_span){.start = (uint32_t)(low - image->base), .end = (uint32_t)(high - image->base)};

@@ -1,10 +1,10 @@
-// From decoded units and symbols to the sorted ranges of a cache.
+// Converts decoded units and symbols to the sorted ranges of a cache.
 #pragma once
 
 #include "elf_symbols.h"
 #include "unit.h"
 
-/// A stretch of code with one location.
+/// A contiguous piece of code with one location.
 struct cs_piece {
   struct cs_span span;
   uint32_t location;
@@ -13,5 +13,5 @@ struct cs_piece {
 /// Adds the pieces (of cs_piece) of one unit.
 void cs_pieces_add_unit(const struct cs_unit *unit, const struct cs_buffer *symbols, struct cs_buffer *pieces);
 
-/// Sorts the pieces, fills the gaps between them with symbols, and puts the ranges into the image's store.
+/// Sorts the pieces, fills the gaps between them with symbols, and stores the ranges in the image.
 void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const struct cs_buffer *symbols);

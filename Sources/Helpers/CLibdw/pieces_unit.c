@@ -1,8 +1,8 @@
-// Cuts a unit's code at every line row and every inline boundary.
+// Splits a unit's code at every line row and every inline boundary.
 #include "pieces.h"
 #include <stdlib.h>
 
-/// The unit's debug information says nothing about this code.
+/// The unit's debug information does not cover this code.
 #define CS_OUTSIDE (CS_SYMBOLS_NONE - 1)
 
 static int compare(const void *left, const void *right) {
@@ -10,7 +10,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/// Every address where something may change, sorted, each once.
+/// Every address of a possible change, sorted and unique.
 static void find_cuts(const struct cs_unit *unit, struct cs_buffer *cuts) {
   const struct cs_unit_row *rows = unit->rows.items;
   const struct cs_unit_paint *paints = unit->paints.items;
@@ -62,7 +62,7 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
     fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
 }
 
-/// The location of code in `node` at `row` (NULL: no line is known); none when nothing at all is known.
+/// The location of code in `node` at `row` (NULL: unknown line); none when nothing is known.
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;

@@ -1,9 +1,9 @@
-// The whole image: symbols, then every unit, then the ranges.
+// Reads an image: symbols, then every unit, then the ranges.
 #include "pieces.h"
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 
-/// Whether one of the addresses is in [start, end): they are sorted.
+/// Whether [start, end) contains one of the sorted addresses.
 static bool is_asked(const struct cs_addresses *addresses, uint64_t start, uint64_t end) {
   size_t low = 0, high = addresses->count;
   while (low < high) {
@@ -26,7 +26,7 @@ static bool is_unit_asked(const struct cs_addresses *addresses, Dwarf_Die *die) 
   return false;
 }
 
-/// True when all units that were asked for could be read.
+/// Returns whether all requested units could be read.
 static bool read_units(struct cs_image *image, const struct cs_addresses *addresses, const struct cs_buffer *symbols,
                        struct cs_buffer *pieces) {
   struct cs_memo names = {0}, paths = {0};
@@ -65,7 +65,7 @@ static bool has_section(Elf *elf, const char *name) {
   return false;
 }
 
-/// Leaves only the symbols that an address lies in; the others' code stays nobody's.
+/// Keeps only symbols that contain a requested address; other code gets no function.
 static void keep_asked(const struct cs_image *image, const struct cs_addresses *addresses, struct cs_buffer *symbols) {
   struct cs_elf_symbol *items = symbols->items;
   size_t kept = 0;

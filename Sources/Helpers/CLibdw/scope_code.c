@@ -1,7 +1,7 @@
-// The Swift classes that a function names: in its own name, in those of what it calls, and of what it refers to.
+// Finds the Swift classes that a function names: in its own name, in the names of its callees, and in its references.
 //
-// Code that uses an object nearly always says of which class: it is a method of it, gets its metadata, calls a function
-// that has the class in its signature. All of that are symbols, and their names have the class's in them.
+// Code that uses an object almost always names its class: it is a method of it, gets its metadata, or calls a function
+// with the class in its signature. All of these are symbols whose names contain the class.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #define CS_CODE_DEPTH   8 // functions around a closure
 #define CS_CODE_LEAST   8 // of a name of one
 
-// Longer names are left out: each is looked for in each.
+// Longer names are skipped: each is searched for in every other.
 #define CS_CODE_NAME_BYTES 4096
 
-/// What a function refers to.
+/// The references of a function.
 struct references {
   uint64_t functions[1 + CS_CODE_DEPTH];
   size_t function_count;
@@ -32,7 +32,7 @@ static int compare(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/// The function around the place; NULL: no symbol tells.
+/// The function that contains the address; NULL: no symbol does.
 static const char *find_function(const struct cs_scope *scope, const struct cs_scope_symbols *symbols,
                                  GElf_Sym *ret_function) {
   for (size_t i = 1; i < symbols->count; i++) {
@@ -57,14 +57,14 @@ static void add_function(struct references *references, Elf *elf, const GElf_Sym
 #endif
 }
 
-/// The name of a symbol of Swift; NULL: it is none.
+/// The name of a Swift symbol; NULL for any other symbol.
 static const char *swift_symbol(const struct cs_scope_symbols *symbols, size_t index, GElf_Sym *ret_symbol) {
   const char *name = cs_scope_symbol(symbols, index, ret_symbol);
   return name && strncmp(name, "$s", 2) == 0 && strnlen(name, CS_CODE_NAME_BYTES) < CS_CODE_NAME_BYTES ? name : NULL;
 }
 
-/// Whether a function made for another one, which it names with its length (`…15$s4mainyycfU11_Tf3npf_n`), is of one
-/// that the closure is, or stands in.
+/// Whether a function is a specialization for another one, which it names with its length
+/// (`…15$s4mainyycfU11_Tf3npf_n`), and that one is the closure or encloses it.
 static bool is_specialized(const char *name, const char *closure) {
   for (const char *at = name + 2; (at = strstr(at, "$s")); at++) {
     const char *digits = at;
@@ -78,7 +78,7 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that a closure stands in: its name begins with theirs, or they were made for those.
+/// Adds the functions that enclose a closure: its name begins with theirs, or they are specializations for those.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -90,13 +90,13 @@ static void add_around(struct references *references, const struct cs_scope_symb
   }
 }
 
-/// Which symbols stand exactly where the code leads to, and those of the functions themselves.
+/// Adds the symbols exactly at the targets of the code, and those of the functions themselves.
 static void add_names(struct references *references, const struct cs_scope_symbols *symbols) {
   for (size_t i = 1; i < symbols->count && references->name_count < CS_CODE_NAMES; i++) {
     GElf_Sym symbol;
     const char *name = swift_symbol(symbols, i, &symbol);
     if (!name) continue;
-    // What code uses of a class's metadata is where its address points.
+    // Code refers to a class's metadata by its address point.
     const uint64_t address = symbol.st_value + (cs_scope_is_metadata(name) ? CS_SCOPE_METADATA_BYTES : 0);
     bool is_named = bsearch(&address, references->targets, references->target_count, sizeof(uint64_t), compare);
     for (size_t function = 0; function < references->function_count; function++)
@@ -105,8 +105,8 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// How a class is called in mangled names of others: `4CartC` of `$s4shop4CartCMn`. Where its name is a longer story
-/// (private, or with parts of other words) all that stands between `$s` and `Mn`.
+/// The class's part of the mangled names of its users: `4CartC` of `$s4shop4CartCMn`. For a more complex name (private,
+/// or with word substitutions) it is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
   // Name and length of a class: a number, so many characters, and C.
   for (size_t start = length - 2; start > 1; start--) {
@@ -126,7 +126,7 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
   return length - 2;
 }
 
-/// Whether a name has this part, and not at the end of a longer number: `14CartCounterC` is no `4CartC`.
+/// Whether a name contains this part, not at the end of a longer number: `14CartCounterC` is no `4CartC`.
 static bool has_part(const char *name, const char *part, size_t length) {
   const char *end = name + strlen(name);
   for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
@@ -135,11 +135,11 @@ static bool has_part(const char *name, const char *part, size_t length) {
   return false;
 }
 
-/// Whether a name has all identifiers that stand there: modules, and types around the class.
+/// Whether a name contains all identifiers of the range: modules, and enclosing types.
 static bool has_context(const char *name, const char *from, const char *to) {
   while (from < to) {
     if (*from < '1' || *from > '9') {
-      // Words of other identifiers in this one: it cannot be told.
+      // Word substitutions from other identifiers cannot be resolved here.
       if (*from++ == '0') return true;
       continue;
     }
@@ -157,7 +157,7 @@ static bool is_between(char letter, char first, char last) {
   return letter >= first && letter <= last;
 }
 
-/// Whether what ends at a place stands for something that was named before: `AA`, `AnC`; `7AccountC` is a type around.
+/// Whether the text that ends there is a substitution: `AA`, `AnC`; `7AccountC` is an enclosing type.
 static bool is_substitution(const char *name, const char *end) {
   if (end - name < 2 || !is_between(end[-1], 'A', 'Z')) return false;
   const char *at = end - 2;
@@ -166,8 +166,8 @@ static bool is_substitution(const char *name, const char *end) {
   return *at == 'A' && (at == name || !is_between(at[-1], '0', '9'));
 }
 
-/// Whether a name has the class `part` of what stands between `context` and it: all of that in front of it, or what
-/// stands for something that was named before (`AA4CartC`), and all of that somewhere.
+/// Whether a name contains the class `part` in its `context`: directly after it, or after a substitution (`AA4CartC`)
+/// with the context elsewhere in the name.
 static bool has_class(const char *name, const char *context, const char *part, size_t length) {
   const size_t around = (size_t)(part - context);
   const char *end = name + strlen(name);
@@ -195,7 +195,7 @@ static void add_classes(struct cs_scope *scope, const struct cs_scope_symbols *s
     const char *name = swift_symbol(symbols, i, &symbol);
     const size_t length = name ? strlen(name) : 0;
     if (length < 6 || strcmp(name + length - 3, "CMn") != 0) continue;
-    // The standard library's, which any code may name, are not what it is about.
+    // Classes of the standard library, which any code may name, are not relevant.
     if (name[2] == 's') continue;
     const char *start;
     const size_t part = identifier(name, length - 2, &start);

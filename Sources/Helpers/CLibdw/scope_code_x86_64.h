@@ -1,12 +1,12 @@
-// Where code of x86-64 may lead to.
+// Finds the targets of x86-64 code.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/// Every address that a `call`, a `jmp`, a `lea` or a `mov` relative to rip would lead to, if one began at that byte;
-/// how many, up to `limit`. Among them are some of bytes that are none: no symbol stands there but by chance.
+/// Finds the target of every `call`, `jmp`, `lea` or `mov` relative to rip, as if one began at each byte. Returns their
+/// number, up to `limit`. Some are false: only by chance is there a symbol.
 static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t address, uint64_t *ret_targets,
                                      size_t limit) {
   size_t found = 0;
@@ -26,7 +26,7 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
 
 /// The size in the last `mov esi, SIZE`, `mov edx, ALIGNMENT MASK`; 0: there is none.
 ///
-/// An allocation gets its size in the same way, and comes before the object's own end.
+/// An allocation gets its size in the same way, and precedes the object's own deallocation.
 static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
   uint32_t found = 0;
   for (size_t i = 0; i + 10 <= count; i++) {

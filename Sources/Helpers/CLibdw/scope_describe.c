@@ -1,10 +1,10 @@
-// Finds the functions and blocks around a place, and their variables.
+// Finds the functions and blocks that contain an address, and their variables.
 #include "scope.h"
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-// As in unit_tree.c: deeper DIEs are left out.
+// As in unit_tree.c: deeper DIEs are skipped.
 #define CS_SCOPE_DEPTH 200
 
 static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *function) {
@@ -22,8 +22,8 @@ static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *func
     cs_scope_add(scope, "V %c %u %" PRId64 " - %s\n", kind, location.number, location.offset, name);
 }
 
-/// Walks what is below `parent`. `function` is the innermost function around that is not inlined; `is_around`: the
-/// place is in `parent`.
+/// Walks the DIEs below `parent`. `function` is the innermost enclosing function that is not inlined; `is_around`:
+/// `parent` contains the address.
 static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function, bool is_around, int depth) {
   Dwarf_Die die;
   int status = dwarf_child(parent, &die);
@@ -35,7 +35,7 @@ static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function,
       const bool is_function = tag == DW_TAG_subprogram;
       const bool is_code = is_function || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
       const bool has_place = is_code && dwarf_haspc(&die, scope->pc) > 0;
-      // A block that is not around the place has nothing in it that is; a function may have others below it.
+      // A block without the address contains no block with it; a function may contain others.
       if (!is_code || is_function || has_place)
         walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place, depth + 1);
     }
@@ -61,7 +61,7 @@ static void add_code(struct cs_scope *scope) {
   uint8_t code[CS_SCOPE_CODE_BYTES];
   char digits[2 * sizeof code + 1];
   size_t count = scope->pc < sizeof code ? (size_t)scope->pc : sizeof code;
-  // The first function of a section has less in front of it.
+  // The first function of a section has less code before it.
   while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
     count--;
   for (size_t i = 0; i < count; i++)

@@ -1,10 +1,9 @@
 // The stored properties of Swift classes.
 //
-// swiftc describes a class to DWARF without its members. But the image has what reflection needs: the class's
-// descriptor
-// ("Mn") leads to the names of its stored properties, and its metadata ("N") has the place of each, in the file too
-// unless that depends on another library's classes. Both have symbols that are named after the class, private ones as
-// well. The layouts are stable: Swift's ABI.md, TypeMetadata.rst and include/swift/ABI/Metadata.h.
+// swiftc's DWARF describes a class without its members. But the image has reflection metadata: the class's descriptor
+// ("Mn") leads to the names of its stored properties, and its metadata ("N") has the offset of each, in the file too
+// unless that depends on another library's classes. Both have symbols with the class's name, also for private classes.
+// The layouts are stable: Swift's ABI.md, TypeMetadata.rst and include/swift/ABI/Metadata.h.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include "scope_symbols.h"
@@ -16,7 +15,7 @@
 #define CS_SWIFT_CLASSES    8192 // that are looked at for them
 #define CS_SWIFT_NAME_BYTES 256
 
-/// The descriptor of a class, as far as it is needed; a reference is relative to where it stands.
+/// The needed part of a class descriptor; a reference is relative to its own address.
 struct class_descriptor {
   uint32_t flags;
   int32_t parent, name, access;
@@ -27,7 +26,7 @@ struct class_descriptor {
   uint32_t offsets_at; // of the metadata's words
 };
 
-/// How a name of a type refers to one in the same image.
+/// A reference in a type's name to another type of the same image.
 struct type_reference {
   uint8_t control;
   int32_t to;
@@ -52,13 +51,13 @@ _Static_assert(sizeof(struct field_record) == 12, "a FieldRecord");
 /// Bits of the descriptor's flags.
 enum { KIND_MASK = 0x1f, KIND_CLASS = 16, IS_GENERIC = 0x80, HAS_RESILIENT_SUPERCLASS = 1 << 29 };
 
-/// Of a type_reference: straight to a descriptor.
+/// A type_reference directly to a descriptor.
 enum { DIRECT = 1 };
 
-/// Of the metadata, behind its kind, its superclass, its flags and where its address points.
+/// Offsets in the metadata, after its kind, superclass, flags and address point.
 enum { SIZE_AT = 24, WORD = 8 };
 
-/// The words that each object begins with: no instance is smaller. Where a size is less, only the runtime knows it.
+/// The size of an object's header. A smaller size is computed only at run time.
 enum { OBJECT_BYTES = 16 };
 
 static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t metadata_at) {
@@ -91,7 +90,7 @@ static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t 
   }
 }
 
-/// Where descriptor and metadata of a class are, by what its symbols begin with; 0: not known.
+/// Finds descriptor and metadata of a class by the beginning of its symbols; 0: unknown.
 static void find_class(const struct cs_scope_symbols *symbols, const char *name, size_t length,
                        uint64_t *ret_descriptor_at, uint64_t *ret_metadata_at) {
   *ret_descriptor_at = *ret_metadata_at = 0;
@@ -101,13 +100,13 @@ static void find_class(const struct cs_scope_symbols *symbols, const char *name,
     if (!symbol || strncmp(symbol, name, length) != 0) continue;
     if (strcmp(symbol + length, "Mn") == 0) *ret_descriptor_at = entry.st_value;
     if (strcmp(symbol + length, "N") == 0) *ret_metadata_at = entry.st_value;
-    // Of a private class in optimized code that is all there is.
+    // A private class in optimized code has no other symbol.
     if (*ret_metadata_at == 0 && strcmp(symbol + length, "Mf") == 0)
       *ret_metadata_at = entry.st_value + CS_SCOPE_METADATA_BYTES;
   }
 }
 
-/// The descriptor of the class that this one is derived from; 0: there is none in this image.
+/// The descriptor of the superclass; 0: it is not in this image.
 static uint64_t superclass_of(Elf *elf, uint64_t descriptor_at) {
   struct class_descriptor class;
   struct type_reference reference;
@@ -121,12 +120,12 @@ static uint64_t superclass_of(Elf *elf, uint64_t descriptor_at) {
   return at + offsetof(struct type_reference, to) + (uint64_t)(int64_t)reference.to;
 }
 
-/// Adds how large objects of the classes are that are derived from one, as far as the image has them.
+/// Adds the instance sizes of derived classes, as far as the image has them.
 static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *symbols, uint64_t descriptor_at,
                         char letter) {
   uint64_t found[1 + CS_SWIFT_DERIVED] = {descriptor_at};
   size_t count = 1, looked_at = 0;
-  // Round by round, each for the classes that are derived from one of the round before.
+  // In each round the subclasses of the classes of the round before.
   for (size_t known = 0; known < count && count <= CS_SWIFT_DERIVED;) {
     const size_t begin = known, end = known = count;
     for (size_t i = 1; i < symbols->count && count <= CS_SWIFT_DERIVED && looked_at < CS_SWIFT_CLASSES; i++) {
@@ -151,9 +150,9 @@ static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *s
   }
 }
 
-/// The size that the deallocating deinit of a class gives the runtime; 0: it has no number there.
+/// The constant size that a class's deallocating deinit passes to the runtime; 0: none.
 ///
-/// Of a generic class it stands nowhere else, and there only if it does not depend on the parameters.
+/// A generic class has its size only there, and only if it does not depend on the parameters.
 static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const char *name, size_t length) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -169,7 +168,7 @@ static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const c
   return 0;
 }
 
-/// The size of an object of a class that is not generic; 0: it stands nowhere in the image.
+/// The instance size of a class that is not generic; 0: not in the image.
 static uint32_t size_of(Elf *elf, uint64_t descriptor_at, uint64_t metadata_at) {
   struct class_descriptor class;
   uint32_t size;
@@ -199,8 +198,7 @@ void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symb
 }
 
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived) {
-  // Without its last letter, and the two that make it optional, it is what the names of all that belongs to the class
-  // begin with.
+  // Without its last letter, and the two letters of an optional, it is the prefix of all symbols of the class.
   size_t length = strlen(linkage_name) - 1;
   if (length > 2 && strncmp(linkage_name + length - 2, "Sg", 2) == 0) length -= 2;
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);

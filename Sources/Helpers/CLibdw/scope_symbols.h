@@ -1,4 +1,4 @@
-// The symbols of an image, and what it has at an address.
+// The symbols of an image, and its contents at an address.
 #pragma once
 
 #include "image.h"
@@ -11,15 +11,14 @@ struct cs_scope_symbols {
   size_t count;
 };
 
-/// Without any, where the image has been stripped.
+/// Empty for a stripped image.
 struct cs_scope_symbols cs_scope_symbols_of(Elf *elf);
 
-/// The name of a symbol that is defined; NULL: it is not, or has none.
+/// The name of a defined symbol; NULL: it is undefined, or has none.
 const char *cs_scope_symbol(const struct cs_scope_symbols *symbols, size_t index, GElf_Sym *ret_symbol);
 
-/// The bytes that the image has at an address when it is loaded, and how many the file has there in one piece; NULL:
-/// none.
+/// The loaded image's bytes at an address, and how many the file has there contiguously; NULL: none.
 const uint8_t *cs_scope_bytes(Elf *elf, uint64_t address, size_t *ret_count);
 
-/// The same as a copy; how many of `count`.
+/// The same as a copy; returns how many of `count`.
 size_t cs_scope_read(Elf *elf, uint64_t address, void *ret_bytes, size_t count);

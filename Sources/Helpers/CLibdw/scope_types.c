@@ -1,10 +1,10 @@
-// What variables point at: types with members, of C and C++ as DWARF tells them.
+// Finds the targets of variables: types with members, from the DWARF of C and C++.
 #include "scope.h"
 #include <dwarf.h>
 #include <inttypes.h>
 #include <string.h>
 
-// A member of a member of what a variable points at is as far as anybody can guess.
+// A guess goes no further than a member of a member of a variable's target.
 #define CS_SCOPE_STEPS 1
 #define CS_SCOPE_PEELS 16
 
@@ -12,7 +12,7 @@
 #define DW_AT_APPLE_runtime_class 0x3fe6 // elfutils has no name for it
 #endif
 
-/// The type behind its names and qualifiers.
+/// Strips names and qualifiers of a type.
 static bool peel(Dwarf_Die *die) {
   for (int i = 0; i < CS_SCOPE_PEELS; i++) {
     Dwarf_Attribute attribute;
@@ -82,7 +82,7 @@ size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps) 
   return number_of(scope, &type, steps);
 }
 
-/// Where a member begins; false where that is no number.
+/// The offset of a member; false where it is no constant.
 static bool place_of(Dwarf_Die *member, Dwarf_Word *ret_offset) {
   Dwarf_Attribute attribute;
   *ret_offset = 0;
@@ -138,7 +138,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
 }
 
 void cs_scope_add_types(struct cs_scope *scope) {
-  // The list grows on the way, up to its limit.
+  // The list grows during the loop, up to its limit.
   for (size_t i = 0; i < scope->type_count; i++)
     add_type(scope, i);
 }

@@ -45,7 +45,7 @@ static uint32_t hash_bytes(const void *bytes, size_t count) {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/// Keeps at least half of the slots free.
+/// Grows the index, so that at least half of the slots stay free.
 static bool index_grow(struct cs_store *store, struct cs_index *index) {
   if (index->count * 2 < index->capacity) return true;
   size_t capacity = index->capacity ? index->capacity * 2 : 4096;
@@ -89,7 +89,7 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
   }
 }
 
-/// The index of an item equal to `key`, appended when there is none yet.
+/// The index of an item equal to `key`, appended if it is new.
 static uint32_t intern(struct cs_store *store, struct cs_index *index, struct cs_buffer *items, size_t stride,
                        const void *key, size_t bytes) {
   struct cs_index_slot *slot = index_find(store, index, items, stride, key, bytes);
@@ -139,7 +139,7 @@ uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function fu
   return intern(store, &store->function_index, &store->functions, sizeof function, &function, sizeof function);
 }
 
-/// The empty string and a nameless function come first, so that 0 is right for both.
+/// The empty string and a nameless function come first, so that 0 means unknown for both.
 bool cs_store_begin(struct cs_store *store) {
   char *empty = cs_buffer_extend(store, &store->strings, 1, 1);
   if (!empty) return false;

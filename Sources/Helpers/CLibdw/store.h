@@ -1,9 +1,9 @@
-// The growing tables of one image: strings, locations and functions are kept once each.
+// The growing tables of one image: each string, location and function is stored once.
 #pragma once
 
 #include "cs_libdw.h"
 
-/// Why a table stopped growing. It stays set; callers go on with harmless values and look at it once per unit.
+/// Why a table stopped growing. It stays set; callers continue with harmless values and check it once per unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.
@@ -32,7 +32,7 @@ struct cs_memo_slot {
   uint32_t used;
 };
 
-/// Remembers an answer that is dear to find again.
+/// Caches a result that is expensive to compute.
 struct cs_memo {
   struct cs_memo_slot *slots;
   size_t capacity;
@@ -52,7 +52,7 @@ struct cs_store {
   enum cs_store_failure failure;
 };
 
-/// A place in a function, and the location that this function was inlined into.
+/// A line in a function, and the location that this function was inlined into.
 struct cs_place {
   uint32_t function;
   uint32_t file;
@@ -64,12 +64,12 @@ struct cs_place {
 bool cs_store_begin(struct cs_store *store);
 void cs_store_free(struct cs_store *store);
 
-/// Room for `count` more items, not yet filled; NULL (and the failure is noted) when there is none.
+/// Room for `count` more items, uninitialized; NULL (with the failure recorded) when there is none.
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes);
 void cs_buffer_free(struct cs_buffer *buffer);
 
-/// Forgets the locations so far: those of one unit are hardly ever wanted by the next one, since their chains end in a
-/// function of one unit. A small table stays in the processor's cache, one for all units does not.
+/// Forgets the locations so far: the next unit hardly ever uses those of one unit, since their chains end in a function
+/// of that unit. A small table stays in the processor's cache, one for all units does not.
 void cs_store_begin_unit(struct cs_store *store);
 
 /// Offset of the string; NULL and "" are 0.
@@ -78,6 +78,6 @@ uint32_t cs_store_string(struct cs_store *store, const char *text);
 uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 
-/// The place to keep the value of `key`: `used` is 0 when it is new. NULL when memory is out.
+/// The slot for the value of `key`: `used` is 0 when it is new. NULL when memory is exhausted.
 struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key);
 void cs_memo_free(struct cs_memo *memo);

@@ -5,7 +5,7 @@
 /// libdw leaves the paths of clang's units relative to DW_AT_comp_dir.
 static uint32_t absolute_path(struct cs_unit *unit, const char *path) {
   struct cs_store *store = &unit->image->store;
-  // It also joins the folder "/" and "<compiler-generated>" with another slash.
+  // libdw also joins the directory "/" and "<compiler-generated>" with another slash.
   while (path[0] == '/' && path[1] == '/')
     path++;
   if (path[0] == '/' || !unit->directory) return cs_store_string(store, path);

@@ -18,7 +18,7 @@ struct cs_unit_node {
   uint32_t call_site; // location in the caller, none for a function
 };
 
-/// Code that belongs to a node. Later ones lie inside of earlier ones and cover them.
+/// Code that belongs to a node. Later ones are nested in earlier ones and cover them.
 struct cs_unit_paint {
   struct cs_span span;
   uint32_t node;
@@ -42,21 +42,21 @@ struct cs_unit {
   struct cs_memo *paths;           // string by the address of libdw's path
 };
 
-/// Empties a unit and reads its code and lines from its DIE. False when libdw could not read some of it.
+/// Clears a unit and reads its code and lines from its DIE. False when libdw could not read some of it.
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
 
-/// cs_image_span for a unit, which notes how far the functions reach that the linker dropped: it leaves their debug
-/// information at address 0, and a large one seems to lie where other code is.
+/// cs_image_span for a unit, which also records the extent of dropped functions: the linker leaves their debug
+/// information at address 0, and a large one seems to overlap other code.
 bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_span *ret_span);
 
 void cs_unit_free(struct cs_unit *unit);
 
-/// Drops the rows that may be of functions which the linker dropped: libdw has sorted them among the others, and no
-/// line is better than a wrong one. Precondition: cs_unit_read_tree(), which notes how far those reach.
+/// Removes rows that may belong to dropped functions: libdw has sorted them among the others, and no line is better
+/// than a wrong one. Precondition: cs_unit_read_tree(), which records their extent.
 void cs_unit_drop_rows(struct cs_unit *unit);
 
 /// unit_tree.c: reads the tree of functions and inlined calls into `nodes` and `paints`. False when it is damaged.
 bool cs_unit_read_tree(struct cs_unit *unit);
 
-/// The string of a path as libdw tells it, made absolute.
+/// The string of a path from libdw, made absolute.
 uint32_t cs_unit_path(struct cs_unit *unit, const char *path);

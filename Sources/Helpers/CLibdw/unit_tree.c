@@ -1,16 +1,16 @@
-// Which function, and which chain of inlined calls, each piece of a unit's code belongs to.
+// Finds the function, and the chain of inlined calls, of each piece of a unit's code.
 //
-// swiftc puts specialisations below modules and closures below functions that have no code of their own, so the whole
-// tree is walked, also below DIEs without addresses. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss
-// a tenth of Swift's inline chains.
+// swiftc puts specializations below modules and closures below functions that have no code of their own, so the
+// complete tree is walked, also below DIEs without addresses. libdw's own searches (dwarf_getscopes,
+// dwfl_module_addrdie) miss a tenth of Swift's inline chains.
 #include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
 
-// Deeper DIEs are left out: their code then belongs to what surrounds them.
+// Deeper DIEs are skipped: their code then belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
-/// Where a walk stands.
+/// The state of a walk.
 struct place {
   uint32_t node; // the innermost function or inlined call around, or none
   int depth;
@@ -31,7 +31,7 @@ static const char *linkage_name(Dwarf_Die *die) {
   return NULL;
 }
 
-/// With -gline-tables-only a function of C++ has no linkage name in its debug information, but one in the symbol table.
+/// With -gline-tables-only a C++ function has no linkage name in its debug information, but one in the symbol table.
 static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uint32_t entry) {
   if (!attribute_text(die, DW_AT_linkage_name) && !attribute_text(die, DW_AT_MIPS_linkage_name)) {
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(unit->symbols, entry);
@@ -57,18 +57,18 @@ static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
   return cs_unit_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL));
 }
 
-/// A function with the place of its declaration.
+/// A function with its declaration.
 static uint32_t store_function(struct cs_unit *unit, Dwarf_Die *die, const char *name, uint32_t entry) {
   struct cs_symbols_function function = {.name = cs_store_string(&unit->image->store, name), .entry = entry};
   Dwarf_Attribute attribute;
-  // Numbers of files count in the unit that has the attribute.
+  // File numbers count in the unit that has the attribute.
   if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) && attribute.cu == unit->die.cu)
     function.file = file_string(unit, number_of(&attribute, UINT64_MAX));
   if (function.file) function.line = (uint32_t)number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), 0);
   return cs_store_function(&unit->image->store, function);
 }
 
-/// Many inlined calls share one abstract origin: its name is looked up once.
+/// Many inlined calls share one abstract origin, whose name is read once.
 static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   struct cs_store *store = &unit->image->store;
   Dwarf_Attribute attribute;
@@ -83,7 +83,7 @@ static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   return slot->value;
 }
 
-/// The place in the caller, itself with its chain of callers.
+/// The call's line in the caller, with the caller's own chain.
 static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
   if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
   const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;
@@ -111,7 +111,7 @@ static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t
   return (uint32_t)(unit->nodes.count - 1);
 }
 
-/// Paints the code of a function or an inlined call; none when it has no code.
+/// Records the code of a function or an inlined call; none when it has no code.
 static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t caller) {
   uint32_t node = CS_SYMBOLS_NONE;
   Dwarf_Addr base, low, high;
@@ -127,7 +127,7 @@ static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t ca
   return node;
 }
 
-/// DIEs that never have code below them.
+/// Whether a DIE never has code below it.
 static bool is_leaf(int tag) {
   switch (tag) {
   case DW_TAG_array_type:

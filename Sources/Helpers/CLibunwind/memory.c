@@ -17,7 +17,7 @@ const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *s
   return NULL;
 }
 
-/// How many of the 8 bytes at `address` the piece has; no sum here can overflow, whatever the addresses are.
+/// Returns how many of the 8 bytes at `address` the piece has; no sum here overflows, whatever the addresses are.
 static unsigned copy(const struct cs_snapshot_piece *piece, uint64_t address, uint8_t word[8]) {
   unsigned copied = 0;
   for (unsigned i = 0; i < 8; i++) {
@@ -43,8 +43,8 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
   if (!image) image = cs_snapshot_image_at(snapshot, address + 7);
   if (!image) return false;
   uint8_t word[8] = {0};
-  // Of the rest of the image, 0: libunwind reads where a personality routine is, a word of the data, and looks at the
-  // code for a signal's return; it uses neither, but takes a word that it cannot read for the end of the stack.
+  // The rest of the image reads as 0: libunwind reads the address of a personality routine, a word of the data, and
+  // checks the code for a signal return. It uses neither, but takes an unreadable word as the end of the stack.
   (void)copy(&image->header, address, word);
   (void)copy(&image->frames, address, word);
   memcpy(ret_word, word, sizeof word);

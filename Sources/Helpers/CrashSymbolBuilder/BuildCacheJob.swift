@@ -16,19 +16,19 @@ public enum BuildCacheJob: Sendable {
     case inputOutput = 74
   }
 
-  /// More than the frames of all threads of a record.
+  /// Above the number of frames in all threads of a record.
   private static let addressLimit = 1 << 16
 
-  /// Link addresses from hexadecimal digits with commas between them; nil when they are something else, or too many.
+  /// Link addresses from hexadecimal digits, separated by commas; nil for invalid text, or too many.
   public static func addresses(of text: String) -> [UInt64]? {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let addresses = parts.compactMap { UInt64($0, radix: 16) }
     return addresses.count == parts.count && addresses.count <= addressLimit ? addresses : nil
   }
 
-  /// Confines the process, then does the job: all of the image, or what these addresses need.
+  /// Confines the process, then builds the cache: all of the image, or what these addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
-    // Nobody waits for a whole image; the server whose image it is needs the processors more.
+    // No crash waits for a whole image; the server that uses the image needs the processors more.
     if addresses == nil { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
@@ -41,7 +41,7 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Says why there is nothing, and returns the status.
+  /// Reports why there is no cache, and returns the status.
   static func fail(_ error: SymbolCacheBuilder.Failure) -> Status {
     switch error {
     case .badImage(let problem): fail(.badImage, problem)
@@ -51,10 +51,10 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Writes the one line, and returns the status.
+  /// Writes the line for stderr, and returns the status.
   public static func fail(_ status: Status, _ message: String) -> Status {
     let line = Array("crash-analyse: \(message)\n".utf8)
-    // The array is the buffer. Nothing can be done about a stderr that is gone: the status still says it.
+    // The array is the buffer. A failed write to stderr is ignored: the status still reports the failure.
     _ = unsafe line.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     return status
   }

@@ -2,19 +2,18 @@ import CConfine
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse check-names`: linkage names on stdin, each ended by a zero; on stdout a byte for each, 1 where its text is
-/// short enough to be written out.
+/// `crash-analyse check-names`: reads linkage names on stdin, each ended by a zero, and writes a byte for each to
+/// stdout: 1 where the demangled name is short enough.
 ///
-/// To write out a name of 250 bytes may take terabytes. Whoever wrote the symbol cache may have lied about its names, so
-/// crashd has each looked at here before it writes one out. A name that ends the process leaves no byte for itself and for
-/// those after it.
+/// Demangling a name of 250 bytes may take terabytes. The names of a symbol cache are untrusted, so crashd has each
+/// checked here before it demangles one. A name that ends the process gets no byte, as those after it.
 public enum CheckNamesJob: Sendable {
-  /// More than the frames of a report have.
+  /// Above the frames of a report.
   public static let limitBytes = 8 << 20
-  /// What an honest report's names take is a hundredth.
+  /// An honest report's names take a hundredth.
   private static let processorTime_s: UInt = 2
 
-  /// Confines the process, then does the job.
+  /// Confines the process, then checks the names.
   public static func run() -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // setrlimit reads one struct rlimit.
@@ -32,10 +31,10 @@ public enum CheckNamesJob: Sendable {
       guard got > 0 else { break }
       count += got
     }
-    // What stands after the last zero is no name.
+    // Bytes after the last zero are no name.
     for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
       var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 0
-      // At once: the next name may end the process. write reads one byte.
+      // Immediately, because the next name may end the process. write reads one byte.
       guard unsafe write(STDOUT_FILENO, &verdict, 1) == 1 else {
         return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)")
       }

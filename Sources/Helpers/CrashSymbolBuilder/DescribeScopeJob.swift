@@ -3,17 +3,17 @@ import CLibdw
 public import CrashSymbols
 import Glibc
 
-/// `crash-analyse describe-scope`: the image on stdin, on stdout what the place at a link address can see; nothing where the
-/// image has no debug information about it.
+/// `crash-analyse describe-scope`: reads the image on stdin, and writes the scope at a link address to stdout; nothing
+/// where the image has no debug information about it.
 ///
-/// `crash-analyse describe-classes`: the classes of Swift that the function there names.
+/// `crash-analyse describe-classes`: writes the Swift classes that the function there names.
 public enum DescribeScopeJob: Sendable {
-  /// What a forged image may take; a large server's takes a tenth.
+  /// The limit for a forged image; a large server's takes a tenth.
   private static let processorTime_s: UInt = 2
 
-  /// Confines the process, then does the job.
+  /// Confines the process, then describes the scope.
   ///
-  /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image.
+  /// `buildID` is the required build id, in lower-case hexadecimal digits; empty accepts any image.
   public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // setrlimit reads one struct rlimit.
@@ -41,8 +41,8 @@ public enum DescribeScopeJob: Sendable {
 }
 
 extension SymbolCacheBuilder {
-  /// What the place at the link address `pc` of the image open as `image` can see, with readable names; or the classes that
-  /// its function names.
+  /// The scope at the link address `pc` of the image open as `image`, with demangled names; or the classes that its
+  /// function names.
   public static func scope(
     image descriptor: Int32, buildID: String, pc: UInt64, isOfClasses: Bool = false
   ) throws(Failure) -> ScopeDescription {
@@ -67,12 +67,12 @@ extension SymbolCacheBuilder {
 }
 
 extension ScopeDescription.Structure {
-  /// Gives a Swift class the name that the source has, and its properties their sizes: each ends where the next one
+  /// Demangles the name of a Swift class, and computes the sizes of its properties: each ends where the next one
   /// begins.
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
     name = Self.readable(name)
-    // An object begins with two words of the runtime's: a place of 0 is not known before the program runs.
+    // An object begins with two words of the runtime's header: an offset of 0 is unknown before run time.
     fields.removeAll { $0.offset < 16 }
     fields.sort { $0.offset < $1.offset }
     for index in fields.indices {
@@ -81,7 +81,7 @@ extension ScopeDescription.Structure {
     }
   }
 
-  /// Of a linkage name.
+  /// Demangles a linkage name.
   static func readable(_ name: String) -> String {
     Demangler.isReasonable(name) ? lastPart(of: Demangler.full(name)) : ""
   }

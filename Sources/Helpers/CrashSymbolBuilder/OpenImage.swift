@@ -1,9 +1,9 @@
 import CLibdw
 import CrashSymbols
 
-/// An ELF image of the build that was asked for, open until it is closed.
+/// An ELF image of the requested build, open until it is closed.
 ///
-/// Safe, because nobody uses the pointer after ``close()``.
+/// Safe, because the pointer is never used after ``close()``.
 @safe
 struct OpenImage {
   let pointer: OpaquePointer
@@ -12,7 +12,7 @@ struct OpenImage {
 
   /// Opens the image behind a descriptor, which stays open as long as the image.
   ///
-  /// `wanted` is the build id that it must have, in lower-case hexadecimal digits; empty accepts any image.
+  /// `wanted` is the required build id, in lower-case hexadecimal digits; empty accepts any image.
   init(_ descriptor: Int32, buildID wanted: String) throws(SymbolCacheBuilder.Failure) {
     var problem = cs_image_problem()
     // The problem outlives the call.

@@ -1,13 +1,13 @@
 import CLibdw
 public import CrashSymbols
 
-/// Makes the symbol cache of an ELF image.
+/// Builds the symbol cache of an ELF image.
 public enum SymbolCacheBuilder: Sendable {
   /// Why there is no cache.
   public enum Failure: Error, Sendable, Equatable {
     /// The image cannot be used; one line for people says why.
     case badImage(String)
-    /// The image is another build than the one asked for.
+    /// The image is of another build than the requested one.
     case wrongBuildID(expected: String, found: String)
     /// The cache could not be written: the errno.
     case write(Int32)
@@ -15,10 +15,10 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Reads the image open as `image` and writes its cache into the file open as `output`.
   ///
-  /// Takes about a second for a server of 150 MB. It reads the debug information once, in C. `buildID` is what the
-  /// image must have, in lower-case hexadecimal digits; empty accepts any image, also one without a build id.
-  /// `addresses` are link addresses that the cache must know, nil for all of the image: what they do not need is left
-  /// out, which takes a fifth of the time.
+  /// It takes about a second for a server of 150 MB, and reads the debug information once, in C. `buildID` is the
+  /// required build id, in lower-case hexadecimal digits; empty accepts any image, also one without a build id.
+  /// `addresses` are the link addresses that the cache must contain, nil for all of the image: a partial cache takes a
+  /// fifth of the time.
   public static func build(
     image: Int32, buildID: String, addresses: [UInt64]? = nil, output: Int32
   ) throws(Failure) {
@@ -58,7 +58,7 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Copies the tables out of C's memory.
   private static func contents(of symbols: cs_symbols, buildID: [UInt8]) -> SymbolCacheContents {
-    // Each pointer is either NULL with a count of 0, or stands for `count` items of whole 32-bit words.
+    // Each pointer is either NULL with a count of 0, or points at `count` items of whole 32-bit words.
     unsafe SymbolCacheContents(
       base: symbols.base, buildID: buildID,
       ranges: words(symbols.ranges, count: symbols.range_count),
@@ -68,9 +68,9 @@ public enum SymbolCacheBuilder: Sendable {
       hasDebugInformation: symbols.has_debug_info, isIncomplete: symbols.debug_info_damaged)
   }
 
-  /// The functions; those whose name nobody could read have none.
+  /// The functions; those with an unreadable name have none.
   ///
-  /// A name that no cache holds is never demangled by crashd: what a demangler does with it, it does here.
+  /// crashd never demangles a name that is in no cache: a name that breaks a demangler does so here.
   private static func functions(of symbols: cs_symbols) -> [UInt32] {
     var functions = unsafe words(symbols.functions, count: symbols.function_count)
     for index in stride(from: 0, to: functions.count, by: 4) where functions[index] != 0 {

@@ -1,5 +1,5 @@
-// crashd's child: reads what nobody trusts on stdin, an ELF file or the memory of a process that is gone, and writes
-// what it found to stdout.
+// crashd's child: reads untrusted input on stdin, an ELF file or the memory of an ended process, and writes its result
+// to stdout.
 import CrashSymbolBuilder
 import Glibc
 

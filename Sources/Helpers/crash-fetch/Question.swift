@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The request on the command line.
 struct Question {
   var buildID: String
   var limitBytes: UInt64
@@ -7,7 +7,7 @@ struct Question {
 
   private static let serverLimit = 8
 
-  /// nil when it is no question.
+  /// Nil for an invalid command line.
   init?(_ arguments: [String]) {
     guard arguments.count > 6, arguments[0] == "--build-id", arguments[2] == "--limit-bytes",
       arguments[4] == "--timeout-ms", Self.isBuildID(arguments[1]), let limit = UInt64(arguments[3]), limit > 0,
@@ -18,10 +18,10 @@ struct Question {
     (buildID, limitBytes, timeout_ms, self.urls) = (arguments[1], limit, timeout, Array(urls))
   }
 
-  /// Behind the URL of a server.
+  /// The path after a server's URL.
   var path: String { "buildid/\(buildID)/debuginfo" }
 
-  /// Lower-case hexadecimal digits and nothing else: it becomes a part of a URL.
+  /// Whether it consists of lower-case hexadecimal digits only: it becomes a part of a URL.
   private static func isBuildID(_ text: String) -> Bool {
     (2...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }

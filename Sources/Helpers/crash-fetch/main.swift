@@ -1,15 +1,15 @@
-// crashd's child: asks servers for the debug information of a build, debuginfod's way, and writes what it gets to stdout.
+// crashd's child: requests the debug information of a build from debuginfod servers, and writes it to stdout.
 import CConfine
 import CCurl
 import Glibc
 
-/// Why it ends, as an exit status of sysexits.h.
+/// Why it exits, as an exit status of sysexits.h.
 enum Status: Int32 {
   case good = 0
   case usage = 64
-  /// Every server says that it has nothing of this build.
+  /// Every server replied that it has no debug information of this build.
   case notThere = 66
-  /// No server has given it, and not all have denied it.
+  /// No server has sent it, and not all have denied it.
   case failed = 69
   case confinement = 71
 }
@@ -47,7 +47,7 @@ for (index, url) in question.urls.enumerated() {
   if result == CS_FETCH_GOOD { exit(Status.good.rawValue) }
   if result == CS_FETCH_FAILED { problems.append("\(url): \(text(problem))") }
 }
-// What one server has sent in part is nothing.
+// A partial transfer is discarded.
 _ = ftruncate(STDOUT_FILENO, 0)
 if problems.isEmpty { end(.notThere, "no server has it") }
 end(.failed, problems.joined(separator: "; "))

@@ -1,18 +1,18 @@
 public import CrashReport
 
-/// Which incidents are meant; nil does not restrict.
+/// Selects incidents; nil does not restrict.
 public struct IncidentFilter: Codable, Sendable, Hashable {
-  /// How the id begins.
+  /// The beginning of the id.
   public var id: String?
-  /// The part of the shield that saw it.
+  /// The part of the shield that recorded it.
   public var source: IncidentReport.Source?
-  /// What it was.
+  /// The kind.
   public var kind: IncidentReport.Kind?
-  /// A part of where the guard stands, such as `Shop.swift:12`.
+  /// A part of the guard's call site, such as `Shop.swift:12`.
   public var site: String?
   /// A part of the program's name.
   public var name: String?
-  /// Seen last at this time or later, RFC 3339 in UTC.
+  /// Last seen at this time or later, RFC 3339 in UTC.
   public var since: String?
 
   /// Makes a filter.

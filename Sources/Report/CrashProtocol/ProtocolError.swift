@@ -1,14 +1,14 @@
-/// An error of crashd's interface, or of `org.varlink.service`: what a reply names in place of parameters.
+/// An error of crashd's interface, or of `org.varlink.service`, which a reply contains instead of parameters.
 public enum ProtocolError: Error, Equatable, Sendable {
   /// No report has an id that begins with `id`.
   case noSuchReport(id: String)
   /// `count` reports have such an id: give more digits.
   case ambiguousID(id: String, count: Int)
-  /// No group's key begins with this, or those of several do.
+  /// No group's key begins with this, or several do.
   case noSuchGroup(key: String)
-  /// The stored record cannot be analysed again; the text says why.
+  /// The stored record cannot be analyzed again; the text says why.
   case notReanalysable(reason: String)
-  /// There is no subscriber of this name.
+  /// No subscriber has this name.
   case noSuchSubscriber(String)
   /// The settings of crashd name this collector.
   case subscriberInUse(String)
@@ -18,16 +18,16 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case noSuchService(name: String)
   /// As many clients are connected to crashd, of this user or in all, as the limit allows: try again later.
   case tooManyClients(limit: Int)
-  /// As many classes of one program are named as the limit allows.
+  /// As many classes of one program are listed as the limit allows.
   case tooManyClasses(limit: Int)
-  /// The store never gave out this cursor.
+  /// The store never issued this cursor.
   case invalidCursor(String)
-  /// Events behind the cursor were removed before they were read; not `exact`: a few of them stood before it.
+  /// Events after the cursor were removed before they were read; not `exact`: a few of them preceded it.
   case cursorExpired(lost: Int, exact: Bool)
   /// crashd runs but cannot read or write its store now.
   case storeUnavailable(reason: String)
 
-  /// The method does not have this parameter, needs it, or does not take this value.
+  /// The method does not have this parameter, requires it, or does not accept this value.
   case invalidParameter(String)
   /// The interface has no such method.
   case methodNotFound(String)
@@ -35,7 +35,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case methodNotImplemented(String)
   /// The service has no such interface.
   case interfaceNotFound(String)
-  /// The method has many replies, and the call did not ask for them.
+  /// The method has many replies, and the call did not request them.
   case expectedMore
 
   /// An error that this version does not know.
@@ -47,7 +47,7 @@ extension ProtocolError {
   private static let own = "io.crashshield.Crashd."
   private static let service = "org.varlink.service."
 
-  /// The whole name.
+  /// The complete name.
   public var name: String { wire.name }
   package var parameters: [String: JSONValue] { wire.parameters }
 
@@ -77,7 +77,7 @@ extension ProtocolError {
     }
   }
 
-  /// The error that a reply names; a parameter that is missing is empty.
+  /// The error of a reply; a missing parameter is empty.
   package init(name: String, parameters: [String: JSONValue]) {
     self = Self.known[name]?(Members(values: parameters)) ?? .other(name: name, parameters: parameters)
   }

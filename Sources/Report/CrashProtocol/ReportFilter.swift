@@ -1,14 +1,15 @@
 package import CrashReport
 
-/// Which reports are meant; nil does not restrict.
+/// Selects reports; nil does not restrict.
 ///
-/// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding and the options of crashctl are this filter.
+/// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding and the options of crashctl share
+/// this filter.
 public struct ReportFilter: Codable, Sendable, Hashable {
   /// The process.
   public var pid: Int?
   /// A part of the program's name.
   public var name: String?
-  /// The group's key, or how it begins.
+  /// The group's key, or its beginning.
   public var group: String?
   /// The systemd unit.
   public var unit: String?
@@ -31,11 +32,11 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   }
 }
 
-// What asks for one text of a report.
+// Filters by one text of a report.
 extension ReportFilter {
-  /// A field of the filter by whose name the parameter, the setting and the store's column go.
+  /// A field of the filter, which gives the parameter, the setting and the store's column their name.
   package struct Text: Sendable {
-    /// What a text of a report has in common with that of the filter.
+    /// How the text of a report must match the filter's.
     package enum Match: Sendable {
       case whole
       case part
@@ -44,8 +45,9 @@ extension ReportFilter {
     package var name: String
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
-    /// What a setting takes, and whether a text is that.
+    /// The values that a setting takes, for its error message.
     package var takes: String
+    /// Whether a setting takes this value.
     package var isGood: @Sendable (String) -> Bool = { !$0.isEmpty }
     /// The text of a report.
     package var text: @Sendable (CrashReport) -> String?
@@ -67,13 +69,13 @@ extension ReportFilter {
     },
   ]
 
-  /// What it asks for of the text with this name.
+  /// The wanted value of the text with this name.
   package subscript(text name: String) -> String? {
     get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }
     set { if let field = Self.texts.first(where: { $0.name == name }) { self[keyPath: field.path] = newValue } }
   }
 
-  /// What it asks for of these.
+  /// The texts that it filters by.
   package var wantedTexts: [(field: Text, wanted: String)] {
     Self.texts.compactMap { field in self[keyPath: field.path].map { (field, $0) } }
   }

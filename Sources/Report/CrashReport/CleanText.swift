@@ -1,15 +1,14 @@
-/// Text from outside, made safe to show: a crashed process must not reach the operator's terminal.
+/// Makes untrusted text safe to show: a crashed process must not control the operator's terminal.
 ///
-/// Control characters can move the cursor, recolour or retitle a terminal; bidirectional marks can show a path that is
-/// not the one that is stored.
+/// Control characters can move the cursor, recolor or retitle a terminal; bidirectional marks can show another path
+/// than the stored one.
 public enum CleanText: Sendable {
-  /// Repairs UTF-8 and makes what a terminal would obey visible.
+  /// Repairs UTF-8 and makes control characters visible.
   public static func decode(_ bytes: some Sequence<UInt8>) -> String {
     clean(String(decoding: Array(bytes), as: UTF8.self))
   }
 
-  /// The text with each control character but line feed and tab replaced by its picture (`␛`), or by U+FFFD when it
-  /// has none.
+  /// Replaces each control character but line feed and tab by its picture (`␛`), or by U+FFFD when it has none.
   public static func clean(_ text: String) -> String {
     if isPlain(text) || !text.unicodeScalars.contains(where: isUnsafe) { return text }
     var scalars = String.UnicodeScalarView()
@@ -17,7 +16,7 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Like `clean`, for places that hold one line: line feeds become `␊`, tabs a space.
+  /// Like `clean`, for a single line: line feeds become `␊`, tabs a space.
   public static func line(_ text: String) -> String {
     if isPlain(text) { return text }
     var scalars = String.UnicodeScalarView()
@@ -31,7 +30,8 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// JSON with escapes for what a terminal would obey and JSON allows unescaped; it can only stand inside strings.
+  /// Escapes in JSON what a terminal would interpret and JSON allows unescaped, which is only possible inside of
+  /// strings.
   public static func json(_ json: String) -> String {
     if !json.unicodeScalars.contains(where: isUnsafe) { return json }
     var scalars = String.UnicodeScalarView()
@@ -45,10 +45,10 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Whether there is nothing but ASCII's letters, digits, signs and blanks, as in most texts.
+  /// Whether it contains only printable ASCII and blanks, as most texts.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
-  /// Whether a terminal would obey it, or show something else than what is stored.
+  /// Whether a terminal would interpret it, or display something else than what is stored.
   public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0a: false

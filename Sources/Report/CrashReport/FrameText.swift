@@ -1,6 +1,6 @@
-/// The words of one frame, safe to show, that all forms of a report share.
+/// The texts of one frame, safe to show, for all forms of a report.
 enum FrameText {
-  /// nil also for the compiler's own code, whose "file" names nothing that one could open.
+  /// Nil also for compiler-generated code, whose "file" cannot be opened.
   static func sourceFile(of frame: CrashReport.Frame) -> String? {
     guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
     return CleanText.line(file)
@@ -12,7 +12,7 @@ enum FrameText {
     return frame.mangled.isEmpty ? frame.address.description : CleanText.line(FunctionName.short(frame.mangled))
   }
 
-  /// `file:line:column`, or the image where there is no line.
+  /// `file:line:column`, or the image where the line is unknown.
   static func place(of frame: CrashReport.Frame, in report: CrashReport) -> String {
     guard var place = sourceFile(of: frame) else { return offset(of: frame, in: report, short: true) }
     if let line = frame.line {
@@ -22,11 +22,11 @@ enum FrameText {
     return place
   }
 
-  /// What limits the trust in a frame.
+  /// Notes about the reliability of a frame.
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
     if frame.isLineApproximate == true { notes += " [nearest line]" }
-    // What may be wrong is marked; what is certain is not.
+    // Only uncertain frames are marked.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"
     case .framePointer: notes += " [by frame pointer]"
@@ -44,7 +44,7 @@ enum FrameText {
     return frame.mangled.isEmpty ? found : "\(found), \(CleanText.line(frame.mangled))"
   }
 
-  /// Such as `libc.so.6+0x1234`: what one gives to addr2line.
+  /// Such as `libc.so.6+0x1234`: the argument for addr2line.
   static func offset(of frame: CrashReport.Frame, in report: CrashReport, short: Bool) -> String {
     guard let path = frame.image else { return "" }
     let name = short ? path.split(separator: "/").last.map(String.init) ?? path : path
@@ -57,7 +57,7 @@ enum FrameText {
 }
 
 extension CrashReport.Frame {
-  /// Such as `main.swift:42`; empty where the file is not known.
+  /// Such as `main.swift:42`; empty where the file is unknown.
   package static func position(file: String?, line: Int?) -> String {
     guard let file, !file.isEmpty else { return "" }
     let name = file.split(separator: "/").last.map(String.init) ?? file

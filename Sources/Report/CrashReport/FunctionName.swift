@@ -1,20 +1,22 @@
-/// Function names for text: at most 120 characters, in which the innermost piece and the function's type and name stay.
+/// Shortens function names to at most 120 characters.
 ///
-/// Closures in closures of generic functions have names of hundreds of characters. JSON keeps the whole name.
+/// The innermost part and the function's type and name stay.
+///
+/// Closures in closures of generic functions have names of hundreds of characters. JSON contains the complete name.
 public enum FunctionName: Sendable {
-  /// In characters.
+  /// The limit in characters.
   public static let limit = 120
 
-  /// The name, or a shorter form of it with `…` for what is left out.
+  /// The name, or a shorter form of it with `…` in place of the omitted parts.
   ///
-  /// First the closures between the innermost one and the function go, then the labels, then the middle.
+  /// First the closures between the innermost one and the function are omitted, then the labels, then the middle.
   public static func short(_ name: String) -> String {
-    // Bytes are at least as many as characters.
+    // The number of bytes is at least the number of characters.
     if name.utf8.count <= limit || name.count <= limit { return name }
     var short = name
     for shorten in [withoutMiddleClosures, withoutLabels] where short.count > limit { short = shorten(short) }
     if short.count <= limit { return short }
-    // The type and the name stand at the end.
+    // The type and the name are at the end.
     let end = 2 * limit / 3
     return short.prefix(limit - end - 1) + "…" + short.suffix(end)
   }

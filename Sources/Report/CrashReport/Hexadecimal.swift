@@ -1,7 +1,7 @@
-// Lower-case hexadecimal digits without `0x`, as ids, keys and registers have them.
+// Lower-case hexadecimal digits without `0x`, for ids, keys and registers.
 
 extension FixedWidthInteger {
-  /// Its digits, with zeros in front up to so many.
+  /// Its digits, with leading zeros.
   package func hexadecimal(digits count: Int) -> String {
     let digits = String(self, radix: 16)
     return String(repeating: "0", count: Swift.max(0, count - digits.count)) + digits

@@ -1,4 +1,4 @@
-/// The order in which people look for registers.
+/// The usual order of registers.
 enum RegisterOrder {
   private static let known = [
     "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
@@ -13,6 +13,6 @@ enum RegisterOrder {
 }
 
 extension IncidentReport {
-  /// The names of `registers` in the order in which people look for them.
+  /// The names of `registers` in their usual order.
   public var registerNames: [String] { RegisterOrder.sorted((registers ?? [:]).keys) }
 }

@@ -1,6 +1,6 @@
-/// Names of signals and of their `si_code`, as Linux has them on x86-64 and AArch64.
+/// Names of signals and of their `si_code`, as on Linux for x86-64 and AArch64.
 public enum SignalNames: Sendable {
-  /// Such as `SIGILL`; `SIGRTMIN+2` for real-time signals, `signal 99` for what is none.
+  /// Such as `SIGILL`; `SIGRTMIN+2` for real-time signals, `signal 99` for an invalid number.
   public static func name(of signal: Int) -> String {
     if let name = names[signal] { return name }
     // 32 and 33 are glibc's own; the kernel's numbers go up to 64.
@@ -21,7 +21,7 @@ public enum SignalNames: Sendable {
     30: "SIGPWR", 31: "SIGSYS",
   ]
 
-  /// Codes that every signal can have: who sent it.
+  /// Codes that every signal can have: the way it was sent.
   private static let generalCodes: [Int: String] = [
     0: "SI_USER", 0x80: "SI_KERNEL", -1: "SI_QUEUE", -2: "SI_TIMER", -3: "SI_MESGQ", -4: "SI_ASYNCIO",
     -5: "SI_SIGIO", -6: "SI_TKILL", -7: "SI_DETHREAD", -60: "SI_ASYNCNL",

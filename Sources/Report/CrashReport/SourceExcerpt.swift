@@ -1,18 +1,18 @@
 /// A few lines of a source file around the line of a frame.
 public struct SourceExcerpt: Sendable, Equatable {
-  /// How many lines stand on each side of the frame's own.
+  /// The number of lines on each side of the frame's own.
   public static let context = 3
 
   /// The number of the first line, from 1.
   public var first: Int
-  /// The lines, without their ends.
+  /// The lines, without line ends.
   public var lines: [String]
   /// The frame's own line.
   public var line: Int
 
-  /// Cuts the lines around `line` out of a file; nil when it has no such line.
+  /// Extracts the lines around `line` from a file; nil when it has no such line.
   ///
-  /// One pass over the bytes up to there, in which only the lines that are kept become text.
+  /// One pass over the bytes up to there, in which only the extracted lines become text.
   public init?(of bytes: [UInt8], around line: Int) {
     guard line >= 1, line <= bytes.count + 1 else { return nil }
     first = max(1, line - Self.context)
@@ -36,5 +36,5 @@ public struct SourceExcerpt: Sendable, Equatable {
   }
 }
 
-/// Finds the source of a frame; nil where it is not to be had.
+/// Finds the source of a frame; nil where it is not available.
 public typealias SourceLookup = @Sendable (CrashReport.Frame) -> SourceExcerpt?

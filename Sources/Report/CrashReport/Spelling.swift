@@ -1,20 +1,20 @@
-/// The names that a mistyped one may stand for.
+/// Suggests names for a mistyped one.
 package enum Spelling {
-  /// The name that is the fewest letters away; nil when none is near.
+  /// The name with the smallest edit distance; nil when none is near.
   package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
     guard let found, found.1 <= max(2, name.count / 3) else { return nil }
     return found.0
   }
 
-  /// The end of a sentence that says so; empty when none is near.
+  /// The end of a sentence with the suggestion; empty when none is near.
   package static func meant(_ name: String, among names: some Sequence<String>) -> String {
-    nearest(to: name, among: names).map { "; '\($0)' is meant, perhaps" } ?? ""
+    nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
   }
 
-  /// Letters to change, add or take away, to make one text of the other (Levenshtein).
+  /// The edit distance of two texts (Levenshtein).
   private static func distance(_ left: String, _ right: String) -> Int {
-    // Long ones are no names, and would cost the product of their lengths.
+    // Longer texts are no names, and would cost the product of their lengths.
     let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
     var row = Array(0...right.count)
     for (index, letter) in left.enumerated() {

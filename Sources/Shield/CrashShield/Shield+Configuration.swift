@@ -1,57 +1,61 @@
 import CShim
 
 extension Shield {
-  /// What `start` may be told; each part that is nil comes from the environment, then from the default.
+  /// The settings of `start`; each one that is nil comes from the environment, then from the default.
   ///
-  /// An explicit value wins over the environment, except `CRASHSHIELD_DISABLE`, on which the operator must be able to
-  /// rely.
+  /// An explicit value takes precedence over the environment, except over `CRASHSHIELD_DISABLE`, on which operators
+  /// must be able to rely.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
     ///
-    /// The last one counts where that directory belongs to the effective user and others cannot write into it. Whichever
-    /// it is: the process attaches only to root's crashd, to that of the owner of `/run/crashd`, and to its own user's.
+    /// The last one applies only if the directory belongs to the effective user and others cannot write to it.
+    /// Whichever applies, the process attaches only to the crashd of root, of the owner of `/run/crashd`, or of its own
+    /// user.
     public var socket: String?
-    /// Where a crash without crashd is left: `CRASHSHIELD_SPOOL`; else the directory `spool` beside the socket.
+    /// The directory for crashes while crashd is unreachable: `CRASHSHIELD_SPOOL`; else `spool` beside the socket.
     public var spool: String?
-    /// What the report calls the process: `CRASHSHIELD_NAME`; else the last component of the executable's path.
+    /// The process's name in reports: `CRASHSHIELD_NAME`; else the last component of the executable's path.
     public var name: String?
-    /// What a report keeps of the program's memory: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
+    /// The memory contents that a report keeps: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
     ///
-    /// crashd's settings (`privacy.no-memory`) may say that nothing is kept; that is stronger.
+    /// crashd's setting `privacy.no-memory` takes precedence: with it, reports keep no memory contents.
     public var memory: Memory?
-    /// Set by `Shield.annotate` as soon as the shield has started.
+    /// Annotations that `start` sets, as `Shield.annotate` does.
     public var annotations: [String: String]
-    /// Whether crashd may protect classes of this process, release them, say how much memory that takes, set the modes
-    /// of guards, and have records keep nothing of the memory: `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
+    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` disables it; else it may.
     ///
-    /// crashd does so where an operator asks for it (`crashctl dangling`, `crashctl guards`, `privacy.no-memory`), or has
-    /// allowed crashd to do the first by itself. Where it may not, crashd itself throws away what an operator wants nobody
-    /// to keep.
+    /// crashd can protect and release classes, set the quarantine's budget, set guard modes, and exclude memory contents
+    /// from records.
+    ///
+    /// crashd does so when an operator asks for it (`crashctl dangling`, `crashctl guards`, `privacy.no-memory`). It
+    /// protects classes automatically only where an operator has enabled that. Without remote control, crashd discards
+    /// the memory contents itself when `privacy.no-memory` is set.
     public var allowsRemoteControl: Bool?
-    /// Called once for each change of the connection to crashd, on a thread of the shield's own.
+    /// Called once for each change of the connection to crashd, on a thread of the shield.
     ///
-    /// It must not block: meanwhile the thread neither retries nor makes the next call.
+    /// It must not block: until it returns, the thread neither retries nor makes the next call.
     public var onConnectionChange: (@Sendable (Connection) -> Void)?
 
-    /// What a report keeps of the crashed thread's stack, and of the words around what its registers point at.
+    /// The contents that a report keeps of the crashing thread's stack and of the memory around the registers'
+    /// pointers.
     ///
-    /// What the runtime says of a crash (`Fatal error: …`) is kept in any case, and so are annotations and breadcrumbs.
+    /// The runtime error message (`Fatal error: …`), annotations and breadcrumbs are kept in any case.
     public enum Memory: Sendable, Equatable {
-      /// Nothing: stacks can only be walked in the process, and no dangling pointer is told from others.
+      /// Nothing: only the process itself can unwind its stacks, and the report cannot identify dangling pointers.
       case omitted
-      /// All but texts: each run of at least four bytes that read as UTF-8 is overwritten.
+      /// All but text: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
-      /// All.
+      /// Everything.
       case full
     }
 
     /// Whether each forked child starts the shield like its parent, before `fork` returns: `CRASHSHIELD_FORK=1`.
     ///
-    /// Costs each child about a millisecond and two threads, also one that only becomes another program; where few of
-    /// the children crash by themselves, have those call `Shield.startInForkedChild()`.
+    /// Costs each child about a millisecond and two threads, also a child that only calls `exec`. Where few children
+    /// matter, let those call `Shield.startInForkedChild()` instead.
     public var reattachesForkedChildren = false
 
-    /// Makes a configuration; without arguments it is what the environment says.
+    /// Creates a configuration; without arguments, all settings come from the environment.
     public init(
       socket: String? = nil, spool: String? = nil, name: String? = nil, memory: Memory? = nil,
       annotations: [String: String] = [:], onConnectionChange: (@Sendable (Connection) -> Void)? = nil
@@ -67,7 +71,7 @@ extension Shield {
 }
 
 extension Shield.Configuration {
-  /// C would silently cut a text at its first NUL.
+  /// Rejects texts with a NUL, at which C would silently cut them.
   func checkTexts() throws(Shield.StartError) {
     for (label, text) in [("socket", socket), ("spool", spool), ("name", name)]
     where text?.utf8.contains(0) == true {
@@ -75,7 +79,7 @@ extension Shield.Configuration {
     }
   }
 
-  /// Lends the configuration to C for one call.
+  /// Calls `body` with the configuration as a C structure.
   func withCConfiguration<Result>(
     context: UnsafeMutableRawPointer?, _ body: (UnsafePointer<cs_shim_configuration>) -> Result
   ) -> Result {

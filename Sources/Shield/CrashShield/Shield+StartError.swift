@@ -2,15 +2,15 @@ import CShim
 import Glibc
 
 extension Shield {
-  /// Why the shield did not start.
+  /// The reason why the shield did not start.
   ///
-  /// The process is as it was before.
+  /// The process is unchanged.
   public enum StartError: Error, Equatable {
-    /// It runs already, with the configuration of the first call. Start it in one place only.
+    /// The shield is started already, with the configuration of the first call. Start it in one place only.
     case alreadyStarted
-    /// A part of the configuration or of the environment cannot be used; the text names it.
+    /// A setting of the configuration or of the environment is invalid; the text names it.
     case badArgument(String)
-    /// The system refused a resource. Run on without the shield, or try again later.
+    /// A system call failed. Continue without the shield, or retry later.
     case systemCall(String, errno: Int32)
   }
 }
@@ -32,7 +32,7 @@ extension Shield.StartError: CustomStringConvertible {
 }
 
 extension Shield.StartError {
-  /// The C side's words for a failure that is not `CS_SHIM_DISABLED`.
+  /// Translates a failure of the C side that is not `CS_SHIM_DISABLED`.
   init(_ result: cs_shim_error, _ failure: cs_shim_failure) {
     // `what` is an array of chars in C, a tuple in Swift, and always NUL-terminated.
     let what = unsafe withUnsafeBytes(of: failure.what) { bytes in

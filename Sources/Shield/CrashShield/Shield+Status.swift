@@ -15,26 +15,26 @@ extension Shield {
 
   /// The action of a crash signal that replaced the shield's handler.
   public struct ReplacedHandler: Sendable, Equatable {
-    /// Such as `SIGSEGV`'s number.
+    /// The number of the signal, such as `SIGSEGV`'s.
     public var signal: Int32
-    /// What the process does at the signal.
+    /// The new action.
     public var action: Action
 
-    /// What a process does at a signal.
+    /// The action of a process at a signal.
     public enum Action: Sendable, Equatable {
-      /// Calls a handler, in the image of that path where it is known.
+      /// Calls a handler, in the image at that path if known.
       case handler(image: String?)
-      /// Ends, without a record.
+      /// Ends the process, without a record.
       case byDefault
-      /// Nothing.
+      /// Ignores the signal.
       case ignored
     }
   }
 
   /// The state of the shield in this process, for a health check.
   ///
-  /// Checks for replaced signal handlers, and writes what it finds to the ring, so that a report shows it
-  /// too. Any thread; some microseconds.
+  /// Checks for replaced signal handlers, and writes them to the ring, so that a report shows them too. Any thread;
+  /// some microseconds.
   ///
   /// ```swift
   /// for handler in Shield.status.replacedHandlers {
@@ -48,7 +48,7 @@ extension Shield {
   private static func replacedHandlers() -> [ReplacedHandler] {
     let none = unsafe cs_shim_replaced_handler()
     var handlers = unsafe [cs_shim_replaced_handler](repeating: none, count: Int(CS_SHIM_HANDLER_LIMIT))
-    // The array has as many places as C may write.
+    // The array has as many entries as C may write.
     let count = unsafe cs_shim_replaced_handlers(&handlers)
     return unsafe handlers.prefix(count).map { handler in
       unsafe ReplacedHandler(signal: handler.signal, action: action(handler))
@@ -60,7 +60,7 @@ extension Shield {
     case .CS_SHIM_ACTION_DEFAULT: return .byDefault
     case .CS_SHIM_ACTION_IGNORED: return .ignored
     default:
-      // The loader keeps the name as long as the image, which holds a handler of this process.
+      // The loader keeps the name as long as the image, and the image stays because it contains a handler.
       return unsafe .handler(image: handler.image.map { unsafe String(cString: $0) })
     }
   }

@@ -2,7 +2,7 @@ import CShim
 
 /// Reports the crashes of this process to crashd.
 ///
-/// One line near the start of `main` is all that a server adds:
+/// A server adds one line near the start of `main`:
 ///
 /// ```swift
 /// import CrashShield
@@ -10,24 +10,24 @@ import CShim
 /// try Shield.start()
 /// ```
 ///
-/// From then on a fatal signal of any thread is written to memory shared with crashd, and the process dies as it would
-/// have died without the shield: the same signal, exit status, core dump and handlers. Nothing here traps or prints.
+/// From then on the shield writes a fatal signal of any thread to memory shared with crashd. The process dies as it
+/// would without the shield: the same signal, exit status, core dump and handlers. Nothing here traps or prints.
 public enum Shield: Sendable {
   /// Installs the capture of crashes and registers this process with crashd.
   ///
-  /// If crashd is not running, `start` still succeeds: crashes go to the spool directory, a thread of the shield's own
-  /// retries, and calls `Configuration.onConnectionChange`. With `CRASHSHIELD_DISABLE` set (and not `0`) the call does nothing and
-  /// returns; `isStarted` stays false and every other call is free.
+  /// If crashd is not running, `start` still succeeds: crashes go to the spool directory, and a thread of the shield
+  /// retries and calls `Configuration.onConnectionChange`. If `CRASHSHIELD_DISABLE` is set (and not `0`), the call does
+  /// nothing; `isStarted` stays false and every other call is free.
   ///
-  /// Start as early as possible: a crash before it is not seen, unless `CRASHSHIELD_EARLY=1` has a constructor do the
-  /// first part of this call. Costs some hundred microseconds, three threads that
-  /// sleep, and a shared memory ring whose pages become resident as they are used. May be called from any thread.
+  /// Start as early as possible: an earlier crash is not recorded, unless `CRASHSHIELD_EARLY=1` installs the handlers
+  /// in a constructor. Costs some hundred microseconds, three sleeping threads, and a shared memory ring whose pages
+  /// become resident as they are used. May be called from any thread.
   ///
   /// ```swift
   /// try Shield.start(.init(name: "shop", annotations: ["version": "1.4.2"]))
   /// ```
   ///
-  /// - Throws: `StartError`. The process runs on unprotected and unharmed. A second call throws
+  /// - Throws: `StartError`. The process runs on, without crash reports. A second call throws
   ///   `StartError.alreadyStarted`, because its configuration would be ignored; the first one stays in force.
   public static func start(_ configuration: Configuration = Configuration()) throws(StartError) {
     try configuration.checkTexts()
@@ -49,18 +49,18 @@ public enum Shield: Sendable {
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:
-      // No thread was started, nobody else holds the context.
+      // No thread was started, so nothing else holds the context.
       unsafe context?.release()
       throw StartError(result, failure)
     }
   }
 
-  /// Starts the shield in a forked child as its parent did: with the same configuration, annotations and images, but
-  /// a ring and a registration of the child's own, and without the parent's `onConnectionChange`.
+  /// Starts the shield in a forked child with the configuration, annotations and images of its parent, but with its own
+  /// ring and registration, and without the parent's `onConnectionChange`.
   ///
-  /// A forked child has no shield until it starts one; its crash ends it and leaves its parent's records alone. This
-  /// call allocates and makes threads, but asks neither the loader nor the Swift runtime for locks that another
-  /// thread of the parent may have held.
+  /// A forked child has no shield until it starts one; its crash does not touch its parent's records. This call
+  /// allocates and creates threads, but takes no lock of the loader or the Swift runtime that another thread of the
+  /// parent may have held.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()
@@ -76,10 +76,10 @@ public enum Shield: Sendable {
 
   /// Whether `start` succeeded in this process.
   ///
-  /// False where the shield is disabled by `CRASHSHIELD_DISABLE`, and in a forked child. Any thread.
+  /// False if `CRASHSHIELD_DISABLE` disables the shield, and in a forked child. Any thread.
   public static var isStarted: Bool { cs_shim_is_started() }
 
-  /// Says something about this process that its report shall show, such as its version or tenant.
+  /// Sets an annotation of this process that its reports show, such as its version.
   ///
   /// Replaces the value that `key` had; an empty value removes it. There is room for 64 keys, a key holds 64 bytes and
   /// a value 440 bytes of UTF-8; longer ones are cut. Any thread; about a hundred nanoseconds. Not for secrets.
@@ -88,7 +88,7 @@ public enum Shield: Sendable {
   /// Shield.annotate("version", "1.4.2")
   /// ```
   ///
-  /// - Returns: False when something was cut or found no room, or the shield is not started.
+  /// - Returns: False if a text was cut, if there was no room, or if the shield is not started.
   @discardableResult
   public static func annotate(_ key: String, _ value: String) -> Bool {
     var (key, value) = (key, value)
@@ -104,10 +104,11 @@ public enum Shield: Sendable {
     }
   }
 
-  /// Leaves a line that the report of a later crash shows with its time, such as the request being served.
+  /// Records a breadcrumb, which the report of a later crash shows with its time, such as the request being served.
   ///
-  /// The last 128 are kept, each up to 232 bytes of UTF-8. Lock-free, any thread; about a hundred nanoseconds, so once
-  /// a request is fine and once an iteration is not. Does nothing when the shield is not started. Not for secrets.
+  /// The ring keeps the last 128, each up to 232 bytes of UTF-8. Lock-free, any thread; about a hundred nanoseconds, so
+  /// cheap enough for each request but not for each iteration. Does nothing if the shield is not started. Not for
+  /// secrets.
   ///
   /// ```swift
   /// Shield.breadcrumb("GET /cart/42")
@@ -120,7 +121,7 @@ public enum Shield: Sendable {
     }
   }
 
-  /// UTF-8 as C's `char`; an empty string may have no address, C gets a valid one all the same.
+  /// Calls `body` with UTF-8 as C's `char`; an empty string may have no address, but C gets a valid one.
   private static func withCharacters<Result>(
     _ bytes: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>, Int) -> Result
   ) -> Result {

@@ -2,21 +2,21 @@
 internal import CShimCasts
 internal import CrashShieldGuards
 
-/// Whether the program's casts come by, and what came by is what we take it for.
+/// Whether the hook sees the program's casts, with the arguments that it expects.
 enum Liveness {
-  /// Why nothing is done about casts in this process; nil: it is.
+  /// The reason why casts are not handled in this process; nil if they are.
   ///
-  /// Found out at the first cast that fails, or when somebody asks.
+  /// Checked at the first failing cast, or at the first call of `castsUnavailableReason`.
   static let unavailable: String? = {
     // A text of the program's own.
     if let obstacle = unsafe cs_casts_obstacle() { return unsafe String(cString: obstacle) }
     return test(line: 1, reason)
   }()
 
-  /// Whether this thread's casts are those of a test.
+  /// Whether this thread's casts belong to a test.
   static var isTested: Bool { ImplicitGuards.isProbed }
 
-  /// Runs the body as a test: a cast that fails is recorded nowhere, but for a self-test's check whose line this is.
+  /// Runs the body as a test: a failing cast is recorded only for the self-test's check with this line.
   static func test<Result>(line: UInt, _ body: () -> Result) -> Result {
     let goesOn = cs_casts_begin_test()
     defer { _ = cs_casts_end_test(goesOn) }
@@ -26,16 +26,16 @@ enum Liveness {
   @_optimize(none)
   @inline(never)
   private static func reason() -> String? {
-    // One that succeeds: a cast that fails, and does not come by, would end the process.
-    guard comesBy() else { return "a forced cast does not come by, or not as one from Any to Int" }
+    // A cast that succeeds: a failing cast that the hook does not see would end the process.
+    guard comesBy() else { return "the hook does not see a forced cast from Any to Int" }
     var places: [UInt] = []
     for _ in 0..<2 {
-      guard number(unknown("42")) == 42 else { return "a text of a number is not taken for the number" }
+      guard number(unknown("42")) == 42 else { return "the hook does not convert a text to its number" }
       places.append(ImplicitGuards.probedPC)
     }
-    guard unknown(42 as Any) as! String == "42" else { return "a number is not taken for its text" }
+    guard unknown(42 as Any) as! String == "42" else { return "the hook does not convert a number to its text" }
     guard places.first == places.last, places.first != ImplicitGuards.probedPC else {
-      return "where a cast fails cannot be told"
+      return "the call site of a failing cast is unknown"
     }
     return nil
   }
@@ -50,7 +50,7 @@ enum Liveness {
       && seen.target_type == metadata(Int.self)
   }
 
-  /// A function of its own: the place is the same each time.
+  /// Not inlined, so that the cast has the same call site each time.
   @_optimize(none)
   @inline(never)
   private static func number(_ value: Any) -> Int { value as! Int }
@@ -58,7 +58,7 @@ enum Liveness {
   private static func metadata(_ type: Any.Type) -> UInt { unsafe unsafeBitCast(type, to: UInt.self) }
 }
 
-/// A value that the optimizer does not know.
+/// Hides a value from the optimizer.
 @_optimize(none)
 @inline(never)
 func unknown<Value>(_ value: Value) -> Value { value }

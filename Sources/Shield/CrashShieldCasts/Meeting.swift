@@ -1,9 +1,9 @@
-// What CShimCasts asks about a forced cast that has failed. The types are the runtime's metadata, which is what a metatype of
-// unknown type is made of: Liveness.swift looks whether it still is before anything is given.
+// The functions that CShimCasts calls for a failed forced cast. They make metatypes from the runtime's metadata;
+// Liveness.swift checks that layout before any fallback value is stored.
 internal import CShimCasts
 internal import CrashShieldGuards
 
-/// Whether there is a value to go on with, which then is at the target.
+/// Whether there is a fallback value, which then is stored at the target.
 @_cdecl("cs_casts_meet")
 func meet(
   _ target: UnsafeMutableRawPointer, _ source: UnsafeMutableRawPointer, _ sourceType: UnsafeRawPointer,
@@ -15,11 +15,11 @@ func meet(
   return unsafe give(type(targetType), for: value, at: target, UInt(pc))
 }
 
-/// Destroys a source in whose place a value was given.
+/// Destroys the source of a cast that got a fallback value.
 @_cdecl("cs_casts_destroy")
 func destroy(_ source: UnsafeMutableRawPointer, _ sourceType: UnsafeRawPointer) {
   func destroy<Source>(_: Source.Type) {
-    // The caller has left it to the cast, which has not touched it.
+    // The caller passed ownership to the cast, which has not touched it.
     unsafe source.assumingMemoryBound(to: Source.self).deinitialize(count: 1)
   }
   destroy(unsafe type(sourceType))
@@ -28,19 +28,19 @@ func destroy(_ source: UnsafeMutableRawPointer, _ sourceType: UnsafeRawPointer) 
 private func type(_ metadata: UnsafeRawPointer) -> Any.Type { unsafe unsafeBitCast(metadata, to: Any.Type.self) }
 
 private func copy<Source>(of source: UnsafeMutableRawPointer, _: Source.Type) -> Any {
-  // The caller's value, which nobody else writes during the cast.
+  // The caller's value, which no other thread writes during the cast.
   unsafe source.assumingMemoryBound(to: Source.self).pointee
 }
 
 private func give<Target>(_: Target.Type, for value: Any?, at target: UnsafeMutableRawPointer, _ pc: UInt) -> Bool {
   let isNull = Casts.isNull(value)
-  // Asked once: what stands for no value may be a function of the program's.
+  // Evaluated once: a fallback value may come from a function of the program.
   lazy var given: Target? = Given.value(for: isNull ? nil : value)
   let isAbsorbed = ImplicitGuards.handleFault(
     isNull ? .null : .cast, at: .pc(pc), hasValue: given != nil, unless: { Liveness.unavailable }
   ) { Casts.reason(value, Target.self) }
   guard isAbsorbed, let given else { return false }
-  // Room for a value of this type, which the cast was to make.
+  // Uninitialized memory for a value of this type, which the cast was to initialize.
   unsafe target.initializeMemory(as: Target.self, to: given)
   return true
 }

@@ -3,11 +3,11 @@ public import CrashShield
 public import CrashShieldGuards
 
 extension Shield {
-  /// Why nothing is done about this program's forced casts that fail; nil: it is.
+  /// The reason why failing forced casts of this program are not handled; nil if they are.
   ///
-  /// So it is where the Swift runtime is a part of the program (`-static-stdlib`), and where a cast does not come by, or not as
-  /// expected. It is tried out at the first cast that fails, or here: some microseconds, once; any thread. Where it does not work
-  /// every cast is the runtime's, and nothing is recorded.
+  /// They are not where the Swift runtime is part of the program (`-static-stdlib`), or where the hook does not see
+  /// casts as expected. The first failing cast checks that, or this property: some microseconds, once; any thread.
+  /// Without the hook the runtime handles every cast, and nothing is recorded.
   public static var castsUnavailableReason: String? { Liveness.unavailable }
 }
 
@@ -28,7 +28,7 @@ extension ShieldCheck {
     },
   ]
 
-  // Where it does not work they would end the process.
+  // Without the hook the casts would end the process.
   private static func isGiven(_ line: UInt, _ body: () -> Bool) -> Bool {
     Liveness.unavailable == nil && Liveness.test(line: line, body)
   }

@@ -1,10 +1,10 @@
-// What the hooks of `CShim/ExecutorChecks` tell.
+// The callback of the hooks in `CShim/ExecutorChecks`.
 internal import CShimExecutorChecks
 internal import CrashShieldGuards
 
-/// A check of executors does not hold: it is recorded as `isolation`, and under `absorb` it passes.
+/// Records a failing executor check as `isolation`; under `absorb` the check passes.
 ///
-/// What a function calls that went on after such a check fails as a consequence: it passes, too, and is not recorded again.
+/// Later checks in a function that went on fail as a consequence: they pass too, and are not recorded again.
 @c @implementation
 public func cs_executor_met(
   _ type: UnsafeRawPointer!, _ isMain: Bool, _ place: UInt64, _ isConsequence: Bool
@@ -12,7 +12,7 @@ public func cs_executor_met(
   if isConsequence && ImplicitGuards.goesOn(.isolation) { return true }
   return ImplicitGuards.handleFault(.isolation, at: .number(UInt(place)), unless: { Liveness.unavailable }) {
     if isMain { return "work of the main actor on another thread" }
-    // It is the metadata of a living object.
+    // The metadata of a living object.
     return "work of \(unsafe unsafeBitCast(type, to: Any.Type.self)) on another executor"
   }
 }

@@ -3,25 +3,25 @@ internal import CrashShieldGuards
 
 /// Whether this module's protection works in this process.
 enum Liveness {
-  /// Why it is off; nil: it is on.
+  /// The reason why it is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
-  /// What the test at the start of the process has found.
+  /// The result of the test at the start of the process.
   private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
     case .CS_EXECUTOR_WORKS: nil
-    case .CS_EXECUTOR_NO_HOOKS: "this Swift runtime has no hooks for checks of executors"
-    case .CS_EXECUTOR_NOT_CALLED: "this Swift runtime does not call its hooks for checks of executors"
-    case .CS_EXECUTOR_OLD_CHECKS: "this process has the checks of executors from before Swift 6"
-    case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not show which checks of executors must hold"
+    case .CS_EXECUTOR_NO_HOOKS: "this Swift runtime has no hooks for executor checks"
+    case .CS_EXECUTOR_NOT_CALLED: "this Swift runtime does not call its hooks for executor checks"
+    case .CS_EXECUTOR_OLD_CHECKS: "this process uses the executor checks from before Swift 6"
+    case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not show which executor checks may fail"
     case .CS_EXECUTOR_NO_PLACE:
-      "where a check of executors is made cannot be told: is the Swift library linked statically?"
+      "the call site of an executor check is unknown: is the Swift library linked statically?"
     case .CS_EXECUTOR_REPLACED: "other code has set the hooks of executor checks since"
-    default: "the hooks for checks of executors do not work"
+    default: "the hooks for executor checks do not work"
     }
   }
 
-  /// Found out at the first fault, or when somebody asks.
+  /// Checked at the first fault, or at the first call of `executorChecksUnavailableReason`.
   private static let place: String? = ImplicitGuards.probe(line: 1, reasonOfPlaces)
 
   @_optimize(none)
@@ -35,19 +35,19 @@ enum Liveness {
     }
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
-    // On a stack that is not the thread's own, as of a fibre, no place is known; elsewhere it may be.
+    // On a foreign stack, such as a fiber's, no call site is found; on other threads it may be.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
-      return "where a check of executors is made cannot be told"
+      return "the call site of an executor check is unknown"
     }
     return nil
   }
 }
 
-/// An actor that nobody runs.
+/// An actor that never runs.
 actor Elsewhere {}
 
-/// An actor whose executor knows that it does not run.
+/// An actor whose executor reports that it does not run.
 actor ElsewhereForCertain {
   private nonisolated let executor = Nowhere()
 

@@ -3,15 +3,15 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension FixedWidthInteger {
-  /// The number without its fraction; the nearest one where the type has it not, which is recorded as `conversion`.
+  /// The number without its fraction; the nearest one if the type cannot hold it, which is recorded as `conversion`.
   ///
-  /// What is no number becomes 0. A fraction cut off is no fault. In place of `NSDecimalNumber.intValue`, which gives some other
-  /// number without a word: there is nothing to trap with, so the value is the same in every mode.
+  /// NaN becomes 0. Cutting off a fraction is no fault. In place of `NSDecimalNumber.intValue`, which silently returns
+  /// some other number: it has no trap, so the value is the same in every mode.
   public init(shielded value: Decimal, fileID: StaticString = #fileID, line: UInt = #line) {
     var (value, whole) = (value, Decimal())
-    // Both are whole structures, which it reads and fills in.
+    // Both are whole structures, which the function reads and fills in.
     unsafe NSDecimalRound(&whole, &value, 0, value < 0 ? .up : .down)
-    // A whole decimal is written as digits alone.
+    // A whole decimal prints as digits alone.
     if !value.isNaN, let number = Self(whole.description) {
       self = number
       return

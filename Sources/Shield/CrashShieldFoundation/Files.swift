@@ -4,7 +4,7 @@ internal import Glibc
 public import Foundation
 
 extension JSONSerialization {
-  /// The JSON of an object; what JSON cannot hold is thrown as `ShieldFault.refused`, and recorded as `json`.
+  /// The JSON of an object; an object that JSON cannot hold throws `ShieldFault.refused`, and is recorded as `json`.
   ///
   /// In place of `data(withJSONObject:)`, which ends the process for a scalar at the top. A scalar is refused unless `options`
   /// allow fragments. `off` and `observe`: as the plain function.
@@ -13,7 +13,7 @@ extension JSONSerialization {
   ) throws -> Data {
     let isFragment =
       !(object is [Any]) && !(object is [String: Any]) && !(object is NSArray) && !(object is NSDictionary)
-    // What is right in an array of its own is right where fragments are allowed.
+    // An object that is valid in an array is valid where fragments are allowed.
     let isValid =
       isFragment
       ? options.contains(.fragmentsAllowed) && isValidJSONObject([object]) : isValidJSONObject(object)
@@ -28,34 +28,34 @@ extension JSONSerialization {
 }
 
 extension NSKeyedUnarchiver {
-  /// The object of an archive; an archive that is none, or has an object of another class, is thrown as
-  /// `ShieldFault.refused`, and recorded as `json`.
+  /// The object of an archive; an invalid archive, or an object of another class, throws `ShieldFault.refused`, and is
+  /// recorded as `json`.
   ///
   /// In place of `unarchiveObject(with:) as!`, which ends the process. `off` and `observe`: as that.
   public static func shieldedUnarchivedObject<Object: NSObject & NSCoding>(
     ofClass type: Object.Type = Object.self, from data: Data, fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Object {
-    // What it throws tells of the bytes.
+    // The error it throws would show contents of the archive.
     if let object = try? unarchivedObject(ofClass: type, from: data) { return object }
     let isAbsorbed = Shield.handleFault(.json, at: ShieldSite(fileID: fileID, line: line)) {
       "an archive of \(data.count) bytes without a \(type)"
     }
     if isAbsorbed { throw ShieldFault.refused("an archive without a \(type)") }
-    // The trap of the plain operation is what is asked for.
+    // The trap of the plain operation is intended here.
     // swift-format-ignore: NeverForceUnwrap
     return unarchiveObject(with: data) as! Object
   }
 }
 
 extension Process {
-  /// The exit status; nil where the process was not started, or has not ended, which is recorded as `process`.
+  /// The exit status; nil if the process was not started or has not ended, which is recorded as `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
     let isEnded = processIdentifier != 0 && !isRunning
     if !isEnded, handleFault("the status of a process that has not ended", fileID, line) { return nil }
     return terminationStatus
   }
 
-  /// Asks the process to end; false where it was not started, which is recorded as `process`.
+  /// Terminates the process; returns false if it was not started, which is recorded as `process`.
   @discardableResult
   public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("the end of a process that was not started", fileID, line) { return false }
@@ -63,7 +63,7 @@ extension Process {
     return true
   }
 
-  /// Waits for the end; false where it was not started, which is recorded as `process`.
+  /// Waits for the end; returns false if the process was not started, which is recorded as `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }
@@ -77,10 +77,10 @@ extension Process {
 }
 
 extension FileHandle {
-  /// Writes the data; a handle that was closed is thrown, and recorded as `fileHandle`; a pipe or socket that nobody reads is
-  /// recorded as `pipe`.
+  /// Writes the data; a closed handle throws and is recorded as `fileHandle`, a pipe or socket without a reader as
+  /// `pipe`.
   ///
-  /// In place of `write(_:)`, which ends the process. A pipe that nobody reads ends it by SIGPIPE all the same, unless
+  /// In place of `write(_:)`, which ends the process. A pipe without a reader still ends it by SIGPIPE, unless
   /// `Shield.ignoreBrokenPipes()` was called. `off` and `observe`: as `write(_:)`.
   public func shieldedWrite(_ data: Data, fileID: StaticString = #fileID, line: UInt = #line) throws {
     do {
@@ -88,21 +88,21 @@ extension FileHandle {
     } catch {
       let isBroken = Self.isBrokenPipe(error)
       let isAbsorbed = Shield.handleFault(isBroken ? .pipe : .fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
-        isBroken ? "a write to a pipe that nobody reads" : "a write to a handle: \(type(of: error))"
+        isBroken ? "a write to a pipe without a reader" : "a write to a handle: \(type(of: error))"
       }
       if isAbsorbed { throw error }
       write(data)
     }
   }
 
-  /// Foundation tells an error of its own, which holds that of the system call.
+  /// Foundation wraps the system call's error in one of its own.
   private static func isBrokenPipe(_ error: any Error) -> Bool {
     let error = error as NSError
     let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
     return cause.domain == NSPOSIXErrorDomain && cause.code == Int(EPIPE)
   }
 
-  /// Reads all that is left; a handle that was closed is thrown, and recorded as `fileHandle`.
+  /// Reads to the end; a closed handle throws, and is recorded as `fileHandle`.
   ///
   /// In place of `readDataToEndOfFile()`, which ends the process. `off` and `observe`: as that.
   public func shieldedReadToEnd(fileID: StaticString = #fileID, line: UInt = #line) throws -> Data {
@@ -119,16 +119,16 @@ extension FileHandle {
 }
 
 extension Shield {
-  /// From now on a write to a pipe or socket that nobody reads fails with EPIPE, where SIGPIPE would have ended the process.
+  /// Ignores SIGPIPE: from now on a write to a pipe or socket without a reader fails with EPIPE.
   ///
-  /// Only where SIGPIPE has its default action; a handler of the program's stays. For the whole process, and inherited by what
-  /// it starts: so never done unless asked for.
+  /// Has no effect if the program has a SIGPIPE handler. Applies to the whole process and is inherited by its child
+  /// processes, so the shield never does it by itself.
   ///
   /// - Returns: Whether SIGPIPE is ignored now.
   @discardableResult
   public static func ignoreBrokenPipes() -> Bool {
     var action = sigaction()
-    // It fills in the structure.
+    // The function fills in the structure.
     guard unsafe sigaction(SIGPIPE, nil, &action) == 0 else { return false }
     // The two standard actions are numbers, not functions.
     let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)

@@ -10,7 +10,7 @@ extension NSArray {
     return object(at: index)
   }
 
-  /// The objects of a range as far as they are there; what is not is recorded as `foundationRange`.
+  /// The objects of a range, clamped to the bounds; an out-of-bounds range is recorded as `foundationRange`.
   public func shieldedSubarray(
     with range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [Any] {
@@ -20,11 +20,11 @@ extension NSArray {
 }
 
 extension NSMutableArray {
-  /// Adds an object; nil is left out, which is recorded as `missingValue`.
+  /// Adds an object; nil is skipped, which is recorded as `missingValue`.
   ///
-  /// Whatever the mode: without the guard, nil becomes `NSNull`.
+  /// The same in every mode: without the guard, nil becomes `NSNull`.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether an object was added.
   @discardableResult
   public func shieldedAdd(_ object: Any?, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if let object {
@@ -94,7 +94,7 @@ extension NSAttributedString {
 extension NSMutableAttributedString {
   /// Gives a range of UTF-16 units an attribute, as far as it is there; what is not is recorded as `foundationRange`.
   ///
-  /// Without, a range outside ends in a fault of memory.
+  /// Without the guard, an out-of-bounds range ends in a memory fault.
   public func shieldedAddAttribute(
     _ name: NSAttributedString.Key, value: Any, range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) {
@@ -111,7 +111,7 @@ func handleFault<Object>(
   }
 }
 
-/// The part of a range that is there: the range itself where it is there as a whole; nil: perform the plain operation.
+/// A range clamped to the bounds; nil if the caller has to perform the plain operation.
 ///
 /// `NSNotFound` and a length near `Int.max` are ranges like others, and their sum would trap.
 func clamped<Object>(

@@ -47,7 +47,7 @@ extension NSAttributedString {
   ) -> Any? {
     let isOutside = index < 0 || index >= length
     if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return nil }
-    // Nobody asks for how far it reaches.
+    // The caller does not need the effective range.
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
 
@@ -57,7 +57,7 @@ extension NSAttributedString {
   ) -> [NSAttributedString.Key: Any] {
     let isOutside = index < 0 || index >= length
     if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return [:] }
-    // Nobody asks for how far they reach.
+    // The caller does not need the effective range.
     return unsafe attributes(at: index, effectiveRange: nil)
   }
 }
@@ -123,7 +123,7 @@ extension NSMutableAttributedString {
   }
 }
 
-/// Whether a change of this range is to be made: all of it is there, or the mode performs the plain operation.
+/// Whether to perform a change of this range: it is in bounds, or the mode performs the plain operation.
 private func isPresent<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {

@@ -16,7 +16,8 @@ enum JSONNode: Sendable {
   // The name of its type.
   case other(String)
 
-  // Who writes a text of JSON says how deep it is; a stack has an end. In a debug build 128 fit into one of a megabyte.
+  // The depth of a JSON text is untrusted, and a stack is finite. In a debug build 128 levels fit into a stack of 1
+  // MiB.
   private static let limit = 128
 
   init(_ value: Any?, depth: Int = 0) {
@@ -37,7 +38,7 @@ enum JSONNode: Sendable {
 
   private static func scalar(_ value: Any) -> JSONNode {
     switch value {
-    // Foundation's true is a number for every question but its name.
+    // Foundation's true casts to each number type, so only the type's name distinguishes it.
     case let flag as Bool where type(of: value) == Bool.self || "\(type(of: value))" == "__NSCFBoolean": .flag(flag)
     case let number as Int: .integer(number)
     case let number as any FixedWidthInteger: Int(exactly: number).map { .integer($0) } ?? .near(Double(number))
@@ -49,10 +50,10 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// nil where something has a place is a null, as encoders write it.
+  /// A nil element is a null, as encoders write it.
   private var asElement: JSONNode { if case .missing = self { .null } else { self } }
 
-  /// In JSON's words.
+  /// The name of the value's type, in JSON's terms.
   var name: String {
     switch self {
     case .missing: "missing"
@@ -73,12 +74,12 @@ enum JSONNode: Sendable {
     case .integer(let number): number
     case .fraction(let number): number
     case .text(let text): text
-    // Another number would be converted than the one that was written.
+    // Converting it would return another number than the one in the text.
     case .missing, .null, .near, .list, .object, .other: nil
     }
   }
 
-  /// As Foundation has it; nil: there is nothing.
+  /// The value as Foundation's type; nil if there is none.
   var plain: Any? {
     switch self {
     case .missing: nil
@@ -90,7 +91,7 @@ enum JSONNode: Sendable {
     case .text(let text): text
     case .list(let elements): elements.map { $0.plain ?? NSNull() }
     case .object(let members): members.mapValues { $0.plain ?? NSNull() }
-    // It is none of the types that can be asked for.
+    // An object that is none of the types a program can ask for.
     case .other: NSObject()
     }
   }

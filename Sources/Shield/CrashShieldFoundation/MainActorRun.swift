@@ -6,9 +6,9 @@ internal import Synchronization
 extension MainActor {
   /// Runs the body on the main actor: at once on the main thread, else later, which is recorded as `isolation`.
   ///
-  /// In place of `MainActor.assumeIsolated`, which ends the process elsewhere. Bodies from one thread run in their order. Never
-  /// waits. Where the main queue has not run it after a second, as in a server whose main thread does other work, that
-  /// is recorded, too. `off` and `observe`: as `assumeIsolated`.
+  /// In place of `MainActor.assumeIsolated`, which ends the process elsewhere. Bodies from one thread run in order.
+  /// Never waits. If the main queue has not run a body after a second, as in a server whose main thread does other
+  /// work, that is recorded, too. `off` and `observe`: as `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void
   ) {
@@ -23,7 +23,7 @@ extension MainActor {
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
       if run.hasBegun.load(ordering: .acquiring) { return }
-      // Another fault than that of the caller, at the same place.
+      // A separate fault at the same call site.
       _ = Shield.handleFault(.isolation, at: site, apart: 1) {
         "the main queue has not run what it was given a second ago"
       }
@@ -39,11 +39,12 @@ private enum MainQueue {
     return key
   }()
 
-  /// Whether this thread works for it: after `dispatchMain`, as in a program whose `main` is async, any may.
+  /// Whether this thread serves the main queue: after `dispatchMain`, as in a program with an async `main`, any thread
+  /// may.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread }
 }
 
-/// Whether the main queue has come to a body.
+/// Whether the main queue has run a body.
 private final class MainRun: Sendable {
   let hasBegun = Atomic<Bool>(false)
 }

@@ -3,11 +3,11 @@ internal import CrashShieldGuards
 public import Foundation
 internal import Synchronization
 
-/// An observer of notifications that goes when its object goes, or this value.
+/// An observation of notifications that ends when its observer or this value is deallocated.
 ///
-/// Keep it as long as the notifications are wanted: letting go of it ends the observation.
+/// Keep it as long as you need the notifications: releasing it ends the observation.
 public final class ShieldedObservation: Sendable {
-  /// Foundation's token is only handed back to the centre that gave it.
+  /// Only used with the center that returned it.
   private struct Token: @unchecked Sendable {
     var value: any NSObjectProtocol
   }
@@ -24,7 +24,7 @@ public final class ShieldedObservation: Sendable {
     self.token.withLock { $0 = token }
   }
 
-  /// Ends the observation; again is without effect.
+  /// Ends the observation; a second call has no effect.
   public func cancel() {
     let token = token.withLock { token in
       defer { token = nil }
@@ -34,7 +34,7 @@ public final class ShieldedObservation: Sendable {
   }
 }
 
-/// Whether an observation has ended because its observer had gone.
+/// Whether an observation ended because its observer was deallocated.
 private final class ObservationEnd: Sendable {
   let hasCome = Atomic<Bool>(false)
 }
@@ -42,9 +42,9 @@ private final class ObservationEnd: Sendable {
 extension NotificationCenter {
   /// Calls a function for each notification of a name, as long as the observer lives.
   ///
-  /// In place of a block that holds `self`, or goes on after it. When the observer has gone before the observation was ended, the
-  /// next notification ends it, which is recorded as `notification`. Nothing traps without; with `off` and `observe` it
-  /// goes on, and does nothing. The function runs on the thread that posts.
+  /// In place of a block that retains `self`, or outlives it. If the observer is deallocated before the observation
+  /// ends, the next notification ends it, which is recorded as `notification`. The plain operation does not trap; with
+  /// `off` and `observe` the observation continues, and does nothing. The function runs on the posting thread.
   ///
   /// ```swift
   /// observation = NotificationCenter.default.shieldedAddObserver(self, forName: .changed) { cache, _ in cache.empty() }
@@ -59,7 +59,7 @@ extension NotificationCenter {
     let token = addObserver(forName: name, object: object, queue: nil) {
       [weak observer, weak observation] notification in
       if let observer { return body(observer, notification) }
-      // Of several posts at once the first ends it.
+      // Of several concurrent posts the first one ends it.
       if Shield.mode(for: .notification) == .absorb, end.hasCome.exchange(true, ordering: .acquiringAndReleasing) {
         return
       }

@@ -6,11 +6,11 @@ extension ShieldCheck {
   /// The checks of this module's guards, for `Shield.selfTest`.
   public static let foundation: [ShieldCheck] = [
     ShieldCheck("a timer without an interval", .timer) { line in
-      let target = Witness()
+      let target = Target()
       let queue = DispatchQueue(label: "self-test")
       let timer = ShieldedTimer(every: .zero, target: target, on: queue, line: line) { _ in }
       timer.cancel()
-      // A tick that is under way finds the target; else it would be a second fault.
+      // A tick in progress finds the target; else it would be a second fault.
       return withExtendedLifetime(target) { queue.sync { timer.isCancelled } }
     },
     ShieldCheck("a timer whose target has gone", .timer, .suspending(ticking)),
@@ -18,7 +18,7 @@ extension ShieldCheck {
     ShieldCheck("a notification whose observer has gone", .notification) { line in
       let center = NotificationCenter()
       let name = Notification.Name("self-test")
-      let observation = center.shieldedAddObserver(unknown(Witness()), forName: name, line: line) { _, _ in }
+      let observation = center.shieldedAddObserver(unknown(Target()), forName: name, line: line) { _, _ in }
       // The first ends the observation.
       center.post(name: name, object: nil)
       center.post(name: name, object: nil)
@@ -40,7 +40,7 @@ extension ShieldCheck {
     ShieldCheck("a semaphore of less than nothing", .source) { line in
       !ShieldedSemaphore(value: -1, line: line).wait(timeout: .now())
     },
-    ShieldCheck("a semaphore that goes while somebody has taken from it", .source) { line in
+    ShieldCheck("a semaphore that is released below its initial value", .source) { line in
       ShieldedSemaphore(value: 1, line: line).wait(timeout: .now())
     },
     ShieldCheck("a part of an NSArray that is not there", .foundationRange) { line in
@@ -79,15 +79,15 @@ extension ShieldCheck {
     },
   ]
 
-  /// How late a tick may be.
+  /// The limit for a late tick.
   private static let patience = Duration.seconds(20)
 
   private static func ticking(_ line: UInt) async -> Bool {
     let timer = ShieldedTimer(
-      every: .milliseconds(1), target: unknown(Witness()), on: DispatchQueue(label: "self-test"), line: line
+      every: .milliseconds(1), target: unknown(Target()), on: DispatchQueue(label: "self-test"), line: line
     ) { _ in }
     let end = ContinuousClock.now + patience
-    // It ends itself; nobody else is told. In a cancelled task the sleep is none.
+    // The timer cancels itself, without a notification. In a cancelled task `sleep` returns at once.
     while !timer.isCancelled, ContinuousClock.now < end {
       do { try await Task.sleep(for: .milliseconds(1)) } catch { await Task.yield() }
     }
@@ -95,7 +95,7 @@ extension ShieldCheck {
     return timer.isCancelled
   }
 
-  /// Whether the main queue ever comes to the body is the program's matter: nobody waits for it.
+  /// The main queue may never run the body, so the check does not wait for it.
   private static func elsewhere(_ line: UInt) async -> Bool {
     await withCheckedContinuation { done in
       DispatchQueue.global().async {
@@ -105,10 +105,11 @@ extension ShieldCheck {
     }
   }
 
-  /// An object of which the optimizer does not know when it goes: it refuses a weak reference to one that goes for certain.
+  /// Hides an object's lifetime from the optimizer, which rejects a weak reference to an object that it knows to be
+  /// deallocated.
   @inline(never)
   @_optimize(none)
-  private static func unknown(_ witness: Witness) -> Witness { witness }
+  private static func unknown(_ target: Target) -> Target { target }
 }
 
-private final class Witness: Sendable {}
+private final class Target: Sendable {}

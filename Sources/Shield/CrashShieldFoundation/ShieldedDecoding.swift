@@ -3,7 +3,8 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension JSONDecoder {
-  /// Decodes a value; what `ShieldedElements`, `ShieldedMembers` and `ShieldedField` leave out of it is recorded for this place.
+  /// Decodes a value; `ShieldedElements`, `ShieldedMembers` and `ShieldedField` record what they skip with this call
+  /// site.
   ///
   /// ```swift
   /// struct Order: Decodable {
@@ -20,45 +21,45 @@ extension JSONDecoder {
   }
 }
 
-/// The elements of an array that can be decoded.
+/// The decodable elements of an array.
 ///
-/// In place of `[Element]`, of which one bad element takes all others along. Each that is left out is counted as `json`;
-/// so is something else than an array, which gives none. Null, and no member at all, give none and are no fault. `off` and
-/// `observe`: the error is thrown, as without. `JSONDecoder.shieldedDecode` says where.
+/// In place of `[Element]`, where one bad element fails the whole array. Each skipped element is recorded as `json`; so
+/// is a value that is no array, which gives no elements. Null or a missing member gives no elements and is no fault.
+/// `off` and `observe`: throws the error, as without. `JSONDecoder.shieldedDecode` adds the call site.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
   /// The elements.
   public var wrappedValue: [Element]
 
-  /// Elements that are given.
+  /// Wraps the given elements.
   public init(wrappedValue: [Element]) { self.wrappedValue = wrappedValue }
 
-  /// Decodes those that are right.
+  /// Decodes the valid elements.
   public init(from decoder: any Decoder) throws {
     wrappedValue = []
     guard var container = try LeftOut.attempt(Self.self, { try decoder.unkeyedContainer() }) else { return }
     while !container.isAtEnd {
       let element = try LeftOut.attempt(Element.self) { try container.decode(Element.self) }
-      // What was not decoded is still the next one.
+      // An element that failed to decode is still the next one.
       if let element { wrappedValue.append(element) } else { _ = try container.decode(LeftOut.self) }
     }
   }
 }
 
-/// The members of an object that can be decoded.
+/// The decodable members of an object.
 ///
-/// In place of `[String: Value]`. Each that is left out is counted as `json`, without its key; so is something else than an
-/// object, which gives none. Null, and no member at all, give none and are no fault. `off` and `observe`: the error is
-/// thrown, as without. `JSONDecoder.shieldedDecode` says where.
+/// In place of `[String: Value]`. Each skipped member is recorded as `json`, without its key; so is a value that is no
+/// object, which gives no members. Null or a missing member gives no members and is no fault. `off` and `observe`:
+/// throws the error, as without. `JSONDecoder.shieldedDecode` adds the call site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The members.
   public var wrappedValue: [String: Value]
 
-  /// Members that are given.
+  /// Wraps the given members.
   public init(wrappedValue: [String: Value]) { self.wrappedValue = wrappedValue }
 
-  /// Decodes those that are right.
+  /// Decodes the valid members.
   public init(from decoder: any Decoder) throws {
     wrappedValue = [:]
     guard let container = try LeftOut.attempt(Self.self, { try decoder.container(keyedBy: AnyKey.self) }) else {
@@ -71,20 +72,20 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
   }
 }
 
-/// A member that is nil where it cannot be decoded.
+/// A member that is nil if it cannot be decoded.
 ///
-/// In place of an optional, which is nil where there is nothing, and throws where there is something else. That is counted as `json`; null,
-/// and no member at all, are no fault. `off` and `observe`: the error is thrown, as without.
-/// `JSONDecoder.shieldedDecode` says where.
+/// In place of an optional, which is nil for a missing member and throws for an invalid one. An invalid member is
+/// recorded as `json`; null or a missing member is no fault. `off` and `observe`: throws the error, as without.
+/// `JSONDecoder.shieldedDecode` adds the call site.
 @propertyWrapper
 public struct ShieldedField<Value: Decodable>: Decodable {
   /// The value.
   public var wrappedValue: Value?
 
-  /// A value that is given.
+  /// Wraps the given value.
   public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
-  /// Decodes it, if it is right.
+  /// Decodes the value, if it is valid.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try LeftOut.attempt(Value.self) { try container.decode(Value.self) }
@@ -95,8 +96,8 @@ extension ShieldedElements: Sendable where Element: Sendable {}
 extension ShieldedMembers: Sendable where Value: Sendable {}
 extension ShieldedField: Sendable where Value: Sendable {}
 
-// The compiler's own `init(from:)` asks for members by these, which win over the container's own where this module is
-// imported: a member that is missing is none.
+// The compiler's own `init(from:)` calls these for its members: where this module is imported they take precedence over
+// the container's own. A missing member gives no value.
 extension KeyedDecodingContainer {
   /// The elements; none where there is no such member, or null.
   public func decode<Element>(
@@ -118,16 +119,16 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// Something that is left out; it decodes from anything.
+/// A skipped value; it decodes from anything.
 private struct LeftOut: Decodable {
-  /// Where the decoding was asked for; nil: nobody said.
+  /// The call site of the decoding; nil if it is unknown.
   @TaskLocal static var site: ShieldSite?
 
   init(from decoder: any Decoder) {}
 
-  /// What the function decodes; nil where it throws, which is recorded.
+  /// The value that the function decodes; nil if it throws, which is recorded.
   ///
-  /// An error tells a value and the keys on the way to it; of those the record has nothing.
+  /// An error holds a value and its coding path; the record has nothing of those.
   static func attempt<Value, Wanted>(_: Wanted.Type, _ body: () throws -> Value) throws -> Value? {
     do {
       return try body()

@@ -3,17 +3,17 @@ internal import CrashShieldGuards
 public import Dispatch
 internal import Synchronization
 
-/// A group of work that may be left more often than it was entered.
+/// A dispatch group that tolerates unbalanced calls of `leave`.
 ///
-/// In place of `DispatchGroup`, where that ends the process. It is recorded as `group`. `off` and `observe`: as `DispatchGroup`. A group
-/// that goes while work is in it is left for that work, which is recorded, too; `DispatchGroup`, as `off` and `observe`, stays
-/// in memory for ever. Any thread.
+/// In place of `DispatchGroup`, where the extra `leave` ends the process. It is recorded as `group`. `off` and
+/// `observe`: as `DispatchGroup`. If the group is deallocated while work is in it, it leaves for that work and records
+/// that; `DispatchGroup`, as `off` and `observe`, leaks. Any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)
   private let site: ShieldSite
 
-  /// A group without work; that it goes while work is in it is recorded for this place.
+  /// Creates a group without work; the call site appears in the record if the group is deallocated with work in it.
   public init(fileID: StaticString = #fileID, line: UInt = #line) {
     site = ShieldSite(fileID: fileID, line: line)
   }
@@ -24,15 +24,15 @@ public final class ShieldedGroup: Sendable {
     for _ in 0..<left { group.leave() }
   }
 
-  /// Work has begun.
+  /// Enters the group: work has begun.
   public func enter() {
     inside.add(1, ordering: .acquiringAndReleasing)
     group.enter()
   }
 
-  /// Work has ended.
+  /// Leaves the group: work has ended.
   ///
-  /// - Returns: False when there was none.
+  /// - Returns: False if no work was in it.
   @discardableResult
   public func leave(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     var count = inside.load(ordering: .acquiring)
@@ -52,31 +52,31 @@ public final class ShieldedGroup: Sendable {
     return false
   }
 
-  /// Waits until no work is inside.
+  /// Waits until no work is in the group.
   ///
-  /// - Returns: False when the time was over before.
+  /// - Returns: False after a timeout.
   public func wait(timeout: DispatchTime = .distantFuture) -> Bool { group.wait(timeout: timeout) == .success }
 
-  /// Has a function called on a queue as soon as no work is inside.
+  /// Calls a function on a queue as soon as no work is in the group.
   public func notify(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     group.notify(queue: queue) { [self] in
-      // Until then the group stays.
+      // The block retains the group until then.
       _ = self
       body()
     }
   }
 }
 
-/// A semaphore that may go while somebody has taken from it.
+/// A semaphore that may be deallocated below its initial value.
 ///
-/// In place of `DispatchSemaphore`, which ends the process when it goes with less than it began with. That it did is recorded as
-/// `source`. `off` and `observe`: as `DispatchSemaphore`. Any thread.
+/// In place of `DispatchSemaphore`, which ends the process then. It is recorded as `source`. `off` and `observe`: as
+/// `DispatchSemaphore`. Any thread.
 public final class ShieldedSemaphore: Sendable {
   private let semaphore: DispatchSemaphore
   private let taken = Atomic<Int>(0)
   private let site: ShieldSite
 
-  /// A semaphore with so many to take; none where the count is below zero, which is recorded.
+  /// Creates a semaphore with this initial value; a negative value becomes 0, which is recorded.
   public init(value: Int, fileID: StaticString = #fileID, line: UInt = #line) {
     let site = ShieldSite(fileID: fileID, line: line)
     self.site = site
@@ -92,15 +92,15 @@ public final class ShieldedSemaphore: Sendable {
     for _ in 0..<missing { semaphore.signal() }
   }
 
-  /// Gives one back.
+  /// Increments the semaphore.
   public func signal() {
     taken.subtract(1, ordering: .acquiringAndReleasing)
     semaphore.signal()
   }
 
-  /// Takes one, and waits for it where there is none.
+  /// Decrements the semaphore, and waits while it is 0.
   ///
-  /// - Returns: False when the time was over before.
+  /// - Returns: False after a timeout.
   @discardableResult
   public func wait(timeout: DispatchTime = .distantFuture) -> Bool {
     guard semaphore.wait(timeout: timeout) == .success else { return false }
@@ -109,19 +109,19 @@ public final class ShieldedSemaphore: Sendable {
   }
 }
 
-/// A source of events that may be resumed, suspended and let go at any time.
+/// A dispatch source that may be resumed, suspended and released at any time.
 ///
-/// In place of a dispatch source, which ends the process when it is resumed twice, or released while it is suspended or was
-/// never resumed. Both are recorded as `source`; one that goes while it is suspended is cancelled and resumed. `off` and
-/// `observe`: as the source itself. Any thread.
+/// In place of a dispatch source, which ends the process if it is resumed twice, or released while it is suspended or
+/// was never resumed. Both are recorded as `source`; a source that is released while suspended is cancelled and
+/// resumed. `off` and `observe`: as the source itself. Any thread.
 public final class ShieldedSource: Sendable {
   private struct State {
-    // As Dispatch makes them.
+    // The initial state of a dispatch source.
     var isSuspended = true
     var isCancelled = false
   }
 
-  /// The source is touched under the lock only.
+  /// Sendable: the source is only used under the lock.
   private final class Source: @unchecked Sendable {
     let source: any DispatchSourceProtocol
     init(_ source: any DispatchSourceProtocol) { self.source = source }
@@ -131,9 +131,11 @@ public final class ShieldedSource: Sendable {
   private let state = Mutex(State())
   private let site: ShieldSite
 
-  /// Takes a source over that has been made and not been resumed; nobody else may resume or suspend it any more.
+  /// Takes over a source that was never resumed.
   ///
-  /// That it goes while it is suspended is recorded for this place.
+  /// Precondition: no other code resumes or suspends it.
+  ///
+  /// The call site appears in the record if the source is released while suspended.
   public init(_ source: any DispatchSourceProtocol, fileID: StaticString = #fileID, line: UInt = #line) {
     self.source = Source(source)
     site = ShieldSite(fileID: fileID, line: line)
@@ -141,14 +143,14 @@ public final class ShieldedSource: Sendable {
 
   deinit {
     let isSuspended = state.withLock { $0.isSuspended }
-    // Without the guard, the source's release is what follows.
+    // Without the guard, the source's own release follows.
     if isSuspended, !Shield.handleFault(.source, at: site, { "a source went while it was suspended" }) { return }
     cancel()
   }
 
-  /// Has it deliver events.
+  /// Resumes the delivery of events.
   ///
-  /// - Returns: False when it does already.
+  /// - Returns: False if it is not suspended.
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isResumed = state.withLock { state in
@@ -165,7 +167,7 @@ public final class ShieldedSource: Sendable {
     return false
   }
 
-  /// Has it deliver none until `resume`; again is without effect.
+  /// Suspends the delivery of events until `resume`; a second call has no effect.
   public func suspend() {
     state.withLock { state in
       guard !state.isSuspended, !state.isCancelled else { return }
@@ -174,7 +176,7 @@ public final class ShieldedSource: Sendable {
     }
   }
 
-  /// Ends it; again is without effect.
+  /// Cancels the source; a second call has no effect.
   public func cancel() {
     state.withLock { state in
       state.isCancelled = true

@@ -61,7 +61,7 @@ extension ShieldedJSON {
 
   /// The members; nil where there is no object.
   ///
-  /// Their keys stand as `*` in the records of what is asked of them.
+  /// Records show their keys as `*`.
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> [String: ShieldedJSON]? {
     value(plain: [String: Any].self, fileID, line) { node in
       guard case .object(let members) = node else { return nil }
@@ -89,7 +89,7 @@ extension ShieldedJSON {
     or value: @autoclosure () -> Bool, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool { bool(fileID: fileID, line: line) ?? value() }
 
-  /// What `read` makes of the value; where that is nil, what the value can be converted to, and a record.
+  /// The result of `read`; if that is nil, the converted value or nil, and a record.
   private func value<Plain, Value>(
     plain: Plain.Type, _ fileID: StaticString, _ line: UInt, _ read: (JSONNode) -> Value?
   ) -> Value? {
@@ -112,10 +112,10 @@ extension ShieldedJSON {
 }
 
 extension JSONNode {
-  /// What a program without guards does with such a value: it ends.
+  /// Ends the process, as a program without guards does at such a value.
   @inline(never)
   fileprivate func end<Plain>(on path: JSONPath, as _: Plain.Type) {
-    // The traps of the plain operations are what is asked for.
+    // The traps of the plain operations are intended here.
     // swift-format-ignore: NeverForceUnwrap
     let value = plain!
     switch path.wanted {

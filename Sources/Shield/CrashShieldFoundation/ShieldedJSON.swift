@@ -1,11 +1,11 @@
 public import Foundation
 
-/// JSON that answers nil where it is not as expected.
+/// JSON whose values are nil where they are not as expected.
 ///
-/// In place of `json["user"]! as! [String: Any]` and the like, which end the process. The way to a value records nothing; who asks for
-/// the value does: one record, with the path and with what stood in its way. Nothing there is recorded as `missingValue`, a null
-/// as `null`, another type as `cast`. So is a conversion between texts and numbers or truths, which is done where nothing is
-/// lost (42 to "42", "42" to 42; not "3.5" to an integer).
+/// In place of `json["user"]! as! [String: Any]` and the like, which end the process. Navigating to a value records
+/// nothing; reading the value makes one record, with the path and the obstacle. A missing value is recorded as
+/// `missingValue`, a null as `null`, another type as `cast`. A conversion between text and number or boolean is
+/// recorded as `cast` too; it happens only where nothing is lost (42 to "42", "42" to 42; not "3.5" to an integer).
 ///
 /// ```swift
 /// let json = try ShieldedJSON(data: body)
@@ -13,22 +13,22 @@ public import Foundation
 /// let tags = json.user.tags.array()?.compactMap { $0.string() } ?? []   // without those that are none
 /// ```
 ///
-/// Records show the keys that the program asks for: for keys that come from outside ask `object()`, whose keys they do not show.
-/// A key that is a name of this type is `json["string"]`. As with a plain cast, JSON's 1 is true, and true is 1, without a
-/// record. `off` and `observe`: as `!` where nothing is there, else as `as!`.
+/// Records show the keys that the program names: read untrusted keys with `object()`, whose keys records do not show.
+/// For a key that is a member of this type write `json["string"]`. As with a plain cast, JSON's 1 is true, and true is
+/// 1, without a record. `off` and `observe`: as `!` for a missing value, else as `as!`.
 ///
-/// It is a copy, made in time in proportion to what it is made from, and can go to any thread.
+/// It is a copy, made in time proportional to its source, and can be sent to any thread.
 @dynamicMemberLookup
 public struct ShieldedJSON: Sendable {
   let found: JSONNode
   let path: JSONPath
 
-  /// Takes what `JSONSerialization` makes: dictionaries, arrays, texts, numbers, truths, `NSNull`.
+  /// Copies the result of `JSONSerialization`: dictionaries, arrays, texts, numbers, booleans, `NSNull`.
   ///
-  /// Anything else is of another type than whatever is asked for; so is what lies deeper than 128 levels.
+  /// Any other value, and any value deeper than 128 levels, has a type that no read accepts.
   public init(_ value: Any?) { self.init(JSONNode(value), JSONPath()) }
 
-  /// Reads a text of JSON, also that of a scalar alone; throws what `JSONSerialization` throws.
+  /// Parses JSON, also a scalar at the top; throws the errors of `JSONSerialization`.
   public init(data: Data) throws {
     self.init(try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed))
   }
@@ -56,7 +56,7 @@ public struct ShieldedJSON: Sendable {
     return ShieldedJSON(found, path.stopping(.position(position)))
   }
 
-  /// Whether there is a value that is not null; nothing is recorded.
+  /// Whether the value exists and is not null; records nothing.
   public var isPresent: Bool {
     switch found {
     case .missing, .null: false
@@ -65,9 +65,9 @@ public struct ShieldedJSON: Sendable {
   }
 }
 
-/// How one came to a value, and which steps beyond it were asked for.
+/// The path to a value, and the steps beyond it that do not exist.
 ///
-/// A value that has no steps beyond stays the value that was found.
+/// With steps beyond it, the value is the last one that exists.
 struct JSONPath: Sendable {
   enum Step: Sendable {
     case key(String)
@@ -75,7 +75,7 @@ struct JSONPath: Sendable {
     case position(Int)
   }
 
-  /// What is needed to go on.
+  /// The container that the next step needs.
   enum Wanted: String {
     case array = "an array"
     case object = "an object"
@@ -87,7 +87,7 @@ struct JSONPath: Sendable {
 
   var isStopped: Bool { reached != nil }
 
-  /// What would have been needed to go on.
+  /// The container that the failed step needed.
   var wanted: Wanted? {
     guard let reached else { return nil }
     if case .position = steps[reached] { return .array }

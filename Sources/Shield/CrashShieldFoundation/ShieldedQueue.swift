@@ -3,15 +3,15 @@ internal import CrashShield
 internal import CrashShieldGuards
 public import Dispatch
 
-/// A serial queue that may be waited for from itself.
+/// A serial queue that allows `sync` from its own bodies.
 ///
-/// In place of `DispatchQueue.sync` on the queue that one is on, which ends the process, or waits for ever where another queue lies
-/// between. Here the body runs at once, inside of the one that waits, which is recorded as `queue`. `off` and `observe`:
-/// as `DispatchQueue.sync`. Any thread.
+/// In place of `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if another queue is in
+/// between. Here the body runs at once, inside the waiting one, which is recorded as `queue`. `off` and `observe`: as
+/// `DispatchQueue.sync`. Any thread.
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 
-  /// Makes a queue.
+  /// Creates a queue.
   public init(label: String, qos: DispatchQoS = .unspecified) {
     queue = DispatchQueue(label: label, qos: qos)
   }
@@ -26,7 +26,7 @@ public final class ShieldedQueue: Sendable {
       }
       if isAbsorbed { return try body() }
     }
-    // The queue rethrows any error; the body's is of one type.
+    // The queue rethrows any error; the body throws only `Failure`.
     return try queue.sync { () -> Swift.Result<Result, Failure> in
       EnteredQueue.run(on: self) {
         do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
@@ -42,10 +42,10 @@ public final class ShieldedQueue: Sendable {
   }
 }
 
-/// One of the queues whose bodies this thread is in, for `DispatchQueue.sync` runs a body on the thread that waits.
+/// One of the queues whose bodies this thread runs: `DispatchQueue.sync` runs a body on the waiting thread.
 ///
-/// It stands on the thread's stack as long as the body runs. Of the thread, not of the task: a task that is made in a body
-/// goes on after it, elsewhere.
+/// It lies on the thread's stack while the body runs. It belongs to the thread, not to the task: a task that a body
+/// creates outlives the body, on another thread.
 @safe
 private struct EnteredQueue {
   private let queue: ObjectIdentifier
@@ -53,7 +53,7 @@ private struct EnteredQueue {
 
   static func isInside(_ queue: ShieldedQueue) -> Bool {
     var next = unsafe cs_guard_entered()
-    // Each of them stands on this thread's stack.
+    // Each entry lies on this thread's stack.
     while let entered = unsafe next?.assumingMemoryBound(to: EnteredQueue.self).pointee {
       if entered.queue == ObjectIdentifier(queue) { return true }
       unsafe next = entered.outer
@@ -64,7 +64,7 @@ private struct EnteredQueue {
   static func run<Result>(on queue: ShieldedQueue, _ body: () -> Result) -> Result {
     let outer = unsafe cs_guard_entered()
     let entered = unsafe EnteredQueue(queue: ObjectIdentifier(queue), outer: outer)
-    // The pointer is used until the body has ended.
+    // The pointer is used only until the body has ended.
     return unsafe withUnsafePointer(to: entered) { entered in
       unsafe cs_guard_set_entered(entered)
       defer { unsafe cs_guard_set_entered(outer) }

@@ -3,25 +3,25 @@ internal import CrashShieldGuards
 public import Dispatch
 internal import Synchronization
 
-/// A repeating timer that does not keep what it works for.
+/// A repeating timer that does not retain its target.
 ///
-/// In place of a timer whose block holds `self`, or whose target has gone. When the target has gone, the timer cancels itself at
-/// its next tick, which is recorded as `timer`: somebody forgot to cancel it. The timer goes on without this value: letting go
-/// of it does not stop the timer, `cancel` does.
+/// In place of a timer whose block retains `self`, or whose target was deallocated. If the target is deallocated, the
+/// timer cancels itself at its next tick, which is recorded as `timer`: the program forgot to cancel it. Releasing this
+/// value does not stop the timer; `cancel` does.
 ///
 /// ```swift
 /// ShieldedTimer(every: .seconds(30), target: cache, on: queue) { $0.sweep() }
 /// ```
 ///
-/// An interval below a millisecond becomes one, which is recorded as `timer`, too. Nothing traps without; with `off` and
-/// `observe` the timer of a target that has gone goes on ticking, and does nothing. Any thread.
+/// An interval below a millisecond becomes one, which is recorded as `timer`, too. The plain operation does not trap;
+/// with `off` and `observe` the timer of a deallocated target ticks on and does nothing. Any thread.
 public final class ShieldedTimer: Sendable {
   private struct State {
     var isSuspended = false
     var isCancelled = false
   }
 
-  /// The source is touched under the lock only.
+  /// Sendable: the source is only used under the lock.
   private final class Source: @unchecked Sendable {
     let timer: any DispatchSourceTimer
     init(_ timer: any DispatchSourceTimer) { self.timer = timer }
@@ -42,20 +42,20 @@ public final class ShieldedTimer: Sendable {
     self.source = source
     source.timer.schedule(
       deadline: .now() + period, repeating: period, leeway: .nanoseconds(Self.nanoseconds(leeway)))
-    // The source is kept by its own handler, until it is cancelled.
+    // The source's own handler retains it until it is cancelled.
     source.timer.setEventHandler { [weak target] in
       if let target { return body(target) }
       let isAbsorbed = Shield.handleFault(.timer, at: site) { "a \(Target.self) has gone, its timer has not" }
       if isAbsorbed { source.timer.cancel() }
     }
-    // What the handlers keep goes with the timer.
+    // Cancelling releases what the handlers hold.
     source.timer.setCancelHandler { source.timer.setEventHandler(handler: nil) }
     source.timer.activate()
   }
 
   /// Starts a timer whose body runs on an actor.
   ///
-  /// A tick that comes while the body still runs starts it again behind.
+  /// A tick that comes while the body still runs starts it again afterwards.
   @discardableResult
   public convenience init<Target: Actor>(
     every interval: Duration, leeway: Duration = .zero, target: Target, fileID: StaticString = #fileID,
@@ -67,11 +67,11 @@ public final class ShieldedTimer: Sendable {
   }
 
   deinit {
-    // A suspended timer could never be cancelled by anybody any more, and its release would trap.
+    // A suspended timer could never be cancelled any more, and its release would trap.
     if state.withLock({ $0.isSuspended }) { cancel() }
   }
 
-  /// Stops it for ever; again is without effect.
+  /// Cancels the timer; a second call has no effect.
   public func cancel() {
     state.withLock { state in
       state.isCancelled = true
@@ -81,7 +81,7 @@ public final class ShieldedTimer: Sendable {
     }
   }
 
-  /// Has it not tick until `resume`; again is without effect.
+  /// Suspends the timer until `resume`; a second call has no effect.
   public func suspend() {
     state.withLock { state in
       guard !state.isSuspended, !state.isCancelled else { return }
@@ -90,7 +90,7 @@ public final class ShieldedTimer: Sendable {
     }
   }
 
-  /// Has it tick again; without effect when it was not suspended.
+  /// Resumes the timer; has no effect if it is not suspended.
   public func resume() {
     state.withLock { state in
       guard state.isSuspended else { return }
@@ -99,7 +99,7 @@ public final class ShieldedTimer: Sendable {
     }
   }
 
-  /// Whether it has been cancelled, by `cancel` or because its target had gone.
+  /// Whether it was cancelled, by `cancel` or because its target was deallocated.
   public var isCancelled: Bool { state.withLock { _ in source.timer.isCancelled } }
 
   private static func period(_ interval: Duration, _ site: ShieldSite) -> DispatchTimeInterval {
@@ -112,7 +112,7 @@ public final class ShieldedTimer: Sendable {
 
   private static func nanoseconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
-    // A thousand years are enough for anybody.
+    // A thousand years is long enough.
     let limited = Swift.min(Swift.max(seconds, -1_000_000_000), 9_000_000_000)
     return Int(limited * 1_000_000_000 + attoseconds / 1_000_000_000)
   }

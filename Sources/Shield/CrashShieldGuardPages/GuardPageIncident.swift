@@ -1,58 +1,60 @@
 internal import CShimGuardPages
 
-/// A way in which this process used memory of a guard slot that it must not use.
+/// An invalid use of a guard slot's memory by this process.
 ///
-/// The same from the same place is one incident; what differs from time to time is of the first. crashd is told the same.
+/// Equal faults at the same call site are one incident, with the details of the first one. crashd gets the same
+/// incidents.
 public struct GuardPageIncident: Sendable, Hashable {
-  /// What was done.
+  /// The kind of the invalid use.
   public enum Kind: Sendable, Hashable {
-    /// An object was read after it was freed.
+    /// A read of the object after it was freed.
     case read
-    /// It was written after it was freed.
+    /// A write to the object after it was freed.
     case write
-    /// It was freed again.
+    /// A second free of the object.
     case doubleFree
-    /// An address was freed that is not the begin of an allocation.
+    /// A free of an address that is not the start of an allocation.
     case invalidFree
-    /// Memory past the end of the object was used.
+    /// An access past the end of the object.
     case overflow
-    /// Memory before its begin was used.
+    /// An access before the start of the object.
     case underflow
-    /// Bytes beside it were written; found when it was freed.
+    /// A write beside the object, found when it was freed.
     case trampled
   }
 
-  /// Where a thread was: return addresses, innermost first.
+  /// A stack: return addresses, innermost first.
   public struct Stack: Sendable, Hashable {
-    /// The kernel's number of the thread; nil when it is not known, or nobody was there yet.
+    /// The kernel's thread id; nil if it is unknown, or if the event has not happened.
     public var thread: Int?
-    /// At most 16 addresses; none when the stack is not known.
+    /// At most 16 addresses; empty if the stack is unknown.
     ///
-    /// Of a function without a frame, an async one that waits or one that ended by a tail call, stands its begin and 1.
+    /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
+    /// and 1.
     public var frames: [UInt]
   }
 
-  /// The full name of the object's class; empty for memory that is no object of a protected class.
+  /// The full name of the object's class; empty for memory of no protected class.
   public var className: String
-  /// What was done.
+  /// The kind of the invalid use.
   public var kind: Kind
-  /// How often.
+  /// The number of occurrences.
   public var count: Int
-  /// Whether the process was to end by it.
+  /// Whether this use ends the process.
   public var isFatal: Bool
-  /// Where the object stands.
+  /// The address of the object.
   public var object: UInt
-  /// How many bytes behind the object's begin; negative: before it.
+  /// The offset of the access from the object's start; negative before it.
   public var offset: Int
-  /// How large the object is; nil when nothing is known of it.
+  /// The size of the object; nil if it is unknown.
   public var bytes: Int?
-  /// The time since it was freed; nil when it lives.
+  /// The time since the free; nil if the object lives.
   public var age: Duration?
-  /// Who used the memory; where the kind is an access, the first address is the instruction's own.
+  /// The stack of the invalid use; for an access, the first address is the instruction itself.
   public var use: Stack
-  /// Who freed the object.
+  /// The stack that freed the object.
   public var release: Stack
-  /// Who allocated it.
+  /// The stack that allocated the object.
   public var allocation: Stack
 }
 
@@ -72,8 +74,10 @@ extension GuardPageIncident {
     bytes = isKnown ? Int(entry.object_bytes) : nil
     age = isKnown && isFreed ? .nanoseconds(Int64(clamping: entry.age_ns)) : nil
     use = unsafe withUnsafeBytes(of: entry.use) { unsafe Stack(entry.use_tid, $0, count: entry.use_count) }
-    release = unsafe withUnsafeBytes(of: entry.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
-    allocation = unsafe withUnsafeBytes(of: entry.origin) {
+    // A union of numbers, of which guard pages write this member.
+    let stacks = unsafe entry.detail.object
+    release = unsafe withUnsafeBytes(of: stacks.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
+    allocation = unsafe withUnsafeBytes(of: stacks.origin) {
       unsafe Stack(entry.origin_tid, $0, count: entry.origin_count)
     }
   }
@@ -102,13 +106,13 @@ extension GuardPageIncident.Kind {
 }
 
 extension GuardPages {
-  /// How this process used memory of guard slots that it must not use, in no order.
+  /// The invalid uses of guarded memory in this process, in no order.
   ///
   /// At most 64 different incidents are kept; `droppedIncidentCount` counts the others. Any thread.
   public static func incidents() -> [GuardPageIncident] {
     var incidents: [GuardPageIncident] = []
     var entry = cs_ring_incident()
-    // It fills in the structure where it says so.
+    // The C function fills in the structure where it returns true.
     while unsafe cs_pages_incident_at(UInt32(incidents.count), &entry) { incidents.append(GuardPageIncident(entry)) }
     return incidents
   }

@@ -1,36 +1,36 @@
 internal import CShimGuardPages
 
 extension GuardPages {
-  /// What was counted since the first class was protected; of a forked child since the fork.
+  /// Counters since the first class was protected; in a forked child since the fork.
   public struct Statistics: Sendable, Hashable {
-    /// How many slots there may be.
+    /// The maximum number of slots.
     public var slots: Int
-    /// One in so many allocations is drawn.
+    /// The sample rate: one in so many allocations is sampled.
     public var oneIn: Int
     /// Allocations that got a slot.
     public var allocated: Int
-    /// Objects of protected classes whose page was closed when they were freed.
+    /// Objects of protected classes whose page became inaccessible when they were freed.
     public var guarded: Int
-    /// Allocations in slots that had the size of a protected class and were none of its objects.
+    /// Allocations in slots that had the size of a protected class, but were no objects of it.
     public var others: Int
-    /// Allocations that were drawn and found no free slot.
+    /// Sampled allocations that found no free slot.
     public var withoutSlot: Int
-    /// Allocations and frees where the system refused to change what may be done with a page.
+    /// Allocations and frees whose page protection the system refused to change.
     public var withoutPage: Int
-    /// Objects that were freed without being guarded, because somebody has taken SIGSEGV from the shield.
+    /// Objects that were freed without being guarded, because another handler has replaced the shield's for SIGSEGV.
     public var unarmed: Int
-    /// Uses of memory that was not to be used.
+    /// Invalid accesses to guarded memory.
     public var incidents: Int
-    /// Pages that were opened again; their slots are not used any more.
+    /// Pages that became accessible again after an access; their slots are not used again.
     public var opened: Int
   }
 
-  /// What was counted.
+  /// The counters of this process.
   ///
   /// Any thread.
   public static var statistics: Statistics {
     var counts = cs_pages_counts()
-    // It fills in the structure.
+    // The C function fills in the structure.
     unsafe cs_pages_count(&counts)
     return Statistics(
       slots: Int(counts.slots), oneIn: Int(counts.one_in), allocated: Int(clamping: counts.allocated),

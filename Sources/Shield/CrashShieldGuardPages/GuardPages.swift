@@ -2,10 +2,11 @@ internal import CShimGuardPages
 internal import CShimRing
 internal import CrashShield
 
-/// Gives some objects of chosen classes a page of their own, which nobody can touch once they are freed.
+/// Sampled guard pages, as in GWP-ASan: gives some objects of the chosen classes a page of their own, which becomes
+/// inaccessible when they are freed.
 ///
-/// What touches such an object all the same is seen by the processor, whatever the optimizer made of the access: a call, a
-/// read of a field, a retain. So is what reaches past the object, and freeing it twice.
+/// The processor detects each access to such a freed object, whatever the optimizer made of it: a call, a field read, a
+/// retain. It also detects accesses past the object, and a double free.
 ///
 /// ```swift
 /// try Shield.start()
@@ -13,48 +14,49 @@ internal import CrashShield
 /// try GuardPages.protect(Session.self, Player.self)
 /// ```
 ///
-/// A program that links this library has its `malloc`, `free`, `realloc` and `malloc_usable_size`, which forward to those
-/// that it has without it. Until a class is protected that costs three instructions a `malloc` and five a `free`. With
-/// another allocator than glibc's, and under a sanitizer, the library forwards everything and `unavailableReason` says why.
+/// This library replaces `malloc`, `free`, `realloc` and `malloc_usable_size` of the program that links it, and
+/// forwards to the original functions. Until a class is protected that costs three instructions a `malloc` and five a
+/// `free`. With another allocator than glibc's, and under a sanitizer, the library only forwards, and
+/// `unavailableReason` says why.
 ///
-/// An object is drawn by its size, when it is allocated; what else has that size may be drawn as well, and is counted. A
-/// drawn object costs some microseconds, in system calls that change what may be done with its page.
+/// It samples allocations by size: other allocations of the same size may be sampled as well, and are counted. A
+/// sampled object costs some microseconds, in system calls that change the protection of its page.
 public enum GuardPages: Sendable {
-  /// What becomes of the program when it uses memory that it must not.
+  /// The reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
-    /// The page is opened again, with the object as its deinit left it, and the program goes on.
+    /// Makes the page accessible again, with the object as its deinit left it, and the program continues.
     ///
-    /// Its slot is not used any more. The object is not counted any more either: what retains or releases it does nothing.
+    /// The slot is not used again. Retains and releases of the object do nothing from then on.
     case absorb
-    /// The process crashes at that access, and its report says who had freed the object.
+    /// Lets the process crash at that access; its report shows the stack that freed the object.
     case crash
   }
 
-  /// Looks for objects of these classes from now on; again with another policy changes that.
+  /// Samples objects of these classes from now on; a second call changes the policy.
   ///
-  /// Holds for exactly these classes, not for their subclasses. Not for classes that are larger than 4,080 bytes or aligned
-  /// to more than 16, nor for those with elements behind their fields (subclasses of `ManagedBuffer`), and without effect for
-  /// objects that the compiler puts on the stack. Any thread.
+  /// Applies to exactly these classes, not to their subclasses. Rejects classes that are larger than 4,080 bytes,
+  /// aligned to more than 16, or with tail-allocated elements (subclasses of `ManagedBuffer`). Has no effect on objects
+  /// that the compiler puts on the stack. Any thread.
   ///
-  /// - Throws: `GuardPagesError`, at the first class that cannot be protected. Those before it are.
+  /// - Throws: `GuardPagesError`, at the first class that cannot be protected. The classes before it are protected.
   public static func protect(_ types: AnyClass..., policy: Policy = .absorb) throws(GuardPagesError) {
     for type in types { try list(type, policy) }
   }
 
-  /// Ends that for a class; objects that are in slots already stay there.
+  /// Ends the protection of a class; objects that are in slots already stay there.
   ///
   /// - Returns: False when the class was not protected.
   @discardableResult
   public static func unprotect(_ type: AnyClass) -> Bool {
-    // Compared only.
+    // The address is only compared.
     unsafe cs_pages_unlist(metadata(type))
   }
 
-  /// How many objects may be in slots at the same time, freed ones included, and that one in so many is drawn.
+  /// Sets the number of slots, which hold live and freed objects, and the sample rate.
   ///
-  /// Each slot is 4 KiB of memory when it is used, at most 4,096 of them; 256 and one in 100 to begin with. The slot whose
-  /// object was freed first is used again first. Fewer slots give memory back at once, but for objects that live. Any
-  /// thread, any time.
+  /// A used slot takes 4 KiB of memory; at most 4,096 slots, 256 and one in 100 by default. The slot whose object was
+  /// freed first is reused first. Fewer slots return memory at once, except those of live objects. Any thread, any
+  /// time.
   public static func configure(slots: Int = 256, oneIn: Int = 100) {
     cs_pages_configure(UInt32(clamping: max(0, slots)), UInt32(clamping: max(1, oneIn)))
   }
@@ -62,7 +64,7 @@ public enum GuardPages: Sendable {
   /// The reason why guard pages are off in this process; nil if they are on.
   public static var unavailableReason: String? {
     if let reason = Shield.danglingUnavailableReason { return reason }
-    // A constant of the C side, or a text that does not change.
+    // A constant of the C side, or a text that never changes.
     let reason = unsafe String(cString: cs_pages_unavailable())
     return reason.isEmpty ? nil : reason
   }
@@ -72,12 +74,13 @@ public enum GuardPages: Sendable {
     var name = _typeName(type, qualified: true)
     if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
-    // Where the runtime's layout was checked to have an instance's size and alignment (`Shield.danglingUnavailableReason`).
+    // The offsets of an instance's size and alignment, as the check of the runtime's layout confirmed
+    // (`Shield.danglingUnavailableReason`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
     let alignment = unsafe UInt32(metadata.load(fromByteOffset: 28, as: UInt16.self)) + 1
     let result = name.withUTF8 { text in
       unsafe text.withMemoryRebound(to: CChar.self) { text in
-        // It copies the name.
+        // The C function copies the name.
         unsafe cs_pages_list(metadata, bytes, alignment, text.baseAddress, UInt32(text.count), policy.code)
       }
     }
@@ -90,10 +93,10 @@ public enum GuardPages: Sendable {
     }
   }
 
-  /// Whether its objects have elements behind their fields.
+  /// Whether its objects have tail-allocated elements.
   ///
-  /// An object is drawn by its size, which the class tells only of those without. The standard library alone makes such
-  /// classes, `ManagedBuffer` among them.
+  /// Objects are sampled by size, and such a class has no common one. Only the standard library makes such classes,
+  /// `ManagedBuffer` among them.
   private static func hasElements(_ type: AnyClass) -> Bool {
     sequence(first: type, next: { _getSuperclass($0) }).contains { _typeName($0, qualified: true).hasPrefix("Swift.") }
   }

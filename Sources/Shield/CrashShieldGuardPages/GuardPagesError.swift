@@ -1,15 +1,15 @@
 internal import CShimGuardPages
 
-/// Why objects of a class are not given pages of their own.
+/// The reason why guard pages cannot protect a class.
 public enum GuardPagesError: Error, Equatable {
-  /// Guard slots are off in this process; the text says why. Run on without them.
+  /// Guard pages are off in this process, for the given reason. Continue without them.
   case unavailable(String)
   /// Its objects are too large for a page, or aligned to more than 16 bytes.
   case unsuitable(String)
-  /// Its objects have elements behind their fields, as those of subclasses of `ManagedBuffer` have: they have no common size
-  /// by which they could be drawn.
+  /// Its objects have tail-allocated elements, as subclasses of `ManagedBuffer` have: they have no common size by which
+  /// they could be sampled.
   case tailAllocated(String)
-  /// There are too many classes already; protect fewer.
+  /// The limit of protected classes is reached; protect fewer.
   case tooManyClasses(String)
   /// The system has no memory for the slots.
   case outOfMemory(String)

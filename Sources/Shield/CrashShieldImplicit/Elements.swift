@@ -1,8 +1,8 @@
-// What is called where an element was not there, as Misses.swift says.
+// The functions for missing elements; see Misses.swift.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// An element that is read; nil: as in the standard library.
+/// Handles a read of an element; returns nil to do as the standard library.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -14,9 +14,9 @@ func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list
   return isAbsorbed ? DefaultValue.value() : nil
 }
 
-/// An element that is written.
+/// Handles a write of an element.
 ///
-/// It is not told how long the list is: what is only looked at in a loop takes an instruction less than what is kept for a call.
+/// It has no parameter for the list's length, which saves an instruction in a loop that would keep it for the call.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -27,9 +27,10 @@ func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
   }
 }
 
-/// An element that is changed where it lies, in a list of one element that is changed in its place; nil: as in the standard library.
+/// Handles a change in place: returns a list of one fallback element to change instead, or nil to do as the standard
+/// library.
 ///
-/// Not if it is nothing but bytes, which a function in C may have been given the address of, and more elements to write than one.
+/// Not for trivial bytes: a C function may have their address, and write more than one element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -45,7 +46,7 @@ func listOfMissing<List: RangeReplaceableCollection>(
   return List(CollectionOfOne(value))
 }
 
-/// The same of an element that is nothing but bytes.
+/// Handles a change in place of an element of trivial bytes.
 @_optimize(none)
 @inline(never)
 @usableFromInline

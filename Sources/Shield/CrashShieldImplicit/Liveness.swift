@@ -2,9 +2,10 @@ internal import CrashShieldGuards
 
 /// Whether this module's protections work in this process.
 enum Liveness {
-  /// Why they are off; nil: they are on.
+  /// The reason why they are off; nil if they are on.
   ///
-  /// Found out at the first fault, or when somebody asks: nothing is done at the start of a process that has none.
+  /// Checked at the first fault, or at the first call of `implicitUnavailableReason`: a process without faults pays
+  /// nothing.
   static let unavailable: String? = ImplicitGuards.probe(line: 1, reason)
 
   @_optimize(none)
@@ -17,16 +18,16 @@ enum Liveness {
     }
     guard unknown(Int.min) - 1 == .min else { return "a difference too small is not the least number" }
     let other = ImplicitGuards.probedPC
-    // On a stack that is not the thread's own, as of a fibre, no place is known; elsewhere it may be.
+    // On a foreign stack, such as a fiber's, no call site is found; on other threads it may be.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
-      return "where a fault is met cannot be told: is this built without frame pointers?"
+      return "the call site of a fault is unknown: is this built without frame pointers?"
     }
     return nil
   }
 }
 
-/// A value that the optimizer does not know.
+/// Hides a value from the optimizer.
 @_optimize(none)
 @inline(never)
 func unknown<Value>(_ value: Value) -> Value { value }

@@ -1,10 +1,10 @@
-// What is called where a fault was met. Each function asks for its return address at once, and is not optimized: so it
-// has a frame of its own, whose return address is in the function of the program that met the fault. What the functions return
-// is looked at there: a call in the last place would be a jump, and leave no return address.
+// The functions for faults. Each reads its return address at once, and is not optimized: so it has a frame of its own,
+// whose return address is in the program's faulting function. The callers use the results: a call in tail position would
+// be a jump, and leave no return address.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// What was to be computed.
+/// The failed operation.
 @usableFromInline
 enum Operation: UInt8, Sendable {
   case sum, difference, product, quotient, remainder, negation
@@ -20,7 +20,7 @@ func handleArithmeticFault(_ operation: Operation, _ type: Any.Type) -> Bool {
   }
 }
 
-/// A character, or a part of a text.
+/// Handles a character, or a part of a text.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -31,7 +31,7 @@ func handleCharacterFault(_ type: Any.Type) -> Bool {
   }
 }
 
-/// A part of a list.
+/// Handles a slice of a list.
 @_optimize(none)
 @inline(never)
 @usableFromInline

@@ -1,9 +1,9 @@
 internal import CrashShieldGuards
 
-/// As the standard library's, but for a condition that does not hold, which is recorded as `precondition` with its message.
+/// The standard library's `precondition`, but a failing condition is recorded as `precondition` with its message.
 ///
-/// The message is kept in optimized programs, too, where the standard library's does not say it; with the mode `off` it
-/// is not asked for there. Under `absorb` the program goes on after the call, so only switch that on where it can.
+/// Optimized programs evaluate the message too, where the standard library's do not; with the mode `off` they do not.
+/// Under `absorb` the program continues after the call, so enable that only where it can.
 @_transparent
 public func precondition(
   _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
@@ -13,7 +13,8 @@ public func precondition(
   if !handleFailedPrecondition(message, file, line) { Swift.preconditionFailure(message(), file: file, line: line) }
 }
 
-/// As the standard library's; before the process ends its message is recorded as `precondition`, in optimized programs, too.
+/// The standard library's `preconditionFailure`, but its message is recorded as `precondition` before the process ends,
+/// also in optimized programs.
 @_transparent
 public func preconditionFailure(
   _ message: @autoclosure () -> String = String(), file: StaticString = #fileID, line: UInt = #line

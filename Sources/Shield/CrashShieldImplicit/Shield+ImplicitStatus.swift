@@ -2,10 +2,10 @@ public import CrashShield
 public import CrashShieldGuards
 
 extension Shield {
-  /// Why what `CrashShieldImplicit` protects is not protected in this process; nil: it is.
+  /// The reason why `CrashShieldImplicit` protects nothing in this process; nil if it protects.
   ///
-  /// It is tried out at the first fault, or here: some microseconds, once. Where it does not work, every operation is as in the
-  /// standard library, and nothing is recorded.
+  /// Checked at the first fault, or by this property: some microseconds, once. Where it does not work, every operation
+  /// is the standard library's, and nothing is recorded.
   public static var implicitUnavailableReason: String? { Liveness.unavailable }
 }
 

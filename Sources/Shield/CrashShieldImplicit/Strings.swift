@@ -1,7 +1,7 @@
 public import CrashShieldPlain
 
 extension String {
-  /// The character at a position; where there is none, which is recorded as `stringIndex`, U+FFFD.
+  /// The character at a position; out of bounds U+FFFD, which is recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {
@@ -10,7 +10,7 @@ extension String {
     }
   }
 
-  /// The part of the text in a range; of one that is not all there, which is recorded as `stringIndex`, what is.
+  /// The part of the text in a range; one out of bounds is clamped, and recorded as `stringIndex`.
   public subscript(range: Range<Index>) -> Substring {
     @_transparent
     get {
@@ -21,7 +21,7 @@ extension String {
 }
 
 extension Substring {
-  /// The character at a position; where there is none, which is recorded as `stringIndex`, U+FFFD.
+  /// The character at a position; out of bounds U+FFFD, which is recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {
@@ -30,7 +30,7 @@ extension Substring {
     }
   }
 
-  /// The part of the text in a range; of one that is not all there, which is recorded as `stringIndex`, what is.
+  /// The part of the text in a range; one out of bounds is clamped, and recorded as `stringIndex`.
   public subscript(range: Range<Index>) -> Substring {
     @_transparent
     get {

@@ -1,9 +1,9 @@
 @_exported public import Foundation
 
 extension Data {
-  /// The byte at a position; where there is none, which is recorded as `index`, 0.
+  /// The byte at a position; out of bounds 0, which is recorded as `index`.
   ///
-  /// Written there, which is recorded as `mutation`, it is dropped.
+  /// A write out of bounds is dropped, and recorded as `mutation`.
   public subscript(position: Int) -> UInt8 {
     @_transparent
     get {
@@ -20,9 +20,9 @@ extension Data {
     }
   }
 
-  /// The part in a range; of one that is not all there, which is recorded as `range`, what is.
+  /// The part in a range; one out of bounds is clamped, and recorded as `range`.
   ///
-  /// Written there, nothing is changed.
+  /// A write out of bounds changes nothing.
   public subscript(range: Range<Int>) -> Data {
     @_transparent
     get {
@@ -39,7 +39,7 @@ extension Data {
   }
 }
 
-// What is generic over collections has the subscripts of Foundation, as it does not know of others.
+// Generic code over collections uses Foundation's subscripts, because it does not see these.
 
 @inlinable
 @inline(__always)

@@ -1,10 +1,10 @@
-// What is called where a fault was met, as CrashShieldImplicit's Misses.swift says.
+// The functions that handle faults, as those of CrashShieldImplicit's Misses.swift.
 internal import CShimQuarantine
 internal import CrashShield
 internal import CrashShieldGuards
 internal import CrashShieldImplicit
 
-/// An element that is read.
+/// Handles a read of an element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -15,7 +15,7 @@ func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any
   }
 }
 
-/// An element that is written.
+/// Handles a write of an element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -26,7 +26,7 @@ func handleChangeFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.
   }
 }
 
-/// A part of a list.
+/// Handles a slice.
 @_optimize(none)
 @inline(never)
 @usableFromInline

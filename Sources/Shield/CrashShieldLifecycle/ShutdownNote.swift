@@ -1,21 +1,21 @@
 internal import CrashShield
 public import ServiceLifecycle
 
-/// Has reports say whether a server was running or on its way down when it crashed.
+/// Annotates crash reports with the server's phase: running, or shutting down.
 ///
-/// As the last service of a group, because a group tells the last one of its shutdown first:
+/// Must be the last service of a group, because a group shuts down its last service first:
 ///
 /// ```swift
 /// let group = ServiceGroup(
 ///   services: [QuarantineDrain(), database, server, ShutdownNote()], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// ```
 ///
-/// The report has the annotation `phase`, and a breadcrumb when the shutdown began. `Shield.start` comes before the group
-/// is made: what crashes before is not seen.
+/// The report has the annotation `phase`, and a breadcrumb of the start of the shutdown. Call `Shield.start` before
+/// creating the group: an earlier crash is not recorded.
 public struct ShutdownNote: Service {
   private let note: @Sendable (_ phase: String) -> Void
 
-  /// Makes the service.
+  /// Creates the service.
   public init() {
     self.init { phase in
       Shield.annotate("phase", phase)
@@ -25,9 +25,9 @@ public struct ShutdownNote: Service {
 
   init(note: @escaping @Sendable (_ phase: String) -> Void) { self.note = note }
 
-  /// Returns when the group shuts down.
+  /// Returns at the group's graceful shutdown.
   ///
-  /// - Throws: `CancellationError` when it is cancelled instead.
+  /// - Throws: `CancellationError` if it is cancelled instead.
   public func run() async throws {
     note("running")
     defer { note("shutting down") }

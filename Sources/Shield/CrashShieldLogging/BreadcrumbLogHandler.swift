@@ -1,9 +1,9 @@
 internal import CrashShield
 public import Logging
 
-/// Leaves what a server logs as breadcrumbs, so that the report of a crash shows the last lines before it.
+/// Records a server's log lines as breadcrumbs, so that a crash report shows the last lines before the crash.
 ///
-/// It writes nothing anywhere else; stand it beside the handler that does:
+/// It writes nothing else; combine it with the handler that writes the log:
 ///
 /// ```swift
 /// LoggingSystem.bootstrap { label in
@@ -11,18 +11,18 @@ public import Logging
 /// }
 /// ```
 ///
-/// A breadcrumb is `info shop.carts: checkout request-id=7F3A`. Metadata may hold what must not leave the process, so only
-/// the keys that are named go along. A line takes about a microsecond, most of it for the text; 128 breadcrumbs of
-/// 232 bytes are kept, the oldest give way, longer ones are cut. Any thread; nothing is done before `Shield.start`.
+/// A breadcrumb is `info shop.carts: checkout request-id=7F3A`. Metadata may hold secrets, so a breadcrumb shows only
+/// the given keys. A line takes about a microsecond, most of it for the text. The ring keeps the last 128 breadcrumbs
+/// of up to 232 bytes, and cuts longer ones. Any thread; does nothing before `Shield.start`.
 public struct BreadcrumbLogHandler: LogHandler {
   /// The keys under which Vapor and Hummingbird log a request's identifier.
   public static let requestIdentifiers: Set<String> = ["request-id", "hb.request.id"]
 
-  /// Lines below it leave no breadcrumb.
+  /// The lowest level that leaves a breadcrumb.
   public var logLevel: Logger.Level
   /// The logger's own metadata.
   public var metadata: Logger.Metadata = [:]
-  /// Asked for the metadata of the task that logs.
+  /// Provides the metadata of the current task.
   public var metadataProvider: Logger.MetadataProvider?
   /// The keys of metadata that breadcrumbs show, with their values.
   public var shownMetadata: Set<String>
@@ -30,13 +30,13 @@ public struct BreadcrumbLogHandler: LogHandler {
   private let label: String
   private let leave: @Sendable (String) -> Void
 
-  /// Makes a handler for the logger of this label.
+  /// Creates a handler for the logger of this label.
   ///
   /// - Parameters:
-  ///   - label: The logger's, which stands in front of each line.
-  ///   - logLevel: Lines below it leave no breadcrumb.
+  ///   - label: The logger's label, which begins each breadcrumb.
+  ///   - logLevel: The lowest level that leaves a breadcrumb.
   ///   - shownMetadata: The keys of metadata that breadcrumbs show. Not those of secrets.
-  ///   - metadataProvider: Metadata of the task, as for any handler.
+  ///   - metadataProvider: Provides the metadata of the current task, as for any handler.
   public init(
     label: String, logLevel: Logger.Level = .info, shownMetadata: Set<String> = requestIdentifiers,
     metadataProvider: Logger.MetadataProvider? = nil
@@ -57,13 +57,13 @@ public struct BreadcrumbLogHandler: LogHandler {
     self.leave = leave
   }
 
-  /// One part of the logger's own metadata.
+  /// One value of the logger's own metadata.
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
     set { metadata[key] = newValue }
   }
 
-  /// Leaves the line as a breadcrumb.
+  /// Records the line as a breadcrumb.
   public func log(event: LogEvent) {
     var text = "\(event.level) \(label): \(event.message)"
     for (key, value) in shown(event.metadata) { text += " \(key)=\(value)" }
@@ -71,7 +71,7 @@ public struct BreadcrumbLogHandler: LogHandler {
     leave(text)
   }
 
-  /// A line's own metadata is stronger than its task's, and that than the logger's.
+  /// The shown metadata: a line's own takes precedence over its task's, and that over the logger's.
   private func shown(_ own: Logger.Metadata?) -> [(key: String, value: Logger.Metadata.Value)] {
     if shownMetadata.isEmpty { return [] }
     let provided = metadataProvider?.get()

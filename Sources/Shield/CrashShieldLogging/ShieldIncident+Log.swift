@@ -3,14 +3,14 @@ public import CrashShieldGuards
 public import Logging
 
 extension ShieldIncident {
-  /// Logs this incident, with what is known of it as metadata.
+  /// Logs this incident, with its details as metadata.
   ///
   /// ```swift
   /// Shield.onIncident { incident in incident.log(to: logger) }
   /// ```
   ///
-  /// It is called for the first fault of each kind at each place, and for its 10th, 100th and so on, so a loop of
-  /// faults fills no disk.
+  /// The observer gets the first fault of each kind and call site, and its 10th, 100th and so on, so a loop of faults
+  /// does not fill the disk.
   public func log(to logger: Logger, level: Logger.Level = .warning) {
     let verb = mode == .absorb ? "absorbed" : "met"
     logger.log(

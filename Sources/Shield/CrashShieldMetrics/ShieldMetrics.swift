@@ -2,25 +2,25 @@ internal import CrashShieldGuards
 public import Metrics
 internal import Synchronization
 
-/// Tells a metrics backend what the shield counts in this process.
+/// Publishes the shield's counters of this process to a metrics backend.
 ///
 /// | metric | kind | dimensions |
 /// |---|---|---|
 /// | `crash_shield_guard_incidents` | counter | `kind`: the guard's |
-/// | `crash_shield_dangling_uses` | counter | `class`, `kind`: how the dead object was touched |
+/// | `crash_shield_dangling_uses` | counter | `class`, `kind`: the access kind of the use-after-free |
 /// | `crash_shield_incidents_lost` | counter | |
 /// | `crash_shield_quarantine_bytes` | gauge | |
 /// | `crash_shield_started` | gauge, 0 or 1 | |
 ///
-/// The shield counts by itself; this only passes on what has come since the last time:
+/// The shield does the counting; this type publishes the increase since the last update:
 ///
 /// ```swift
 /// let metrics = ShieldMetrics()
 /// try await metrics.run(every: .seconds(10))  // until the task is cancelled
 /// ```
 ///
-/// In a `ServiceGroup` as `ClosureService { try await cancelWhenGracefulShutdown { await metrics.run() } }`. How many processes
-/// crashed is crashd's to tell (`crashctl metrics`): a process that has crashed tells nobody.
+/// In a `ServiceGroup` as `ClosureService { try await cancelWhenGracefulShutdown { await metrics.run() } }`. crashd
+/// counts the crashed processes (`crashctl metrics`): a crashed process publishes nothing.
 public final class ShieldMetrics: Sendable {
   private let factory: any MetricsFactory
   private let prefix: String
@@ -33,11 +33,11 @@ public final class ShieldMetrics: Sendable {
     var gauges: [ShieldReading.Key: Gauge] = [:]
   }
 
-  /// Makes metrics for this backend; nothing is told before the first `update`.
+  /// Creates metrics for this backend; the first `update` publishes the first values.
   ///
   /// - Parameters:
-  ///   - prefix: What stands in front of each name.
-  ///   - factory: By default the one that `MetricsSystem` was started with.
+  ///   - prefix: The prefix of each name.
+  ///   - factory: The backend's factory; by default the one that `MetricsSystem` was bootstrapped with.
   public convenience init(prefix: String = "crash_shield_", factory: any MetricsFactory = MetricsSystem.factory) {
     self.init(prefix: prefix, factory: factory, read: ShieldReading.now)
   }
@@ -48,16 +48,16 @@ public final class ShieldMetrics: Sendable {
     self.read = read
   }
 
-  /// Passes on what has happened since the last call.
+  /// Publishes the increase since the last call.
   ///
   /// Any thread; some microseconds, and more with many incidents.
   public func update() {
-    // The backend is the program's code.
+    // The backend is code of the program.
     holding { told.withLock { tell(&$0) } }
   }
 
   private func tell(_ told: inout Told) {
-    // Read within the lock: of two callers the later one has the later reading.
+    // Read within the lock, so that of two callers the later one has the later reading.
     let reading = read()
     for (key, count) in reading.counts {
       let more = count - told.counts[key, default: 0]
@@ -68,13 +68,13 @@ public final class ShieldMetrics: Sendable {
     for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
-  /// Updates at once and then in this rhythm until the task is cancelled, and a last time then.
+  /// Updates at once and then at this interval until the task is cancelled, and once more then.
   public func run(every interval: Duration = .seconds(10)) async {
     repeat { update() } while await Self.waits(interval)
     update()
   }
 
-  /// Whether the time passed without the task being cancelled.
+  /// Whether the interval passed before the task was cancelled.
   private static func waits(_ interval: Duration) async -> Bool {
     do {
       try await Task.sleep(for: interval)

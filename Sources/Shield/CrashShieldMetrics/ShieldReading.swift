@@ -1,20 +1,20 @@
 import CrashShield
 import CrashShieldGuards
 
-/// What the shield has counted so far, as metrics name it.
+/// The shield's counters, by metric.
 struct ShieldReading: Sendable, Equatable {
-  /// What one counter is about.
+  /// The label and the dimensions of a metric.
   struct Key: Sendable, Hashable {
     var label: String
     var dimensions: [String: String] = [:]
   }
 
-  /// They only grow.
+  /// Values that only grow.
   var counts: [Key: Int] = [:]
-  /// They come and go.
+  /// Values that rise and fall.
   var levels: [Key: Int] = [:]
 
-  /// What this process has counted.
+  /// The current counters of this process.
   static func now() -> ShieldReading {
     var reading = ShieldReading()
     for incident in Shield.guardIncidents {
@@ -33,13 +33,13 @@ struct ShieldReading: Sendable, Equatable {
   private mutating func count(_ label: String, _ dimensions: [String: String] = [:], by amount: Int) {
     let (sum, isTooLarge) = counts[Key(label: label, dimensions: dimensions), default: 0].addingReportingOverflow(
       amount)
-    // Nothing traps here.
+    // Saturate: nothing may trap here.
     counts[Key(label: label, dimensions: dimensions)] = isTooLarge ? .max : sum
   }
 }
 
 extension DanglingIncident.Kind {
-  /// Without the number of retains, which would make a counter of each.
+  /// The name without the number of retains, which would make a counter of each number.
   fileprivate var metric: String {
     switch self {
     case .call: "call"

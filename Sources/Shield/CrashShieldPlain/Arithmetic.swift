@@ -1,4 +1,4 @@
-// What the standard library does, under other names: where CrashShieldImplicit is imported, the operators are its own.
+// The standard library's operators under other names: where CrashShieldImplicit is imported, it replaces the operators.
 extension FixedWidthInteger {
   /// The plain `+`.
   @_transparent

@@ -23,7 +23,7 @@ struct cs_fetcher {
   size_t certificate_bytes;
 };
 
-/// One transfer: where it goes and how much may come.
+/// One transfer: its output and its limit.
 struct transfer {
   CURL *curl;
   int output;
@@ -36,7 +36,7 @@ static void tell(struct cs_fetch_problem *problem, const char *text) {
   (void)snprintf(problem->text, sizeof problem->text, "%s", text);
 }
 
-/// The file that curl would read by itself, later, when it can open nothing any more.
+/// Reads the file that curl would read itself later, when it can open none any more.
 static void read_certificates(struct cs_fetcher *fetcher) {
   const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
   const char *path = version->age >= CURLVERSION_SEVENTH && version->cainfo ? version->cainfo : NULL;
@@ -77,7 +77,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   (void)size; // always 1
   struct transfer *transfer = argument;
   long status = 0;
-  // What a server says instead of a file is for nobody.
+  // An error page of a server is discarded.
   if (curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK || status != STATUS_OK) return 0;
   if (count > transfer->left_bytes) {
     transfer->is_too_large = true;
@@ -96,13 +96,13 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// False as cs_curl_set_common.
+/// False in the same cases as cs_curl_set_common.
 static bool set(CURL *curl, const struct cs_fetcher *fetcher, const struct cs_fetch_server *server, const char *url,
                 const struct cs_fetch_request *request) {
   struct curl_blob certificates = {
       .data = fetcher->certificates, .len = fetcher->certificate_bytes, .flags = CURL_BLOB_NOCOPY};
   return cs_curl_set_common(curl, url, request->timeout_ms) &&
-         // Nothing of the environment.
+         // Ignores the environment.
          curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->limit_bytes) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_RESOLVE, server->addresses) == CURLE_OK &&
@@ -114,7 +114,7 @@ static enum cs_fetch_result judge(CURLcode code, const struct transfer *transfer
                                   struct cs_fetch_problem *ret_problem) {
   long status = 0;
   (void)curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-  // A file that is said to be too large is refused with its header only; another answer's size is of no interest.
+  // A file that is announced as too large is refused by its header; the size of another answer does not matter.
   if (status == STATUS_NOT_FOUND || status == STATUS_GONE) return CS_FETCH_NOT_THERE;
   if (transfer->error != 0)
     (void)snprintf(ret_problem->text, sizeof ret_problem->text, "cannot write: errno %d", transfer->error);

@@ -9,7 +9,7 @@ enum { ADDRESS_LIMIT = 8 };
 
 static bool is_address(const char *host) {
   struct in6_addr address;
-  // curl's parser keeps the brackets of an address of version 6.
+  // curl's parser keeps the brackets of an IPv6 address.
   return host[0] == '[' || inet_pton(AF_INET, host, &address) == 1;
 }
 

@@ -1,4 +1,4 @@
-// A server of a run: its URL, and where its name led before the process was confined.
+// A server of a run: its URL, and its addresses, resolved before the process was confined.
 #pragma once
 
 #include "cs_fetch.h"

@@ -17,7 +17,7 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define SPAWNER_STACK_BYTES      ((size_t)256 * 1024)
 #define WORD_BITS                64
-// Below that many descriptors none are kept for starting children.
+// With a lower limit of descriptors, none are reserved for starting children.
 #define RESERVING_LIMIT ((rlim_t)4 * WORD_BITS)
 
 static int prepare(posix_spawnattr_t *attributes) {
@@ -31,13 +31,13 @@ static int prepare(posix_spawnattr_t *attributes) {
   return result;
 }
 
-// The child has what the calling thread has open, changed by `actions`.
+// The child inherits the calling thread's descriptors, changed by `actions`.
 static int spawn(const char *path, char *const *arguments, const posix_spawn_file_actions_t *actions,
                  int32_t *ret_pid) {
   posix_spawnattr_t attributes;
   int result = posix_spawnattr_init(&attributes);
   if (result != 0) return result;
-  // Swift's own backtracer would try what a confined process may not.
+  // Swift's own backtracer would try what a confined process may not do.
   static char backtracer[] = "SWIFT_BACKTRACE=enable=no";
   char *const environment[] = {backtracer, NULL};
   pid_t pid = 0;
@@ -48,13 +48,13 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
   return result;
 }
 
-// A child closes what it inherits, and to close a file asks its file system, which may never answer: the child, and who
-// waits until it runs, would hang by a file that has nothing to do with it. So a thread whose table of descriptors has
-// nothing but the child's three starts the child. How it gets such a table: the descriptors are sent into a socket,
-// which stands at a number below all foreign files; the thread leaves the shared table for one that ends there, and
-// takes the three out of the socket. The kernel copies tables by words of 64 descriptors (close_range with
-// CLOSE_RANGE_UNSHARE, as of Linux 5.9 and 6.18), and closes again what it has copied too much: so all numbers of that
-// word, and those below, are taken before main() and never become free.
+// Starts children from a thread with a private descriptor table that holds only the child's three. A child closes what
+// it inherits, and closing a file asks its file system, which may never answer: the child, and a caller that waits
+// until it runs, would hang because of an unrelated file. The thread gets that table as follows. The descriptors are
+// sent into a socket, whose number is below all foreign files; the thread leaves the shared table for one that ends
+// there, and receives the three from the socket. The kernel copies tables by words of 64 descriptors (close_range with
+// CLOSE_RANGE_UNSHARE, as of Linux 5.9 and 6.18), and closes the excess again. So all numbers of that word, and those
+// below, are taken before main() and never become free.
 typedef struct spawner {
   const char *path;
   char *const *arguments;
@@ -69,8 +69,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // of `is_done`
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static int reserved = -1; // the last of its word; what stands there is /dev/null or a socket of a spawner
 
-// Before main(): what is open now was inherited. With few descriptors none are reserved, and a file system that hangs
-// may hold a child.
+// Runs before main(): all descriptors that are open then were inherited. With few descriptors none are reserved, and a
+// file system that hangs may block a child.
 __attribute__((constructor)) static void reserve(void) {
   struct rlimit limit = {0};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < RESERVING_LIMIT) return;
@@ -81,7 +81,7 @@ __attribute__((constructor)) static void reserve(void) {
 }
 
 int cd_close(int descriptor) {
-  // The number does not become free for a foreign file.
+  // The number stays taken, so that no foreign file gets it.
   const bool is_kept = descriptor < reserved && dup3(reserved, descriptor, O_CLOEXEC) == descriptor;
   return is_kept ? 0 : close(descriptor);
 }
@@ -95,7 +95,7 @@ static int receive_three(int channel) {
   struct iovec vector = {.iov_base = &byte, .iov_len = 1};
   struct msghdr message = {
       .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  // They take the lowest free numbers, in their order.
+  // They take the lowest free numbers, in order.
   for (int number = 0; number < 3; number++)
     close(number);
   if (recvmsg(channel, &message, MSG_DONTWAIT) != 1) return errno;
@@ -110,7 +110,7 @@ static void *run_spawner(void *context) {
   spawner *const own = context;
   int result = 0;
   if (syscall(SYS_close_range, own->channel + 1, ~0u, CLOSE_RANGE_UNSHARE_FLAG) != 0) result = errno;
-  // From here on the numbers are this thread's own.
+  // From here on the numbers belong to this thread alone.
   if (result == 0) result = receive_three(own->channel);
   if (result == 0 && syscall(SYS_close_range, 3u, ~0u, 0u) != 0) result = errno;
   if (result == 0) result = spawn(own->path, own->arguments, NULL, &own->pid);
@@ -119,7 +119,7 @@ static void *run_spawner(void *context) {
   own->is_done = true;
   pthread_cond_broadcast(&done);
   pthread_mutex_unlock(&lock);
-  // Its end closes the child's file, and may block: no thread joins it.
+  // Its end closes the child's files, and may block: no thread joins it.
   return NULL;
 }
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An entry lists the members: one of a hundred thousand fits.
+// An entry lists the members: one with a hundred thousand fits.
 #define ENTRY_LIMIT_BYTES (4 << 20)
 
-// Looks for a group by its name, or by its number where that is NULL. `*ret_bytes` holds what the entry points to.
+// Finds a group by its name, or by its number where that is NULL. `*ret_bytes` holds the strings of the entry.
 static int look(const char *name, uint32_t number, struct group *ret_entry, char **ret_bytes) {
   for (size_t size = 4096; size <= ENTRY_LIMIT_BYTES; size *= 4) {
     char *bytes = malloc(size);
@@ -23,7 +23,7 @@ static int look(const char *name, uint32_t number, struct group *ret_entry, char
     }
     free(bytes);
     if (code == EINTR || code == ERANGE) continue;
-    // Some of the databases say so in place of "nothing found", see getgrnam(3).
+    // Some databases report this instead of "not found", see getgrnam(3).
     return code == 0 || code == ESRCH || code == EBADF || code == EPERM ? ENOENT : code;
   }
   return ERANGE;

@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// <linux/pidfd.h> of Linux 6.15; Debian 12's headers do not have it. The size of the structure is part of the request
-// number: an older kernel that knows less of it fills what it knows.
+// <linux/pidfd.h> of Linux 6.15; Debian 12's headers lack it. The size of the structure is part of the request number:
+// an older kernel fills the fields that it knows.
 typedef struct pidfd_info {
   uint64_t mask;
   uint64_t cgroup_id;
@@ -37,8 +37,8 @@ int cd_process_end(int pidfd, int *ret_status) {
   if (ready < 0) return errno;
   if (ready == 0) return EAGAIN;
 
-  // Twice: a parent that takes the status at this very moment makes the call fail with ESRCH (measured: of 20,000
-  // children 400 to 800); the next one has it.
+  // Twice: a parent that reaps the process at this very moment makes the call fail with ESRCH (measured: of 20,000
+  // children 400 to 800); the second call succeeds.
   for (int attempt = 0; attempt < 2; attempt++) {
     pidfd_info info = {.mask = INFO_EXIT};
     if (ioctl(pidfd, GET_INFO, &info) == 0) {
@@ -46,7 +46,7 @@ int cd_process_end(int pidfd, int *ret_status) {
         *ret_status = info.exit_code;
         return 0;
       }
-      // Its parent has not taken its status yet: until then the kernel keeps it to itself.
+      // Until its parent has reaped it, the kernel does not report the status.
       return (wanted.revents & POLLHUP) == 0 ? EBUSY : ENOTSUP;
     }
     if (errno != ESRCH) break;
@@ -55,7 +55,7 @@ int cd_process_end(int pidfd, int *ret_status) {
 }
 
 bool cd_process_exists(int pidfd) {
-  // EPERM: another user's. ESRCH comes before the right to send is checked.
+  // EPERM: another user's. ESRCH is checked before the right to send.
   return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 

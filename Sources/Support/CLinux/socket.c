@@ -41,7 +41,7 @@ int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member) 
   gid_t *groups = few, *many = NULL;
   socklen_t size = sizeof few;
   code = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0 ? 0 : errno;
-  // Then the kernel has said how many bytes they take; they are those of the moment of the connection, and never more.
+  // The kernel has reported the size; the groups are those at the time of the connection, so it never grows.
   if (code == ERANGE && size <= GROUP_LIMIT * sizeof *groups) {
     groups = many = malloc(size);
     if (many == NULL) return ENOMEM;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Between fork and exec; returns the errno of what failed.
+// Runs between fork and exec; returns the errno of what failed.
 static int become(const char *file, char *const arguments[], char *const environment[],
                   const struct cs_process_options *options, pid_t parent) {
   if (options->own_group && setpgid(0, 0) != 0) {
@@ -38,7 +38,7 @@ static int become(const char *file, char *const arguments[], char *const environ
 
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid) {
-  // exec closes the write end; a failure comes through it.
+  // exec closes the write end; a failure is sent through it.
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) {
     return errno;
@@ -47,7 +47,7 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
   const pid_t child = fork();
   if (child == 0) {
     const int error = become(file, arguments, environment, options, parent);
-    // When this write fails too, the parent sees a child that ended with 127: what a shell says.
+    // When this write fails too, the child exits with 127, as in a shell.
     (void)!write(failure[1], &error, sizeof error);
     _exit(127);
   }
@@ -77,8 +77,8 @@ bool cs_process_is_secure(void) {
 }
 
 void cs_process_die_by(int signal_number) {
-  // The program has dumped its core; one of ours would only hide it. The limit does not hold where core_pattern
-  // names a program, hence both.
+  // The program has dumped its core; a second dump would only hide it. The limit has no effect where core_pattern names
+  // a program, hence both.
   const struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
   (void)prctl(PR_SET_DUMPABLE, 0);
@@ -88,6 +88,6 @@ void cs_process_die_by(int signal_number) {
   sigaddset(&set, signal_number);
   (void)raise(signal_number);
   (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-  // Only a signal whose default is not to end the process comes here.
+  // Reached only for a signal whose default action does not end the process.
   _exit(128 + signal_number);
 }

@@ -1,29 +1,29 @@
-/// What stands behind a key: one text, or several.
+/// The value of a key: one text, or several.
 package enum SettingValue: Sendable, Equatable {
   case text(String)
   case list([String])
 }
 
-/// Why a value is not taken, where it is not what the key takes that is wrong.
+/// Why a value is refused, beyond the general description of the key's values.
 package struct SettingProblem: Error {
   package var reason: String
 
   package init(_ reason: String) { self.reason = reason }
 }
 
-/// One key: its name, what it takes, and where it goes.
+/// One key: its name, its values, and the property that it sets.
 package struct SettingKey<Settings>: Sendable {
   /// Such as `retention.age`.
   package var name: String
-  /// For an error: `an age such as 30d`.
+  /// The description of valid values in errors: `an age such as 30d`.
   package var takes: String
-  /// Whether a reload changes it in a program that runs.
+  /// Whether a reload changes it in a running program.
   package var isLive = false
-  /// Whether it may not stand in a file, which more than one may read.
+  /// Whether it is forbidden in a file, which several users may read.
   package var isSecret = false
-  /// Puts a value where it belongs; false: it is not what the key takes.
+  /// Sets the property; false: the value is invalid.
   package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
-  /// The value as a file would have it, empty for none; nil: it is never shown.
+  /// The value as in a file, empty for none; nil: it is never shown.
   package var show: (@Sendable (Settings) -> String)?
 
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -85,7 +85,7 @@ package struct SettingKey<Settings>: Sendable {
     value(name, path, takes, isLive: isLive, { isGood($0) ? .some(.some($0)) : .none }, { $0.map(write) ?? standard })
   }
 
-  /// A text that is always there.
+  /// A text that must not be empty.
   package static func requiredText(
     _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool,
     write: @escaping @Sendable (String) -> String = { $0 }
@@ -101,7 +101,9 @@ package struct SettingKey<Settings>: Sendable {
     value(name, path, "true or false", isLive: isLive, SettingText.flag, { "\($0)" })
   }
 
-  /// A list in a file; in a text its parts stand between separators, and without one the text is the only part.
+  /// A list in a file.
+  ///
+  /// In a text its parts are between separators; without a separator the text is the only part.
   package static func list(
     _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
     where isGood: @escaping @Sendable ([String]) -> Bool
@@ -120,7 +122,9 @@ package struct SettingKey<Settings>: Sendable {
       }, show: { "[\($0[keyPath: path].map(SettingText.quoted).joined(separator: ", "))]" })
   }
 
-  /// Puts a value where it belongs; an error calls the key by `name`, and repeats the value where it `tellsValue`.
+  /// Sets the property.
+  ///
+  /// An error names the key as `name`, and repeats the value where it `tellsValue`.
   func set(
     _ value: SettingValue, as name: String, at place: String, tellsValue: Bool = true, in settings: inout Settings
   ) throws(SettingsError) {

@@ -1,7 +1,7 @@
 import CrashReport
 import Yams
 
-/// A list of parts that have keys of their own: only a file can have it.
+/// A list of parts that have keys of their own: only a file can contain it.
 package struct SettingList<Settings>: Sendable {
   var name: String
   /// Such as `collectors`.
@@ -10,10 +10,10 @@ package struct SettingList<Settings>: Sendable {
   var show: @Sendable (Settings) -> String
   var isSame: @Sendable (Settings, Settings) -> Bool
 
-  /// A list of parts that begin `empty`.
+  /// A list of parts that start as `empty`.
   ///
-  /// Errors say what it `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a key with its
-  /// value. `check` says what is wrong with a part that comes after others.
+  /// Errors describe what it `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and show an `example` of a key
+  /// with its value. `check` returns the problem of a part, given the earlier parts.
   package init<Part: Equatable & Sendable>(
     _ name: String, of what: String, _ path: SettingKey<Settings>.Path<[Part]>, takes: String, example: String,
     empty: Part, keys: [SettingKey<Part>], isInline: Bool = false,

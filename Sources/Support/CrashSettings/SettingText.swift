@@ -1,6 +1,6 @@
-/// Reads values as people write them.
+/// Parses values as people write them.
 ///
-/// What is larger than any machine is no value: whoever adds or multiplies later has room.
+/// Values beyond any machine's size are invalid, so that later sums and products do not overflow.
 package enum SettingText {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50
@@ -12,7 +12,7 @@ package enum SettingText {
     ("G", 1 << 30), ("T", 1 << 40), ("", 1),
   ]
 
-  /// Seconds.
+  /// Parses an age into seconds.
   package static func age(_ text: String) -> Int? {
     guard let (_, factor) = ages.first(where: { $0.0 == text.last }) else { return nil }
     return product(text.dropLast(), factor, upTo: longestAge_s)
@@ -42,7 +42,7 @@ package enum SettingText {
     return isTooLarge || value > limit ? nil : value
   }
 
-  /// An absolute one.
+  /// Whether it is an absolute path.
   @Sendable package static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
 
   /// The words between separators, without blanks at either end.
@@ -52,16 +52,16 @@ package enum SettingText {
     }
   }
 
-  /// As YAML has a text that may contain anything.
+  /// The text in YAML quotes, which may contain anything.
   package static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
-  /// The shortest way to write an age, for people.
+  /// The shortest text of an age, for people.
   package static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
     return "\(seconds / unit.1)\(unit.0)"
   }
 
-  /// The shortest way to write a size.
+  /// The shortest text of a size.
   package static func text(bytes: Int) -> String {
     let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
     return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"

@@ -3,18 +3,18 @@ import Yams
 
 /// A file of settings: YAML, or JSON, which YAML contains.
 struct SettingsFile {
-  // Keys that are mappings of mappings take Yams far longer than they are long: nothing that may stand here needs more.
+  // Yams takes disproportionately long for keys that are mappings of mappings: this limit is enough for any valid file.
   static let limitBytes = 64 << 10
 
   let path: String
-  /// Whether errors may repeat what was found.
+  /// Whether errors may repeat the values of the file.
   let tellsValues: Bool
 
   func place(_ node: Node) -> String { node.mark.map { "\(path):\($0.line)" } ?? path }
 
   func error(_ node: Node, _ reason: String) -> SettingsError { SettingsError(place: place(node), reason: reason) }
 
-  /// Its keys and values; nil: there is nothing but comments.
+  /// Its keys and values; nil: it contains only comments.
   func mapping(of text: String) throws(SettingsError) -> Node.Mapping? {
     if let alias = YAMLAlias.first(in: text) {
       let example = tellsValues ? " such as '*\(alias.name)'" : ""
@@ -38,7 +38,7 @@ struct SettingsFile {
         place: "\(path):\(mark.line)",
         reason: tellsValues ? problem : "it is no YAML from column \(mark.column) on")
     case .duplicatedKeysInMapping(let duplicates, let context)?:
-      // The place is that of the keys together.
+      // The location is that of all equal keys together.
       SettingsError(
         place: "\(path):\(context.mark.line)",
         reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " stands here a second time")
@@ -49,7 +49,7 @@ struct SettingsFile {
 }
 
 extension SettingText {
-  /// What a file has, as text.
+  /// The contents of a file, as text.
   package static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
     let bytes: ArraySlice<UInt8>
     do { bytes = try Descriptor.contents(of: path, upTo: limitBytes + 1) } catch {
@@ -61,7 +61,7 @@ extension SettingText {
 }
 
 extension SettingsTable {
-  /// Takes a file.
+  /// Reads a file.
   package func read(file path: String, into settings: inout Settings) throws(SettingsError) {
     let text: String
     do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: SettingsFile.limitBytes) } catch {
@@ -70,7 +70,7 @@ extension SettingsTable {
     try read(yaml: text, at: path, into: &settings)
   }
 
-  /// Takes the text of a file.
+  /// Reads the text of a file.
   package func read(yaml text: String, at path: String, into settings: inout Settings) throws(SettingsError) {
     let file = SettingsFile(path: path, tellsValues: tellsValues)
     if let mapping = try file.mapping(of: text) { try read(mapping, under: "", file, into: &settings) }
@@ -84,7 +84,7 @@ extension SettingsTable {
       let name = prefix + part
       let (key, list) = (keys.first { $0.name == name }, lists.first { $0.name == name })
       let isSection = keys.contains { $0.name.hasPrefix(name + ".") }
-      // As a section whose keys are all comments.
+      // Such as a section whose keys are all comments.
       if value.isNothing, isSection || key != nil || list != nil { continue }
       if let list {
         try list.read(value, file, &settings)
@@ -107,13 +107,13 @@ extension SettingsTable {
 }
 
 extension Node {
-  /// Whether a file has a key and no value.
+  /// Whether a key has no value.
   fileprivate var isNothing: Bool {
     guard case .scalar(let scalar) = self else { return false }
     return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
   }
 
-  /// A word, or a list of words; nil: it has keys or lists in it.
+  /// A word, or a list of words; nil: it contains keys or lists.
   fileprivate var settingValue: SettingValue? {
     switch self {
     case .scalar(let scalar): return .text(scalar.string)

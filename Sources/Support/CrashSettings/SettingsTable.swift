@@ -1,16 +1,16 @@
 import CrashReport
 
-/// Every key that a program's settings have, and how the file and the environment are read.
+/// Every key of a program's settings, with the readers of file and environment.
 ///
-/// A key that there is not is an error that names the one that is meant, perhaps.
+/// An unknown key is an error that suggests the nearest one.
 package struct SettingsTable<Settings>: Sendable {
   package var keys: [SettingKey<Settings>]
   var lists: [SettingList<Settings>]
-  /// Begins the names of variables.
+  /// The prefix of variables.
   var prefix: String
-  /// Variables that begin like this and are no settings.
+  /// Variables with that prefix that are no settings.
   var otherVariables: Set<String>
-  /// Whether errors may repeat what was found: where a secret may stand in the wrong place, they do not.
+  /// Whether errors may repeat values: not where a secret may be in the wrong place.
   var tellsValues: Bool
 
   package init(
@@ -26,7 +26,7 @@ package struct SettingsTable<Settings>: Sendable {
     prefix + String(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
   }
 
-  /// Takes the variables that are settings.
+  /// Reads the variables that are settings.
   package func read(environment: [String: String], into settings: inout Settings) throws(SettingsError) {
     for (variable, value) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix(prefix) && !otherVariables.contains(variable) {
@@ -39,7 +39,7 @@ package struct SettingsTable<Settings>: Sendable {
     }
   }
 
-  /// Takes one setting.
+  /// Reads one setting.
   package func set(
     _ name: String, _ value: SettingValue, at place: String, in settings: inout Settings
   ) throws(SettingsError) {
@@ -48,14 +48,14 @@ package struct SettingsTable<Settings>: Sendable {
     try key.set(value, as: name, at: place, tellsValue: tellsValues, in: &settings)
   }
 
-  /// Every key with its value, a line each, and the lists: a file that says the same, but for secrets.
+  /// Every key with its value, one per line, and the lists: a file with the same settings, without secrets.
   package func text(_ settings: Settings) -> String {
     let values = keys.compactMap { key in key.show.map { (key.name, $0(settings)) } }
     return values.map { $1.isEmpty ? "\($0):\n" : "\($0): \($1)\n" }.joined()
       + lists.map { $0.show(settings) }.joined()
   }
 
-  /// The names of what differs between two settings, by whether a reload changes it.
+  /// The names of the changed settings, by whether a reload applies them.
   package func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
     let changed = keys.filter { $0.show?(old) != $0.show?(new) }
     return (
@@ -64,11 +64,11 @@ package struct SettingsTable<Settings>: Sendable {
     )
   }
 
-  /// A key or a section that there is not.
+  /// The error for an unknown key or section.
   func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
     let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
-    // What stands in a key's place may be a secret whose key was forgotten.
+    // The text in a key's place may be a secret whose key was forgotten.
     let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
     return SettingsError(
       place: place,

@@ -1,9 +1,9 @@
-/// Finds an alias in YAML before Yams composes it: a few of them in one another stand for more values than any machine
-/// has time for, and Yams looks at all of them when such a value is a key.
+/// Finds an alias in YAML before Yams composes it: a few nested ones expand to more values than any machine can handle,
+/// and Yams visits all of them when such a value is a key.
 enum YAMLAlias {
-  /// The first `*name` whose `&name` stands before it.
+  /// The first `*name` after its `&name`.
   ///
-  /// What is quoted or a comment counts, too: both with the same name are no accident, and no setting needs them.
+  /// Quoted text and comments count, too: both with the same name are no accident, and no setting needs them.
   static func first(in text: String) -> (name: String, line: Int)? {
     var anchors: Set<String> = []
     var line = 1

@@ -1,16 +1,16 @@
-/// How long to wait before the next attempt: twice as long each time, and never exactly as long as others do.
+/// Exponential back-off with jitter: the delay doubles each time, and differs between clients.
 public struct Backoff: Sendable {
   private static let first_ms = 250
   private static let longest_ms = 60_000
-  /// A server that asks for more is asked again after this.
+  /// The limit of a server's request for a longer delay.
   private static let longestRequest = Duration.seconds(3_600)
 
   private var next_ms = Self.first_ms
 
-  /// Begins with a quarter of a second.
+  /// Starts with a quarter of a second.
   public init() {}
 
-  /// Between half of what is due and all of it; not less than the other side asks for, up to an hour.
+  /// Between half of the current delay and all of it; at least what the other side requests, up to an hour.
   public mutating func delay(
     atLeast request: Duration? = nil, random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }
   ) -> Duration {
@@ -18,6 +18,6 @@ public struct Backoff: Sendable {
     return max(.milliseconds(random(next_ms / 2...next_ms)), min(request ?? .zero, Self.longestRequest))
   }
 
-  /// Begins anew after a success.
+  /// Starts again after a success.
   public mutating func reset() { next_ms = Self.first_ms }
 }

@@ -7,7 +7,7 @@ public struct DatagramSocket: Sendable {
 
   /// Connects to a path, or to an abstract name that begins with `@`.
   ///
-  /// Sending waits while the other side's queue is full, unless it `waits` for nothing or the time-out is over.
+  /// Sending blocks while the other side's queue is full, unless `waits` is false or the time-out has passed.
   public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
     let what = "connect to '\(pathOrName)'"
     guard let address = UnixAddress(pathOrName: pathOrName) else {
@@ -34,7 +34,7 @@ public struct DatagramSocket: Sendable {
     }
   }
 
-  /// - Returns: Whether it was taken.
+  /// - Returns: Whether it was accepted.
   public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
     send(Array(text.utf8), descriptors) == 0
   }

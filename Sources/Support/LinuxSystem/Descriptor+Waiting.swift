@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-  /// A process's, which becomes readable when it ends.
+  /// Opens a pidfd, which becomes readable when the process ends.
   package convenience init(ofProcess pid: Int32) throws(SystemError) {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_process_open(pid, &number), "watch process \(pid)")
@@ -10,9 +10,9 @@ extension Descriptor {
   }
 }
 
-/// Whether one of the descriptors can be read, or is hung up, before the time-out: the index of the first such.
+/// The index of the first descriptor that becomes readable, or is hung up, before the time-out.
 ///
-/// A time-out of -1 is none.
+/// A time-out of -1 means none.
 package func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
   let end = timeout_ms < 0 ? nil : ContinuousClock.now + .milliseconds(Int64(timeout_ms))
   var set = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -25,7 +25,7 @@ package func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
   }
 }
 
-/// Whether the descriptor can be read before the time-out.
+/// Whether the descriptor becomes readable before the time-out.
 package func isReadable(_ descriptor: Int32, timeout_ms: Int32) -> Bool {
   firstReadable([descriptor], timeout_ms: timeout_ms) != nil
 }

@@ -2,20 +2,20 @@ import CLinux
 public import Glibc
 import Synchronization
 
-/// A file descriptor that is closed when it is no longer used.
+/// A file descriptor that is closed when its last reference is dropped.
 public final class Descriptor: Sendable {
   /// Valid as long as this object lives.
   public let number: Int32
-  /// What closes it; nil: this thread.
+  /// Closes the descriptor; nil: the current thread does.
   private let closing: Mutex<(@Sendable (Int32) -> Void)?>
 
-  /// Takes over a descriptor that is open; `closing` closes it where close(2) may wait too long for this thread.
+  /// Takes ownership of an open descriptor; `closing` closes it where close(2) may block this thread for too long.
   public init(owning number: Int32, closing: (@Sendable (Int32) -> Void)? = nil) {
     self.number = number
     self.closing = Mutex(closing)
   }
 
-  /// Closes it on the thread that drops the last reference, as close(2) does not wait after all.
+  /// Closes it on the thread that drops the last reference, because close(2) does not block for it.
   public func closeAtOnce() { closing.withLock { $0 = nil } }
 
   deinit {
@@ -29,7 +29,7 @@ public final class Descriptor: Sendable {
     return unsafe poll(&wanted, 1, 0) == 1
   }
 
-  /// Reads a file, `limit` bytes at most; waits for no FIFO or device.
+  /// Reads a file, `limit` bytes at most; does not block on a FIFO or device.
   public static func contents(of path: String, upTo limit: Int) throws(SystemError) -> ArraySlice<UInt8> {
     // open reads the path up to its end.
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -40,7 +40,7 @@ public final class Descriptor: Sendable {
   }
 
   /// Reads up to the end, `limit` bytes at most.
-  /// - Returns: What was read; the errno of a read that failed behind it, else 0.
+  /// - Returns: The bytes, and the errno of a read that failed after them, else 0.
   public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
     var bytes = [UInt8](repeating: 0, count: limit)
     var count = 0
@@ -55,7 +55,7 @@ public final class Descriptor: Sendable {
     return (bytes[..<count], 0)
   }
 
-  /// What fstat says; the file system of the file may have to answer.
+  /// The result of fstat; the file system of the file may have to answer.
   public func status() throws(SystemError) -> stat {
     var status = stat()
     // fstat writes one struct stat, which `status` is.

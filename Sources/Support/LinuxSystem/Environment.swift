@@ -3,7 +3,7 @@ import Glibc
 /// The environment of this process.
 public func processEnvironment() -> [String: String] {
   var result: [String: String] = [:]
-  // environ is an array of C strings with a null pointer at the end; nothing of ours changes it.
+  // environ is an array of C strings with a null pointer at the end; no code of this package changes it.
   var next = unsafe environ
   while let entry = unsafe next.pointee {
     let text = unsafe String(cString: entry)

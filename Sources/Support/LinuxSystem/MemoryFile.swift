@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// A file in memory, for what is read as a file: by a child, or by the reader of rings.
+/// A file in memory, for a reader that needs a file: a child, or the reader of rings.
 package struct MemoryFile {
   package let descriptor: Descriptor
 
-  /// An empty one, or one of `size` zeros.
+  /// Creates an empty file, or one of `size` zeros.
   package init(size: Int = 0) throws(SystemError) {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_memory_create(size, &number), "make a file in memory")
     descriptor = Descriptor(owning: number)
   }
 
-  /// Fixes its size for all holders of it, and its bytes, unless it `staysWritable`.
+  /// Fixes its size for all holders, and its contents, unless it `staysWritable`.
   package func seal(staysWritable: Bool = true) throws(SystemError) {
     try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }
@@ -20,7 +20,7 @@ package struct MemoryFile {
   package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
     var done = 0
     while done < bytes.count {
-      // pwrite reads as many bytes as the array has behind `done`.
+      // pwrite reads as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeBytes {
         unsafe pwrite(
           descriptor.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset + done))
@@ -31,7 +31,7 @@ package struct MemoryFile {
     }
   }
 
-  /// Copies all of another file; nil, and nothing, when it is larger than `limitBytes`.
+  /// Copies all of another file; nil, and nothing is copied, when it is larger than `limitBytes`.
   package func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
     let size = try Int(source.status().st_size)
     guard size <= limitBytes else { return nil }
@@ -49,7 +49,7 @@ package struct MemoryFile {
     var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
     var done = 0
     while done < bytes.count {
-      // pread writes at most as many bytes as the array has behind `done`.
+      // pread writes at most as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe pread(source.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(done))
       }

@@ -6,33 +6,33 @@ public struct Notifier: Sendable {
   private let timeout_ms: Int?
 
   /// - Parameters:
-  ///   - environment: Of this process.
+  ///   - environment: The environment of this process.
   ///   - timeout_ms: How long a message may wait while systemd's queue is full; nil: for ever.
   public init(environment: [String: String], timeout_ms: Int? = nil) {
     path = environment["NOTIFY_SOCKET"]
     self.timeout_ms = timeout_ms
   }
 
-  /// Whether a socket is named.
+  /// Whether the environment names a socket.
   public var hasListener: Bool { path?.isEmpty == false }
 
-  /// Best effort, as sd_notify itself: systemd's own time-out notices what is missing.
+  /// Best effort, as sd_notify itself: systemd's own time-out detects missing messages.
   ///
-  /// Waits while its queue is full.
+  /// Blocks while systemd's queue is full.
   public func send(_ text: String) { _ = send(text, []) }
 
-  /// The same with descriptors; waits while systemd's queue is full.
+  /// The same with descriptors; blocks while systemd's queue is full.
   ///
-  /// - Returns: Whether systemd's queue took it.
+  /// - Returns: Whether systemd's queue accepted it.
   public func send(_ text: String, _ descriptors: [Descriptor]) -> Bool {
     connect(waits: true)?.send(text, descriptors) == true
   }
 
-  /// A connection to keep, whose sending never waits; nil: there is no socket.
+  /// A connection to keep, which never blocks; nil: there is no socket.
   public func connection() -> DatagramSocket? { connect(waits: false) }
 
   private func connect(waits: Bool) -> DatagramSocket? {
-    // Without systemd there is nothing to tell.
+    // Without systemd there is no receiver.
     path.flatMap { try? DatagramSocket($0, waits: waits, timeout_ms: timeout_ms) }
   }
 }

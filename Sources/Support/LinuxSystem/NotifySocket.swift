@@ -2,9 +2,9 @@ import Glibc
 
 /// A service manager's end of sd_notify(3): the socket that `NOTIFY_SOCKET` names.
 public struct NotifySocket: Sendable {
-  /// Where it is.
+  /// Its path.
   public let path: String
-  /// Becomes readable when a message has come.
+  /// Becomes readable when a message arrives.
   public let descriptor: Descriptor
 
   /// Binds it; ENAMETOOLONG where the path is too long for a socket.
@@ -17,9 +17,9 @@ public struct NotifySocket: Sendable {
     try SystemError.check(address.bind(number), "bind '\(path)'")
   }
 
-  /// The next message, empty when none has come.
+  /// The next message, empty when none has arrived.
   public func message() -> String {
-    // What came is the first `count` bytes.
+    // The message is the first `count` bytes.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { space, count in
       count = max(0, unsafe recv(descriptor.number, space.baseAddress, space.count, Int32(MSG_DONTWAIT)))
     }

@@ -2,12 +2,12 @@ public import Glibc
 
 /// A system call that failed.
 public struct SystemError: Error, Equatable, CustomStringConvertible {
-  /// What was wanted, such as `bind '/run/crashd/attach'`.
+  /// The operation, such as `bind '/run/crashd/attach'`.
   public var what: String
   /// Its errno.
   public var code: Int32
 
-  /// Takes the errno of the call that has just failed, unless another code is given.
+  /// Uses the errno of the call that has just failed, unless another code is given.
   public init(_ what: String, code: Int32 = errno) {
     self.what = what
     self.code = code
@@ -16,7 +16,7 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
   /// One sentence: what failed, and why.
   public var description: String { "cannot \(what): \(Self.text(code))" }
 
-  /// What an errno means.
+  /// The text of an errno.
   public static func text(_ code: Int32) -> String {
     // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
     unsafe String(cString: strerror(code))

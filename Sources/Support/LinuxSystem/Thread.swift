@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A thread of our own, for work that waits in the kernel. (Foundation's Thread would bring all of Foundation.)
+/// A dedicated thread for work that blocks in the kernel. (Foundation's Thread would pull in all of Foundation.)
 public enum Thread: Sendable {
   private final class Body {
     let run: @Sendable () -> Void
@@ -11,7 +11,7 @@ public enum Thread: Sendable {
   /// Starts a detached thread; `name` has at most 15 bytes.
   public static func start(named name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
     var thread = pthread_t()
-    // The retain is given back by the thread's first line, or below when there is no thread.
+    // The thread's first line balances the retain, or the code below when there is no thread.
     let body = unsafe Unmanaged.passRetained(
       Body {
         // The string lives during the call.

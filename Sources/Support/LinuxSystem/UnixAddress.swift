@@ -5,7 +5,7 @@ public struct UnixAddress: Sendable {
   private var address = sockaddr_un()
   private var size = socklen_t(MemoryLayout<sockaddr_un>.size)
 
-  /// A path in the file system; nil where no address is as long.
+  /// A path in the file system; nil where it is too long for an address.
   public init?(path: String) {
     self.init(Array(path.utf8))
   }
@@ -14,7 +14,7 @@ public struct UnixAddress: Sendable {
   public init?(pathOrName text: String) {
     self.init(Array(text.utf8))
     guard text.hasPrefix("@") else { return }
-    // Stands for the zero that begins an abstract name, which has no zero at its end.
+    // Replaces the `@` by the zero that begins an abstract name, which has no zero at its end.
     address.sun_path.0 = 0
     size = socklen_t(MemoryLayout<sa_family_t>.size + text.utf8.count)
   }

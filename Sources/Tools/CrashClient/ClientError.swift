@@ -1,24 +1,24 @@
 public import CrashProtocol
 
-/// Why a call to crashd has no result.
+/// The reason why a call to crashd failed.
 public enum ClientError: Error, Equatable, Sendable {
   /// No crashd listens at `path`, or the caller may not connect: start crashd, or name another socket.
   case unreachable(path: String, errno: Int32)
-  /// crashd did not answer in time; it may still do what was asked.
+  /// crashd did not answer in time; it may still complete the call.
   case timedOut(path: String)
   /// The connection ended before the reply was whole: crashd stopped, or cut off a reader that was too slow.
   case closed(path: String)
   /// Reading from or writing to the connection failed.
   case failed(path: String, errno: Int32)
-  /// What came is no reply to the call; the text says what is wrong with it.
+  /// The reply is malformed, for the given reason.
   case malformedReply(String)
-  /// crashd is older than this library, and cannot do what the text says: update crashd.
+  /// crashd is older than this library, and does not support the given operation: update crashd.
   case tooOld(String)
-  /// A reply longer than the client reads.
+  /// The reply exceeds the maximum size.
   case messageTooLarge(limitBytes: Int)
   /// The descriptor that an `EventStream` watches was hung up.
   case cancelled
 
-  /// crashd answered with an error.
+  /// crashd returned an error.
   case refused(ProtocolError)
 }

@@ -2,17 +2,17 @@ public import CrashProtocol
 
 // Named subscribers.
 extension CrashClient {
-  /// Those of the caller's user; of all users, where the caller may see them.
-  /// - Throws: What kept crashd from answering.
+  /// The subscribers of the caller's user; of all users, if the caller has full access.
+  /// - Throws: `ClientError`.
   public func subscribers() throws(ClientError) -> [Subscriber] {
     try call(Methods.Subscribers.self, NoParameters()).subscribers
   }
 
-  /// Forgets a subscriber: when it comes again it begins with what is new then.
+  /// Forgets a subscriber; if it subscribes again, it starts with new reports.
   /// - Parameters:
-  ///   - name: Its name; `forward PATH` is a collector that the settings name no more.
-  ///   - uid: Whose it is; nil: the caller's.
-  /// - Throws: `noSuchSubscriber`, `subscriberInUse`, and what kept crashd from doing it.
+  ///   - name: Its name; `forward PATH` is a collector that was removed from the settings.
+  ///   - uid: Its user; nil for the caller.
+  /// - Throws: `noSuchSubscriber`, `subscriberInUse`, or another `ClientError`.
   public func unsubscribe(_ name: String, uid: Int? = nil) throws(ClientError) {
     _ = try call(Methods.Unsubscribe.self, SubscriberName(subscriber: name, uid: uid))
   }

@@ -1,10 +1,10 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// Calls crashd over its Varlink socket.
+/// A client of crashd's Varlink interface.
 ///
-/// Each call connects, waits for the reply and hangs up; calls block, and may be made from any thread. The types of
-/// parameters and replies are in `CrashProtocol`, which the product has, too: import both.
+/// Each call connects, waits for the reply and disconnects; calls block. Any thread. The types of parameters and
+/// replies are in `CrashProtocol`, which the product contains, too: import both.
 ///
 /// ```swift
 /// import CrashClient
@@ -16,76 +16,76 @@ internal import CrashReport
 public struct CrashClient: Sendable {
   /// The path of the socket.
   public let socketPath: String
-  /// How long a call may take.
+  /// The timeout of a call.
   public let timeout: Duration
-  /// The longest reply that is read.
+  /// The maximum size of a reply.
   public let messageLimitBytes: Int
 
-  /// Makes a client; nothing is connected yet.
+  /// Creates a client, without connecting.
   public init(socketPath: String, timeout: Duration = .seconds(30), messageLimitBytes: Int = 64 << 20) {
     self.socketPath = socketPath
     self.timeout = timeout
     self.messageLimitBytes = messageLimitBytes
   }
 
-  /// Reports, newest first; one page of them, which the cursor of its last one continues.
+  /// A page of reports, newest first; the cursor of its last report continues the list.
   public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [ReportSummary] {
     try page(query).reports
   }
 
-  /// The same, with how many more there are behind the last one if the query asks for it.
+  /// A page of reports, with the number of older ones if the query asks for it.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }
 
-  /// Groups, the one that was seen last first; `offset` groups are left out before the first: those of previous pages.
+  /// Groups, the one seen last first; `offset` skips the groups of previous pages.
   ///
-  /// With `pid`, `unit` or `signal` only reports that were not removed are counted; a crashd that does not know them yet
-  /// refuses these three.
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports; an older crashd refuses these three.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
     try call(Methods.Groups.self, Joined(.init(limit: limit, offset: offset), filter)).groups
   }
 
-  /// Says of the group whose key begins with `key` whether it is mended.
+  /// Marks the group whose key begins with `key` as resolved, or reopens it.
   /// - Returns: The whole key.
   public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {
     try call(Methods.ResolveGroup.self, .init(key: key, resolved: isResolved)).key
   }
 
-  /// The report whose id begins with `id`, the newest without one.
+  /// The report whose id begins with `id`; the newest without one.
   ///
-  /// Scrubbed, it comes without what the privacy rules of crashd's settings name; a crashd that cannot do so refuses.
+  /// With scrubbing, crashd applies the privacy rules of its settings; an older crashd refuses that.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
 
-  /// The stacks of the crashed threads of a report, as far as crashd has the record still; empty of an older crashd.
+  /// The stacks of the crashing threads of a report, if crashd still has the record; empty from an older crashd.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    // The report is not read: one of a later version may be nothing that this one understands.
+    // Skip the report: this version may not be able to decode one of a later version.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
   }
 
-  /// Those of a report that came.
+  /// The stacks of a received report.
   public func stacks(of received: ReceivedReport) throws(ClientError) -> [RecordedStack] {
     try stacks(id: received.report.id)
   }
 
-  /// What each rule of the diagnosis says of the report whose id begins with `id`, of the newest without one.
+  /// The results of all diagnosis rules for the report whose id begins with `id`; for the newest without one.
   public func explain(id: String? = nil) throws(ClientError) -> Explanation {
     try call(Methods.Explain.self, OptionalID(id: id))
   }
 
-  /// Analyses the report whose id begins with `id`, the newest without one, again.
+  /// Analyzes the report whose id begins with `id` again; the newest without one.
   public func reanalyse(id: String? = nil) throws(ClientError) -> ReanalysedReport {
     try call(Methods.Reanalyse.self, OptionalID(id: id))
   }
 
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
   ///
-  /// With the name of a `subscriber` and no cursor: those that were never acknowledged under it. Where some of them were
-  /// removed meanwhile, `ProtocolError.cursorExpired` says how many; `expired` begins with what is left all the same.
+  /// With the name of a `subscriber` and no cursor, it starts after that subscriber's last acknowledgement. If some
+  /// reports were removed meanwhile, it throws `ProtocolError.cursorExpired` with their number; `expired` starts with
+  /// the remaining ones instead.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
@@ -93,7 +93,7 @@ public struct CrashClient: Sendable {
     try subscribe(ReportFilter(name: name, group: group), after: cursor, subscriber: subscriber, expired: expired)
   }
 
-  /// The same with every filter.
+  /// Opens a stream of reports with any filter.
   public func subscribe(
     _ filter: ReportFilter, after cursor: String? = nil, subscriber: String? = nil, expired: Bool = false
   ) throws(ClientError) -> EventStream {
@@ -111,7 +111,7 @@ public struct CrashClient: Sendable {
   ///   - filter: Which incidents.
   ///   - cursor: That of a page of an earlier stream.
   /// - Returns: The stream.
-  /// - Throws: What kept it from beginning.
+  /// - Throws: The reason why it did not begin.
   public func followIncidents(
     _ filter: IncidentFilter = IncidentFilter(), after cursor: String? = nil
   ) throws(ClientError) -> IncidentStream {
@@ -123,8 +123,8 @@ public struct CrashClient: Sendable {
     return IncidentStream(connection: connection)
   }
 
-  /// Says that everything up to `cursor` has arrived under a name.
-  /// - Returns: How far the subscriber has come.
+  /// Acknowledges all events up to `cursor` for a subscriber.
+  /// - Returns: The subscriber's position.
   @discardableResult
   public func acknowledge(_ cursor: String, subscriber: String) throws(ClientError) -> String {
     try call(Methods.Ack.self, .init(subscriber: subscriber, cursor: cursor)).cursor
@@ -140,18 +140,18 @@ public struct CrashClient: Sendable {
     try call(Methods.Processes.self, NoParameters()).processes
   }
 
-  /// Waits until what process `pid` has written is stored, all of it when the process has ended.
+  /// Waits until crashd has stored the crashes that process `pid` has recorded; all of them if the process has ended.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
     try call(
       Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)
   }
 
-  /// How crashd is.
+  /// crashd's health and counters.
   public func status() throws(ClientError) -> DaemonStatus {
     try call(Methods.Status.self, NoParameters())
   }
 
-  /// The same and more as OpenMetrics text.
+  /// crashd's metrics as OpenMetrics text.
   public func metrics() throws(ClientError) -> String {
     try call(Methods.Metrics.self, NoParameters()).text
   }
@@ -169,7 +169,7 @@ public struct CrashClient: Sendable {
     try call(method, parameters, returning: M.Reply.self, extra: extra)
   }
 
-  /// Calls a method, and reads its reply as another type than the method's own.
+  /// Calls a method, and decodes its reply as another type than the method's own.
   private func call<M: Method, Reply: Decodable>(
     _: M.Type, _ parameters: M.Parameters, returning _: Reply.Type, extra: Duration = .zero
   ) throws(ClientError) -> Reply {
@@ -180,7 +180,7 @@ public struct CrashClient: Sendable {
   }
 }
 
-/// Any JSON, left as it is.
+/// Any JSON value.
 private struct Unread: Decodable {
   init(from _: any Decoder) {}
 }

@@ -1,15 +1,15 @@
 public import CrashProtocol
 
 extension CrashClient {
-  /// Groups of use-after-free incidents, the one that was seen last first.
+  /// Groups of use-after-free incidents, the one seen last first.
   ///
   /// - Parameters:
   ///   - name: A part of the program's name.
-  ///   - since: Only incidents that were seen last at this time or later, RFC 3339 in UTC.
-  ///   - offset: So many are left out before the first: those of the previous pages.
-  ///   - limit: At most so many; 100 without it.
+  ///   - since: Only incidents last seen at or after this time, RFC 3339 in UTC.
+  ///   - offset: The number of groups in the previous pages.
+  ///   - limit: The maximum number of groups; 100 by default.
   /// - Returns: The groups.
-  /// - Throws: What kept crashd from answering; `methodNotFound` from an older crashd.
+  /// - Throws: `ClientError`; `methodNotFound` from an older crashd.
   public func danglingGroups(
     name: String? = nil, since: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [DanglingGroup] {
@@ -26,7 +26,7 @@ extension CrashClient {
     try call(Methods.DanglingClasses.self, OptionalName(name: name)).classes
   }
 
-  /// What was decided about them, the latest first.
+  /// The decisions about them, the latest first.
   public func danglingEvents(name: String? = nil, limit: Int? = nil) throws(ClientError) -> [DanglingEventReport] {
     try call(Methods.DanglingEvents.self, .init(name: name, limit: limit)).events
   }
@@ -36,10 +36,10 @@ extension CrashClient {
   /// - Parameters:
   ///   - className: Its full or its mangled name.
   ///   - name: In programs whose name contains this; in all without one.
-  ///   - limit: How many dead objects to keep.
+  ///   - limit: The maximum number of its objects in quarantine.
   ///   - mode: `absorb`, `zero` or `diagnose`.
-  /// - Returns: The programs, and what their processes made of it.
-  /// - Throws: What kept crashd from it.
+  /// - Returns: The programs, and the results in their processes.
+  /// - Throws: `ClientError`.
   @discardableResult
   public func protect(
     class className: String, name: String? = nil, limit: Int? = nil, mode: String? = nil
@@ -48,14 +48,14 @@ extension CrashClient {
   }
 
   /// Ends the protection of a class.
-  /// - Returns: The programs, and what their processes made of it.
+  /// - Returns: The programs, and the results in their processes.
   @discardableResult
   public func release(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
     try call(Methods.DanglingRelease.self, .init(class: className, name: name))
   }
 
   /// Changes rules of programs.
-  /// - Returns: The programs, and what their processes made of it.
+  /// - Returns: The programs, and the results in their processes.
   @discardableResult
   public func setRules(_ rules: DanglingRules, name: String) throws(ClientError) -> DanglingChange {
     try call(Methods.PolicySet.self, Joined(.init(name: name), rules))

@@ -1,8 +1,8 @@
 public import CrashProtocol
 
-/// Reports as crashd stores them; used by one thread.
+/// A stream of reports as crashd stores them; used by one thread.
 public final class EventStream {
-  /// What the stream tells.
+  /// An event of the stream.
   public enum Event: Sendable, Equatable {
     /// From here on no new report is missed.
     case ready
@@ -12,7 +12,7 @@ public final class EventStream {
 
   private let connection: VarlinkConnection
   private var isOver = false
-  /// What was received and not asked for yet.
+  /// A received event that `next` has not returned yet.
   private var pending: Result<Event?, ClientError>?
   /// The cursor of the event that `next` has just refused to read, where it is known.
   ///

@@ -1,14 +1,16 @@
 import CrashProtocol
 public import CrashReport
 
-/// Incidents as crashd stores them; used by one thread.
+/// A stream of incidents as crashd stores them; used by one thread.
 public final class IncidentStream {
-  /// What came at once.
+  /// The incidents of one message.
   public struct Page: Sendable, Equatable {
     /// In the order in which crashd has stored them; none in the first page, which says that none is missed from here on.
     public var incidents: [IncidentReport]
     /// Where `followIncidents` goes on.
     public var cursor: String
+    /// Incidents since the page before that crashd's store evicted before they were read, whatever the filter; at least so many.
+    public var lost = 0
   }
 
   private let connection: VarlinkConnection
@@ -29,7 +31,7 @@ public final class IncidentStream {
       // A crashd that knows no streams of incidents answers with a list.
       throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
     }
-    return Page(incidents: reply.parameters.incidents, cursor: cursor)
+    return Page(incidents: reply.parameters.incidents, cursor: cursor, lost: max(0, reply.parameters.lost ?? 0))
   }
 }
 

@@ -2,25 +2,25 @@ public import CrashProtocol
 public import CrashReport
 
 extension CrashClient {
-  /// What parts of the shield saw while processes went on, that of the last time first.
+  /// Non-fatal incidents, the one seen last first.
   ///
-  /// - Parameter query: Which.
+  /// - Parameter query: The filter and the page.
   /// - Returns: The incidents.
-  /// - Throws: What kept crashd from answering.
+  /// - Throws: `ClientError`.
   public func incidents(_ query: IncidentQuery) throws(ClientError) -> [IncidentReport] {
     try call(Methods.Incidents.self, query).incidents
   }
 
-  /// The same with the parts of the query as parameters.
+  /// Non-fatal incidents, with the parts of the query as parameters.
   ///
   /// - Parameters:
-  ///   - id: How the id begins.
+  ///   - id: The first digits of the id.
   ///   - source: Such as `quarantine`.
   ///   - name: A part of the program's name.
-  ///   - offset: So many are left out before the first: those of the previous pages.
-  ///   - limit: At most so many.
+  ///   - offset: The number of incidents in the previous pages.
+  ///   - limit: The maximum number of incidents.
   /// - Returns: The incidents.
-  /// - Throws: What kept crashd from answering.
+  /// - Throws: `ClientError`.
   public func incidents(
     id: String? = nil, source: IncidentReport.Source? = nil, name: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [IncidentReport] {
@@ -28,14 +28,14 @@ extension CrashClient {
       IncidentQuery(limit: limit, offset: offset, filter: IncidentFilter(id: id, source: source, name: name)))
   }
 
-  /// Incidents that have something in common, added up, what happened most often first.
+  /// Sums of incidents by a common key, the most frequent first.
   ///
   /// - Parameters:
-  ///   - key: What they have in common.
+  ///   - key: The key to group by.
   ///   - filter: Which incidents.
-  ///   - limit: At most so many sums; 100 without it.
+  ///   - limit: The maximum number of sums; 100 by default.
   /// - Returns: The sums.
-  /// - Throws: What kept crashd from answering.
+  /// - Throws: `ClientError`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), limit: Int? = nil
   ) throws(ClientError) -> [IncidentSum] {

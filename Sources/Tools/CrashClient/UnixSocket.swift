@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// A connected stream socket: every wait has a deadline, a signal interrupts nothing, a gone peer raises no SIGPIPE.
+/// A connected stream socket: every wait has a deadline, signals interrupt nothing, a closed peer raises no SIGPIPE.
 final class UnixSocket {
   let path: String
   private let descriptor: Int32
@@ -114,7 +114,7 @@ final class UnixSocket {
   }
 }
 
-/// When a wait ends.
+/// The deadline of a wait.
 enum Deadline {
   case never
   case at(ContinuousClock.Instant)
@@ -126,7 +126,7 @@ enum Deadline {
     return instant <= .now
   }
 
-  /// What poll takes: -1 for ever, else at most a minute, rounded up so that no wait spins.
+  /// The timeout for poll: -1 for forever, else at most a minute, rounded up so that no wait spins.
   func pollTimeout_ms() -> Int32 {
     guard case .at(let instant) = self else { return -1 }
     let left = ContinuousClock.now.duration(to: instant)

@@ -8,7 +8,7 @@ final class VarlinkConnection {
   private var buffer: [UInt8] = []
   private var boundary: FrameBoundary
 
-  /// How a message begins that was too large.
+  /// The start of an oversized message.
   var beginning: ArraySlice<UInt8> { buffer.prefix(512) }
 
   init(socket: UnixSocket, messageLimitBytes: Int) {
@@ -26,7 +26,7 @@ final class VarlinkConnection {
     do throws(ClientError) {
       try socket.send(frame, until: deadline)
     } catch .closed {
-      // What crashd said before it closed tells why: `receive` finds it, or finds the end.
+      // crashd may have sent the reason before it closed: `receive` reads it, or the end.
     }
   }
 

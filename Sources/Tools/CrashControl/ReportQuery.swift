@@ -1,17 +1,18 @@
 public import CrashClient
 public import CrashProtocol
 
-/// Asks for as many reports as the user wants, page by page.
+/// Fetches reports page by page.
 public enum ReportQuery: Sendable {
   /// The newest `limit` reports of the query, all without a limit; the last crash first.
   ///
-  /// crashd gives them in the order in which they were stored, where one that waited for its symbols, or in the spool,
-  /// comes later than it crashed.
+  /// crashd returns them in the order of storage, in which a report that waited for symbols, or in the spool, comes
+  /// later
+  /// than it crashed.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
 
-  /// The same, and how many older ones there are besides, when the query asks for it and crashd tells.
+  /// The same with the number of older ones, if the query asks for it and crashd supports it.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)
@@ -24,7 +25,7 @@ public enum ReportQuery: Sendable {
   }
 }
 
-/// The pages of a query, one after the other: at no time more than one of them is in memory.
+/// The pages of a query, only one of which is in memory.
 public struct ReportPages: Sendable {
   private static let pageCount = 500
 
@@ -34,15 +35,15 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// Reports that were not stored yet when a page had them, and may be stored by the next one.
+  /// Preliminary reports of earlier pages, which may be stored by the next one.
   private var preliminary: Set<String> = []
 
-  /// Pages of the query's first `limit` reports, of all without a limit; nothing is asked yet.
+  /// Creates the pages of the query's first `limit` reports, of all without a limit, without a call.
   ///
   /// - Parameters:
-  ///   - query: Which reports.
-  ///   - client: Whom it asks.
-  ///   - hasPreliminary: Whether reports are among them that are not stored yet.
+  ///   - query: The query.
+  ///   - client: The client of crashd.
+  ///   - hasPreliminary: Whether to include reports that are not stored yet.
   public init(_ query: ListQuery, from client: CrashClient, hasPreliminary: Bool = true) {
     self.client = client
     self.hasPreliminary = hasPreliminary
@@ -50,7 +51,7 @@ public struct ReportPages: Sendable {
     limit = query.limit
   }
 
-  /// The next page, which is never empty; nil behind the last one.
+  /// The next page, which is never empty; nil after the last one.
   public mutating func next() throws(ClientError) -> ReportPage? {
     while var page = try nextAsListed() {
       page.reports.removeAll { report in
@@ -68,7 +69,7 @@ public struct ReportPages: Sendable {
     guard !isAtEnd, query.limit != 0 else { return nil }
     let page = try client.page(query)
     let isOldestFirst = query.oldestFirst == true
-    // A cursor that does not move would ask for the same page for ever.
+    // A cursor that does not move would return the same page forever.
     guard let last = page.reports.last, last.cursor != (isOldestFirst ? query.after : query.before) else {
       isAtEnd = true
       return nil
@@ -79,7 +80,7 @@ public struct ReportPages: Sendable {
   }
 }
 
-/// Pages of what crashd numbers from the newest on, such as groups.
+/// Pages of items that crashd returns by offset, such as groups.
 public enum OffsetPages: Sendable {
   private static let pageCount = 500
 
@@ -88,7 +89,7 @@ public enum OffsetPages: Sendable {
     limit: Int, _ ask: (_ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
   ) throws(ClientError) -> (items: [Item], hasMore: Bool) {
     var items: [Item] = []
-    // One that is not shown tells that there are more.
+    // One extra item shows that there are more.
     while items.count <= limit {
       let wanted = min(Self.pageCount, limit - items.count + 1)
       let page = try ask(items.isEmpty ? nil : items.count, wanted)

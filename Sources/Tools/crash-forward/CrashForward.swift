@@ -10,24 +10,24 @@ import LinuxSystem
 struct CrashForward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "crash-forward",
-    abstract: "Sends crashd's reports on: to the systemd journal, Sentry, an OpenTelemetry collector.",
+    abstract: "Forward crash reports to the systemd journal, Sentry and OpenTelemetry",
     discussion: """
-      Each of them gets every report at least once, from where it was the last time. The settings are a file of YAML or \
-      JSON, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or /etc/crashd/crash-forward.yaml, and variables such \
-      as CRASH_FORWARD_SENTRY_ENVIRONMENT; secrets stand in files of their own, or in CRASH_FORWARD_SENTRY_DSN and \
-      CRASH_FORWARD_OTLP_HEADERS. Proxies are those of the environment (https_proxy, no_proxy).
+      Each sink gets every report at least once, and resumes after its last acknowledged one. The settings are a YAML or \
+      JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or /etc/crashd/crash-forward.yaml, and variables \
+      such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets are in separate files, or in CRASH_FORWARD_SENTRY_DSN and \
+      CRASH_FORWARD_OTLP_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
 
       Exit codes: 0 stopped by SIGTERM or SIGINT, 1 failed, 2 wrong usage or settings.
       """,
     version: "0.1.0")
 
-  @Option(help: ArgumentHelp("The settings.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Read settings from this file", valueName: "file"), completion: .file())
   var config: String?
 
-  @Flag(help: "Say whether the settings are good, print them all without secrets, and do nothing else.")
+  @Flag(help: "Check the settings, print them without secrets, and exit")
   var checkConfig = false
 
-  /// ArgumentParser's own main would leave with 64 (EX_USAGE) for a usage error; ours is 2, as for the other commands.
+  /// Exits with 2 for a usage error, as the other commands; ArgumentParser's own main would exit with 64 (EX_USAGE).
   static func main() {
     do {
       let command = try parseAsRoot()
@@ -73,7 +73,7 @@ struct CrashForward: ParsableCommand {
   }
 
   private func run(_ settings: ForwardSettings, _ environment: [String: String]) throws {
-    // Before there are threads: they are to have it so, too.
+    // Before any thread starts, so that all threads inherit it.
     var signals = sigset_t()
     // Each call changes or reads one set.
     unsafe sigemptyset(&signals)

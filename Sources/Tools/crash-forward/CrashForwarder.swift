@@ -5,13 +5,13 @@ public import CrashSettings
 internal import Glibc
 public import LinuxSystem
 
-/// All sinks of one `crash-forward`, each with a thread and a cursor of its own.
+/// Runs all sinks of one `crash-forward`, each with its own thread and cursor.
 public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
   private let stop: StopSignal
 
-  /// Makes the sinks that the settings ask for.
-  /// - Throws: `SettingsError` when they ask for none, or for one that cannot be.
+  /// Creates the sinks of the settings.
+  /// - Throws: `SettingsError` if there is none, or if a setting is invalid.
   public init(
     _ settings: ForwardSettings, client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog
   ) throws(SettingsError) {
@@ -28,7 +28,7 @@ public struct CrashForwarder: Sendable {
     }
     if runners.isEmpty {
       throw SettingsError(
-        place: "settings", reason: "nothing is to be sent: set journal.enabled, sentry.dsn-file or otlp.endpoint")
+        place: "settings", reason: "no sink is enabled: set journal.enabled, sentry.dsn-file or otlp.endpoint")
     }
   }
 
@@ -68,7 +68,7 @@ public struct CrashForwarder: Sendable {
 
   private static func headers(_ secret: Secret?) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
-    // A line without a colon would have libcurl do something else than it says.
+    // libcurl gives a line without a colon another meaning.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
       throw SettingsError(
         place: "otlp.headers", reason: "a line is a header such as Authorization: Bearer TOKEN")
@@ -78,13 +78,13 @@ public struct CrashForwarder: Sendable {
 
   private static func hostName() -> String? {
     var bytes = [CChar](repeating: 0, count: 256)
-    // The last byte stays zero, however long the name is.
+    // The last byte stays zero for a name of any length.
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
     return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Sends until `stop` is told, and a few seconds longer where a server keeps it waiting.
-  /// - Throws: `SystemError` when there are no threads left.
+  /// Sends until `stop`, and a few seconds longer if a server does not answer.
+  /// - Throws: `SystemError` if no thread can be created.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
     var ends: [StopSignal] = []
     for runner in runners {
@@ -98,7 +98,7 @@ public struct CrashForwarder: Sendable {
     }
     wait()
     stop.stop()
-    // What is not acknowledged comes again.
+    // crashd sends unacknowledged reports again.
     for end in ends { _ = end.wait(for: .seconds(5)) }
   }
 }

@@ -1,8 +1,9 @@
 import CrashReport
 
-/// The last crashes of a sink: a report comes again when more of it is known, and when an acknowledgement got lost.
+/// The last crashes of a sink, to skip duplicates: a report comes again with more details, or after a lost
+/// acknowledgement.
 struct RecentEvents {
-  /// A report that moved to another group is news.
+  /// The key includes the group, so that a report that moved to another group is sent again.
   struct Key: Hashable {
     var id: String
     var group: String

@@ -1,33 +1,33 @@
 public import CrashProtocol
 public import CrashReport
 
-/// Where reports are sent; used by one thread.
+/// A receiver of reports; used by one thread.
 public protocol Sink: Sendable {
-  /// Of one word, such as `journal`: the cursor is kept under it, and the log begins with it.
+  /// One word, such as `journal`: the name of the cursor, and the prefix of log lines.
   var name: String { get }
-  /// Sends one event and waits until it is known what became of it.
+  /// Sends one event and waits for the outcome.
   func deliver(_ event: SinkEvent) -> Delivery
 }
 
-/// What became of an event.
+/// The outcome of an event.
 public enum Delivery: Sendable, Equatable {
-  /// The other side has it.
+  /// The server accepted it.
   case delivered
-  /// The other side will never take this one; others it may. The text says why.
+  /// The server will never accept this event, for the given reason; it may accept others.
   case refused(String)
-  /// Not now. The text says why; `after` is how long the other side asks to be left alone. `maybeNever`: it has looked at
-  /// the event, or would not for one's key, and may say the same for ever.
+  /// The server does not accept it now, for the given reason; `after` is the retry delay that it asks for.
+  /// `maybeNever`: it rejected the event or the key, and may do so forever.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 
-/// A report on its way out.
+/// A report to send.
 public struct SinkEvent: Sendable, Equatable {
-  /// The report, without what the privacy rules name.
+  /// The scrubbed report.
   public var report: CrashReport
   /// All of it as JSON, with keys of later versions.
   public var json: JSONValue
 
-  /// An event of a report as it came, scrubbed where there is a scrubber.
+  /// Creates an event of a received report, scrubbed if there is a scrubber.
   public init(_ received: ReceivedReport, scrubbedBy scrubber: TextScrubber? = nil) throws {
     guard let scrubber else {
       (report, json) = (received.report, received.json)

@@ -1,27 +1,27 @@
 import CrashReport
 import Synchronization
 
-/// What became of the events of one sink since it started.
+/// The counters of one sink since it started.
 public struct SinkCounts: Sendable, Equatable {
-  /// The other side has them.
+  /// Events that the server accepted.
   public var delivered = 0
-  /// The other side will never take them.
+  /// Events that the server will never accept.
   public var refused = 0
-  /// crashd's retention removed them before they were read.
+  /// Events that crashd's retention removed before they were read.
   public var lost = 0
-  /// The same crash came again with nothing new for the sink.
+  /// Duplicates: the same crash came again with nothing new for the sink.
   public var repeated = 0
-  /// Attempts that failed and were made again, or will be.
+  /// Failed attempts with a retry.
   public var retries = 0
-  /// Why nothing goes out now; nil when all is well.
-  public var trouble: String?
+  /// The reason why the sink is waiting; nil if it is sending.
+  public var failure: String?
 
-  /// For systemd's status line.
+  /// The text for systemd's status line.
   func text(_ name: String) -> String {
     var parts = ["\(delivered) sent"]
     if refused > 0 { parts.append("\(refused) refused") }
     if lost > 0 { parts.append("\(lost) lost") }
-    return "\(name): " + parts.joined(separator: ", ") + (trouble.map { ", waiting: \($0)" } ?? "")
+    return "\(name): " + parts.joined(separator: ", ") + (failure.map { ", waiting: \($0)" } ?? "")
   }
 }
 
@@ -30,10 +30,10 @@ public final class SinkBoard: Sendable {
   private let counts = Mutex<[String: SinkCounts]>([:])
   private let changed: @Sendable (String) -> Void
 
-  /// `changed` gets the status line whenever it is another one.
+  /// Creates a board; it calls `changed` with each new status line.
   public init(changed: @escaping @Sendable (String) -> Void = { _ in }) { self.changed = changed }
 
-  /// Those of one sink.
+  /// The counters of one sink.
   public func counts(of name: String) -> SinkCounts { counts.withLock { $0[name] ?? SinkCounts() } }
 
   func change(_ name: String, _ body: (inout SinkCounts) -> Void) {
@@ -42,7 +42,7 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    // systemd takes each line for an assignment of its own, and a server may have had a word in it.
+    // One line: systemd reads each line as an assignment, and the text may come from a server.
     if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }
 }

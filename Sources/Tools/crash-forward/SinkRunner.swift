@@ -3,34 +3,34 @@ import CrashProtocol
 public import CrashReport
 import LinuxSystem
 
-/// Takes one sink's events from crashd, one after the other, and acknowledges what the sink has delivered.
+/// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered ones.
 ///
-/// One event is held at a time: the next one is read when this one is delivered or refused. crashd cuts off a reader that
-/// takes nothing for long; then the runner connects again and goes on behind what was acknowledged.
+/// It holds one event at a time: it reads the next one when this one is delivered or refused. crashd disconnects a
+/// reader that is idle for long; then the runner connects again and resumes after the last acknowledgement.
 public struct SinkRunner: Sendable {
-  /// What a runner needs besides its sink.
+  /// The dependencies of a runner, besides its sink.
   public struct Surroundings: Sendable {
-    /// crashd.
+    /// The client of crashd.
     public var client: CrashClient
-    /// Ends it.
+    /// Stops the runner.
     public var stop: StopSignal
-    /// What happens is counted here.
+    /// The counters.
     public var board: SinkBoard
-    /// And told here.
+    /// The log.
     public var log: SinkLog
-    /// Waits; true when all is to end.
+    /// Waits; returns true on a stop.
     var wait: @Sendable (Duration) -> Bool
-    /// For the pace.
+    /// The clock of the rate limit.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
-    /// All of it.
+    /// Creates the dependencies.
     public init(client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog) {
       (self.client, self.stop, self.board, self.log) = (client, stop, board, log)
       wait = { stop.wait(for: $0) }
     }
   }
 
-  /// Crashes that a sink remembers, so that the same one does not come twice.
+  /// The number of crashes that a sink remembers to skip duplicates.
   static let memory = 1_024
 
   private let sink: any Sink
@@ -41,20 +41,20 @@ public struct SinkRunner: Sendable {
   private let giveUpAfter: Duration
   private var pace: Pace
   private var backoff = Backoff()
-  /// Until crashd has begun a stream.
+  /// True until crashd begins a stream.
   private var waitsForCrashd = false
-  /// What was told of that.
+  /// The logged reason for that.
   private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
   /// - Parameters:
-  ///   - sink: Where the events go.
-  ///   - subscriber: Under which name crashd keeps the cursor.
+  ///   - sink: The receiver of the events.
+  ///   - subscriber: The name of the cursor in crashd.
   ///   - filter: Only programs whose name contains this.
-  ///   - perMinute: At most so many events.
-  ///   - giveUpAfter: An event that a server has answered for so long without taking it is left out.
-  ///   - scrubber: What is taken out of them; nil takes out nothing.
-  ///   - around: crashd, and who is told.
+  ///   - perMinute: The rate limit of events.
+  ///   - giveUpAfter: The time after which an event that the server answers but does not accept is dropped.
+  ///   - scrubber: Scrubs the events; nil scrubs nothing.
+  ///   - around: The other dependencies.
   public init(
     _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
     giveUpAfter: Duration = .seconds(3_600),
@@ -64,7 +64,7 @@ public struct SinkRunner: Sendable {
     (self.around, self.giveUpAfter, pace) = (around, giveUpAfter, Pace(perMinute: perMinute))
   }
 
-  /// Sends until it is stopped.
+  /// Sends until a stop.
   public mutating func run() {
     around.board.change(sink.name) { _ in }
     while true {
@@ -72,11 +72,11 @@ public struct SinkRunner: Sendable {
         if try follow() { return }
       } catch {
         if error == .cancelled { return }
-        // crashd ends streams that are not read, as while a server is away: that is as it should be.
+        // crashd ends idle streams, as while a server is down: no failure.
         if case .closed = error {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
-          trouble(Self.text(error))
+          beginWaiting(Self.text(error))
           if waitsForCrashd { unreached = Self.text(error) }
         }
       }
@@ -84,12 +84,12 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// True when all is to end.
+  /// Follows one stream; returns true on a stop.
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
     let stream = try subscribe()
-    // Trouble of another kind is not over because a stream has begun: the same event may come again.
-    if let why = unreached, around.board.counts(of: sink.name).trouble == why { goesOn() }
+    // A failed delivery is not over because a stream has begun: the same event may come again.
+    if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
       switch try next(of: stream) {
@@ -102,25 +102,25 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// Leaves out what cannot be read, where crashd can be told of it: it would stand in the way of all that follows.
+  /// Reads the next event; drops and acknowledges an unreadable one, which would block all later events.
   private mutating func next(of stream: EventStream) throws(ClientError) -> EventStream.Event? {
     while true {
       do throws(ClientError) { return try stream.next(hangup: around.stop.descriptor) } catch {
         guard let cursor = stream.unreadableCursor else { throw error }
         refuse("behind cursor \(cursor)", Self.text(error))
         try acknowledge(cursor)
-        // Only of an event that is too large is there a rest in the connection.
+        // After an oversized event the rest of it is still in the connection: reconnect.
         if case .malformedReply = error { continue }
         return nil
       }
     }
   }
 
-  /// Only now is it sure that the same will not come again: whatever was waited for is over.
+  /// Acknowledges an event, which ends any wait: crashd will not send it again.
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
-    goesOn()
+    endWaiting()
   }
 
   private func subscribe() throws(ClientError) -> EventStream {
@@ -131,13 +131,13 @@ public struct SinkRunner: Sendable {
       around.board.change(sink.name) { $0.lost += lost }
       around.log(
         .error,
-        "\(sink.name): \(isExact ? "" : "about ")\(lost) reports were removed before they were sent; what is left follows"
+        "\(sink.name): \(isExact ? "" : "about ")\(lost) reports were removed before they were sent; the remaining ones follow"
       )
       return try around.client.subscribe(subscriber: subscriber, name: filter, expired: true).begun()
     }
   }
 
-  /// True when all is to end, and the event is not done.
+  /// Delivers an event; returns true on a stop before the delivery.
   private mutating func deliver(_ received: ReceivedReport) -> Bool {
     let key = RecentEvents.Key(received.report)
     if recent.contains(key) {
@@ -148,8 +148,8 @@ public struct SinkRunner: Sendable {
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
     do { event = try SinkEvent(received, scrubbedBy: scrubber) } catch {
-      // What is wrong repeats a part of it.
-      refuse(received.report.id, "it cannot be read when it is scrubbed")
+      // The error would repeat a part of it.
+      refuse(received.report.id, "cannot read it after scrubbing")
       return false
     }
     var (tries, firstAnswer) = (0, ContinuousClock.Instant?.none)
@@ -175,30 +175,30 @@ public struct SinkRunner: Sendable {
           }
         }
         around.board.change(sink.name) { $0.retries += 1 }
-        trouble(why)
+        beginWaiting(why)
         if around.wait(backoff.delay(atLeast: after)) { return true }
       }
     }
   }
 
-  private func goesOn() {
-    let wasInTrouble = around.board.counts(of: sink.name).trouble != nil
-    around.board.change(sink.name) { $0.trouble = nil }
-    if wasInTrouble { around.log(.notice, "\(sink.name): goes on") }
+  private func endWaiting() {
+    let wasWaiting = around.board.counts(of: sink.name).failure != nil
+    around.board.change(sink.name) { $0.failure = nil }
+    if wasWaiting { around.log(.notice, "\(sink.name): recovered") }
   }
 
   private func refuse(_ id: String, _ why: String) {
     around.board.change(sink.name) {
       $0.refused += 1
-      $0.trouble = nil
+      $0.failure = nil
     }
-    around.log(.error, "\(sink.name): report \(id) is left out: \(why)")
+    around.log(.error, "\(sink.name): dropped report \(id): \(why)")
   }
 
-  /// Told once, until it is another one.
-  private func trouble(_ why: String) {
-    if around.board.counts(of: sink.name).trouble == why { return }
-    around.board.change(sink.name) { $0.trouble = why }
+  /// Records and logs why the sink is waiting, once for each reason.
+  private func beginWaiting(_ why: String) {
+    if around.board.counts(of: sink.name).failure == why { return }
+    around.board.change(sink.name) { $0.failure = why }
     around.log(.warning, "\(sink.name): waiting: \(why)")
   }
 
@@ -207,9 +207,9 @@ public struct SinkRunner: Sendable {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
-    // What is wrong repeats a part of the report, which nobody has scrubbed.
-    case .malformedReply: "what crashd sends cannot be read"
-    case .messageTooLarge(let limit): "what crashd sends is longer than \(limit >> 10) KiB"
+    // The error would repeat a part of the report, which is not scrubbed.
+    case .malformedReply: "cannot read crashd's event"
+    case .messageTooLarge(let limit): "crashd's event is longer than \(limit >> 10) KiB"
     case .refused(let error): "crashd: \(error)"
     default: "crashd: \(error)"
     }

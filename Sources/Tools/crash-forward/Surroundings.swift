@@ -1,7 +1,7 @@
 import CrashReport
 import Glibc
 
-/// What the program gets from its surroundings, and where it writes.
+/// The program's environment and its log output.
 extension CrashForward {
   /// A line on standard error for each, with the level as sd-daemon(3) wants it where the journal reads it.
   func log(_ settings: ForwardSettings, _ environment: [String: String]) -> SinkLog {
@@ -10,7 +10,7 @@ extension CrashForward {
     let isJournal = environment["JOURNAL_STREAM"] != nil
     return SinkLog { level, text in
       if level > least { return }
-      // One line: the library sees to it.
+      // The library guarantees one line.
       Self.write(isJournal ? "<\(level.rawValue)>\(text)\n" : "crash-forward: \(text)\n")
     }
   }

@@ -7,17 +7,17 @@ import LinuxSystem
 
 extension JSONStyle: ExpressibleByArgument {}
 
-/// Options of every verb that asks crashd.
+/// Options of every verb that calls crashd.
 struct ConnectionOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The socket of crashd (default: $CRASHD_SOCKET, the system's, the user's).", valueName: "path"),
+    help: ArgumentHelp("Connect to this socket (default: $CRASHD_SOCKET, the system's, the user's)", valueName: "path"),
     completion: .file())
   var socket: String?
 
-  @Option(help: ArgumentHelp("Print JSON: pretty, short or off.", valueName: "mode"))
+  @Option(help: ArgumentHelp("Print JSON: pretty, short or off", valueName: "mode"))
   var json = JSONStyle.off
 
-  @Flag(name: .customLong("no-pager"), help: "Do not pipe the output into a pager.")
+  @Flag(name: .customLong("no-pager"), help: "Do not pipe the output into a pager")
   var hasNoPager = false
 
   var client: CrashClient {
@@ -28,7 +28,8 @@ struct ConnectionOptions: ParsableArguments {
 
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, environment: environment) }
 
-  /// The call's result, or the sentence that says why there is none.
+  /// The result of a call.
+  /// - Throws: `Failure` with the reason.
   func ask<Result>(_ call: (CrashClient) throws(ClientError) -> Result) throws(Failure) -> Result {
     do throws(ClientError) {
       return try call(client)
@@ -42,7 +43,7 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(text, environment: environment)
   }
 
-  /// The same with a text that comes in pieces.
+  /// Prints a text that comes in pieces.
   func show(_ body: (_ put: Pager.Writer) throws(Failure) -> Void) throws(Failure) {
     if terminal.width == nil || hasNoPager {
       return try body { (text: String) throws(Failure) in try Output.write(text) }
@@ -50,7 +51,7 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(environment: environment, body)
   }
 
-  /// A list, and behind it on a terminal, else on standard error, what says that it is not all.
+  /// Prints a list, and the note about its missing rest: below it on a terminal, else on standard error.
   func show(_ list: String, rest: String?, legend: Bool) throws(Failure) {
     let isLine = json == .off && terminal.width != nil && legend
     let line = rest.map { terminal.styled($0, .dim) + "\n" }
@@ -63,6 +64,6 @@ struct ConnectionOptions: ParsableArguments {
 
 /// For lists.
 struct LegendOptions: ParsableArguments {
-  @Flag(name: .customLong("no-legend"), help: "Do not print the column titles.")
+  @Flag(name: .customLong("no-legend"), help: "Do not print column titles")
   var hasNoLegend = false
 }

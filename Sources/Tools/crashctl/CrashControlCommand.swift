@@ -7,10 +7,10 @@ import Glibc
 struct CrashControlCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "crashctl",
-    abstract: "Shows why Swift programs on this machine crashed.",
+    abstract: "Show why Swift programs on this machine crashed",
     discussion: """
-      Root and members of the group crashd (access.group in crashd.yaml) see and change everybody's crashes, others those \
-      of their own processes; crashctl status says which.
+      Root and members of the group crashd (access.group in crashd.yaml) see and change all crashes, other users those of \
+      their own processes; crashctl status shows your access.
 
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
       """,
@@ -18,7 +18,8 @@ struct CrashControlCommand: ParsableCommand {
     subcommands: [
       List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
       Wait.self, Subscribers.self,
-      Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
+      Explain.self, Reanalyze.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self,
+      Dangling.self,
       Guards.self, Doctor.self, Run.self, Demo.self, Varlink.self,
     ],
     defaultSubcommand: List.self)
@@ -35,11 +36,11 @@ struct CrashControlCommand: ParsableCommand {
     }
   }
 
-  /// Help, versions and completion scripts are ArgumentParser's texts; an error in the command line is one sentence.
+  /// Prints ArgumentParser's help, version or completion script, or an error in the command line as one line.
   private static func finish(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     guard code.isSuccess else {
-      // What else may have been meant follows on further lines.
+      // ArgumentParser's suggestions follow on further lines.
       let text = message(for: error).prefix { $0 != "\n" }
       let sentence = text.hasSuffix(".") ? text.dropLast() : text
       let advice = CommandAdvice.text(
@@ -57,24 +58,25 @@ struct CrashControlCommand: ParsableCommand {
   }
 }
 
-/// What to do about an error in the command line.
+/// Advice about an error in the command line.
 enum CommandAdvice {
-  /// Says it.
+  /// Returns the advice for an error.
+  ///
   /// - Parameters:
-  ///   - sentence: ArgumentParser's: of what it does not know, and whose first word is none of its verbs, it says that
-  ///     it is an argument too many, namely of the verb that is meant without one.
-  ///   - arguments: Of the command line, without the program's name.
-  ///   - verbs: Those that there are.
-  /// - Returns: The end of the sentence about it.
+  ///   - sentence: ArgumentParser's message. For an unknown verb it reports an unexpected argument of `list`, the
+  ///     default verb.
+  ///   - arguments: The command line without the program's name.
+  ///   - verbs: The known verbs.
+  /// - Returns: The end of the message.
   static func text(for sentence: some StringProtocol, arguments: [String], verbs: [String]) -> String {
     let usual = "see crashctl --help"
     guard sentence.lowercased().contains("unexpected argument"),
       let argument = arguments.first(where: { sentence.contains("'\($0)'") })
     else { return usual }
-    // Options before a verb are taken for those of `list`.
+    // ArgumentParser takes options before a verb for options of `list`.
     if verbs.contains(argument) { return "options follow the verb: crashctl \(argument) OPTIONS" }
-    // Behind a verb it is no verb.
+    // An argument after a verb is no verb.
     guard argument == arguments.first, let verb = Spelling.nearest(to: argument, among: verbs) else { return usual }
-    return "'\(verb)' is meant, perhaps; \(usual)"
+    return "did you mean '\(verb)'? \(usual)"
   }
 }

@@ -3,41 +3,41 @@ import CrashClient
 import CrashControl
 import CrashProtocol
 
-/// Which crashes.
+/// Filters of crashes.
 struct FilterOptions: ParsableArguments {
   @OptionGroup var period: PeriodOptions
 
-  @Option(help: "Only crashes of this process.")
+  @Option(help: "Only crashes of this process")
   var pid: Int?
 
-  @Option(help: "Only crashes of programs whose name contains this.")
+  @Option(help: "Only crashes of programs whose name contains this")
   var name: String?
 
   @Option(
-    help: ArgumentHelp("Only crashes of executables whose path contains this.", valueName: "path"),
+    help: ArgumentHelp("Only crashes of executables whose path contains this", valueName: "path"),
     completion: .file())
   var exe: String?
 
   @Option(
-    help: ArgumentHelp("Only crashes in this systemd unit; .service may be left out.", valueName: "name"),
+    help: ArgumentHelp("Only crashes in this systemd unit (.service is the default)", valueName: "name"),
     transform: { $0.contains(".") ? $0 : $0 + ".service" })
   var unit: String?
 
   @Option(
-    help: ArgumentHelp("Only crashes by this signal, such as SIGSEGV, segv or 11.", valueName: "signal"),
+    help: ArgumentHelp("Only crashes by this signal, such as SIGSEGV, segv or 11", valueName: "signal"),
     transform: signalName)
   var signal: String?
 
-  @Option(help: "Only crashes of the group whose key begins with this.")
+  @Option(help: "Only crashes of the group whose key begins with this")
   var group: String?
 
   var isRestricting: Bool {
     pid != nil || [name, exe, unit, signal, group].contains { $0 != nil } || period.isRestricting
   }
 
-  /// The sentence for a list that has nothing in it.
+  /// The failure for an empty list.
   func nothingFound(_ client: CrashClient) -> Failure {
-    isRestricting ? .nothing("no crash was reported that matches", of: client) : .noCrash(of: client)
+    isRestricting ? .nothing("no crash matches", of: client) : .noCrash(of: client)
   }
 
   var filter: ReportFilter {
@@ -49,40 +49,40 @@ struct FilterOptions: ParsableArguments {
 
 @Sendable private func signalName(_ text: String) throws -> String {
   guard let name = SignalName.parse(text) else {
-    throw ValidationError("'\(text)' is no signal that ends a process: write such as SIGSEGV, segv or 11")
+    throw ValidationError("invalid signal '\(text)': examples are SIGSEGV, segv and 11")
   }
   return name
 }
 
-/// How much of a list.
+/// The length of a list.
 struct LimitOptions: ParsableArguments {
   /// Without `-n`.
   static let standard = 100
 
   @Option(
     name: [.customShort("n", allowingJoined: true), .customLong("limit")],
-    help: ArgumentHelp("At most so many, the newest ones.", valueName: "number"))
+    help: ArgumentHelp("Show at most this many, the newest ones", valueName: "number"))
   var limit: Int?
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
+    if let limit, limit < 1 { throw ValidationError("invalid value '\(limit)' for -n: it takes a number from 1") }
   }
 }
 
-/// How much of a list, and which end of it first.
+/// The length and the order of a list.
 struct ListOptions: ParsableArguments {
   @OptionGroup var count: LimitOptions
 
-  @Flag(name: .shortAndLong, help: "The newest first.")
+  @Flag(name: .shortAndLong, help: "Show the newest first")
   var reverse = false
 
   var limit: Int { count.limit ?? LimitOptions.standard }
 
-  /// The last line of a list that has not all; nothing is left to say to whoever gave a number.
+  /// The last line of an incomplete list; nil if the user gave a number.
   func rest(_ hasMore: Bool, of what: String) -> String? {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
-  /// The newest item first becomes the order in which they are shown.
+  /// Puts items, the newest first, into the order of the output.
   func ordered<Item>(_ items: [Item]) -> [Item] { reverse ? items : items.reversed() }
 }

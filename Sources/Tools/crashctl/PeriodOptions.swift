@@ -1,18 +1,18 @@
 import ArgumentParser
 import CrashControl
 
-/// From when to when.
+/// A period of time.
 struct PeriodOptions: ParsableArguments {
   // Unconditional: -2h is a time.
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only crashes at or after this time.",
+    help: "Only crashes at or after this time",
     transform: moment)
   var since: Int?
 
   @Option(
     name: [.customShort("U", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only crashes at or before this time.",
+    help: "Only crashes at or before this time",
     transform: moment)
   var until: Int?
 
@@ -21,20 +21,20 @@ struct PeriodOptions: ParsableArguments {
   var isRestricting: Bool { since != nil || until != nil }
 }
 
-/// From when on, of what goes on happening.
+/// The start of a period, for incidents that recur.
 struct SeenOptions: ParsableArguments {
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only those that were seen at or after this time, such as -2h.", transform: moment)
+    help: "Only those last seen at or after this time, such as -2h", transform: moment)
   var since: Int?
 
   var sinceText: String? { since.map(LocalTime.rfc3339) }
 }
 
-/// Reads what `-S` and `-U` take.
+/// Parses the value of `-S` or `-U`.
 @Sendable private func moment(_ text: String) throws -> Int {
   guard let seconds = LocalTime.parse(text) else {
-    throw ValidationError("'\(text)' is no time: write such as '2026-11-21 08:10', today, or -2h")
+    throw ValidationError("invalid time '\(text)': examples are '2026-11-21 08:10', today and -2h")
   }
   return seconds
 }

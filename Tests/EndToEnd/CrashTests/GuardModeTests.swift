@@ -25,7 +25,7 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
-    /// Has it do what a word stands for, and returns what it says then.
+    /// Sends it a command, and returns its answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
       // write reads as many bytes as the array has.
@@ -51,10 +51,10 @@ struct GuardModeTests {
       let said = try await set(words, daemon)
       if (1...2).contains(where: { said.contains("\($0) of \($0) attached processes") }) { return }
     }
-    Issue.record("the process does not do as it is told: \(words)")
+    Issue.record("the process does not apply the override: \(words)")
   }
 
-  @Test("what a process finds of its guards is what crashctl doctor says of it, and the last word stands")
+  @Test("crashctl doctor shows the result of a process's last guard self-test")
   func selfTest() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
@@ -67,32 +67,32 @@ struct GuardModeTests {
       try await DanglingTests.crashctl(["doctor", "--socket", daemon.place.varlinkSocket, "\(host.process.pid)"])
     }
     #expect(try await told().selfTest == nil)
-    #expect(try await doctor().contains("the program has not asked whether they still absorb"))
+    #expect(try await doctor().contains("the program has run no self-test"))
 
     #expect(try await host.asks("self-test") == "asked")
     let good = try #require(try await told().selfTest)
     #expect(good.checks > good.asked.count && good.asked.count > 20 && good.failures == 0 && good.failing.isEmpty)
     #expect(good.asked.contains("index") && !good.asked.contains("pipe"))
     let text = try await doctor()
-    #expect(text.contains("\(good.checks) checks of \(good.asked.count) kinds absorb, asked at"), "\(text)")
+    #expect(text.contains("(\(good.checks) checks of \(good.asked.count) kinds)"), "\(text)")
 
     #expect(try await host.asks("broken") == "asked")
     let broken = try #require(try await told().selfTest)
     #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
     #expect(broken.asked == good.asked && broken.time > good.time)
-    #expect(try await doctor().contains("1 of \(broken.checks) checks fail"))
-    // No incident: nobody is told of its faults.
+    #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
+    // No incident: a self-test's faults are not recorded.
     #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
     #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
     #expect(try await host.process.wait().code == 0)
     try await daemon.stop()
   }
 
-  @Test("an operator sets the mode of a kind in running and coming processes, sees it listed, and takes it back")
+  @Test("an override of a guard mode reaches running and future processes, is listed, and ends when removed")
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // By its own word it would end.
+    // In its own mode it would end.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -101,7 +101,7 @@ struct GuardModeTests {
     #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
     #expect(!list.contains("unwrap"), "\(list)")
     let first = daemon.client
-    // It comes without a question.
+    // It arrives without a query.
     let absorbed = try await blocking { () throws in
       let stream = try first.followIncidents(IncidentFilter(source: "guard", since: "2020-01-01T00:00:00Z"))
       while let page = try stream.next(timeout: Patience.slice * Patience.slices) {
@@ -111,19 +111,19 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // A coming process has it from its first fault on; a restarted crashd says it again.
+    // A new process has it from its first fault on; a restarted crashd sends it again.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")
     #expect(try await second.fault() == "absorb")
     #expect(try await second.line() == "true")
 
-    // Then the program's own word holds again.
+    // Then the program's own mode applies again.
     let client = next.client
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == SIGILL)
-    // The report of its crash tells of the fault that was absorbed before.
+    // The report of its crash lists the fault that was absorbed before.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
     #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)

@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Uses of freed objects in guard slots, from the processor's fault to what crashd says of them.
+/// Use-after-frees in guard slots, from the processor's fault to crashd's reports.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
   /// A read of a field, which nothing but the processor sees.
@@ -22,7 +22,7 @@ struct GuardSlotTests {
   /// The line of the use.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
-  @Test("a crash by a freed object in a guard slot is certain, and names its class, and who used and freed it")
+  @Test("a crash by a freed object in a guard slot is certain, and has its class and the stacks of use and release")
   func crash() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-crash")
@@ -43,7 +43,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // The same thread did all three: who reads it is the one that the report is about.
+    // The same thread did all three: the reader is the thread of the report.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
@@ -51,7 +51,7 @@ struct GuardSlotTests {
     #expect(text.contains("freed by thread") && text.contains("drop()") && text.contains("100 % sure"), "\(text)")
   }
 
-  @Test("one that is survived is told with all three stacks, and counts as a hit of its class")
+  @Test("a survived use of a guard slot is reported with all three stacks, and is a hit of its class")
   func survived() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-slot")

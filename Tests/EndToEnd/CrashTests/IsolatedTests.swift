@@ -14,7 +14,7 @@ struct IsolatedTests {
   private static let traps = 30
 
   @Test(
-    "thirty traps that were contained are thirty incidents with words, function and line, and no crash",
+    "thirty contained traps are thirty incidents with message, function and line, and no crash",
     arguments: [
       CrashRun.Thread.main, .task,
     ])

@@ -5,8 +5,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// What is left of a program's memory when somebody has switched that off: nothing, in whatever crashd keeps.
-@Suite("Memory that is not kept")
+/// With memory capture switched off, nothing that crashd keeps has a byte of the program's memory.
+@Suite("Programs without memory capture")
 struct NoMemoryTests {
   /// A shim-host that has a secret to read.
   private struct Host {
@@ -87,7 +87,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // Analysed again, it says the same.
+    // A re-analysis gives the same.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -97,13 +97,13 @@ struct NoMemoryTests {
     )
   }
 
-  /// Waits until crashd says so of the only process.
+  /// Waits until crashd shows it for the only process.
   private func awaitMemory(_ word: String, in daemon: PrivateDaemon) async throws {
     let client = daemon.client
     try await blocking {
       try Patience.wait(for: "no process whose memory is '\(word)'") { _ -> Void? in
         for _ in 0..<100 {
-          if try client.processes().map(\.memory) == [word] { return () }
+          if try client.processes().map(\.memory?.rawValue) == [word] { return () }
           usleep(10_000)
         }
         return nil
@@ -131,7 +131,7 @@ struct NoMemoryTests {
     try await daemon.stop()
   }
 
-  @Test("without any switch it is in the store, in the stacks that crashd gives and in minidumps")
+  @Test("by default the store, crashd's stack copies and minidumps have the program's memory")
   func kept() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place)
@@ -144,7 +144,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("the program's own word: nowhere, and the report says whose word it was")
+  @Test("a program can switch its memory capture off, and the report names the program as the source")
   func program() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place, ["CRASHSHIELD_MEMORY": "none"])
@@ -159,7 +159,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "crashd's settings: nowhere, whether the program does what crashd says or not",
+    "a no-memory rule of crashd holds whether or not the program applies it",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -174,23 +174,23 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("what a program was told holds when crashd is away: its ring in the spool has nothing, and says why")
+  @Test("a withheld memory capture stays withheld while crashd is away, and the spooled ring says why")
   func away() async throws {
     let place = try PrivateDaemon.Place()
-    var told: Host?
+    var started: Host?
     try await withDaemon(Self.rule, in: place) { daemon, _ in
       let host = try await Host.start(in: place)
       try await host.says("attached")
       try await awaitMemory("withheld", in: daemon)
-      told = host
+      started = host
     }
-    let host = try #require(told)
+    let host = try #require(started)
     try await host.says("alone")
     try await host.crash()
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The next crashd has no such rule: what is not there stays away, and the record says who wanted that.
+    // The next crashd has no such rule: the memory stays absent, and the record names the setting.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)
@@ -198,7 +198,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a ring of the spool has what the program took; a rule for a unit holds for it, as nobody knows its unit")
+  @Test("a no-memory rule for a unit applies to a spooled ring, whose unit is unknown")
   func spooled() async throws {
     let place = try PrivateDaemon.Place()
     let spool = try place.root.directory("run/spool", mode: 0o1777)
@@ -214,7 +214,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a reload holds for processes that run, both ways")
+  @Test("a reload of no-memory rules applies to running processes, both ways")
   func reload() async throws {
     try await withDaemon("") { daemon, path in
       let (first, second) = (try await Host.start(in: daemon.place), Self.rule)

@@ -19,7 +19,7 @@ struct ReplacedHandlerTests {
     #expect(handlers.first?.image == report.process.executable)
   }
 
-  @Test("a report of a program that leaves the handlers alone says nothing of them")
+  @Test("a report of a program that replaces no handler lists none")
   func untouched() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)

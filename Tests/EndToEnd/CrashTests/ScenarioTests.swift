@@ -5,19 +5,21 @@ import Testing
 /// Every way to crash, through the whole path: handler, ring, crashd, symbols, store, client.
 @Suite(.sharedDaemon, .serialized)
 struct ScenarioTests {
-  @Test("one report, with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
+  @Test("a scenario makes one report, with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
   func report(name: String) async throws {
     try await check(try #require(Scenario.named(name)))
   }
 
-  @Test("the same from each kind of thread", arguments: [CrashRun.Thread.dispatch, .task, .pthread])
+  @Test(
+    "a scenario makes the same report on each kind of thread",
+    arguments: [CrashRun.Thread.dispatch, .task, .pthread])
   func report(thread: CrashRun.Thread) async throws {
     for name in ["array-index", "null-write", "abort"] {
       try await check(try #require(Scenario.named(name)), ["--thread", thread.rawValue])
     }
   }
 
-  @Test("an optimized program's report says as much")
+  @Test("an optimized program's report is as complete as a debug build's")
   func optimized() async throws {
     guard let program = try Binaries.optimizedCrashMaker() else { return }
     for scenario in Scenario.runnable(isOptimized: true, isStatic: false) where scenario.isReported {
@@ -25,7 +27,7 @@ struct ScenarioTests {
     }
   }
 
-  @Test("what the program said of itself is in the report")
+  @Test("a report has the program's annotations and breadcrumbs")
   func annotations() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("raise", ["--wait-attached", "--mark"], environment: daemon.place.environment)
@@ -36,7 +38,7 @@ struct ScenarioTests {
     #expect(report.process.name == "crash-maker")
   }
 
-  @Test("a signal from another process tells who sent it")
+  @Test("the report of a signal from another process names the sender")
   func sender() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("kill-from-outside", ["--wait-attached"], environment: daemon.place.environment)
@@ -47,7 +49,7 @@ struct ScenarioTests {
     #expect(sender.uid == report.process.uid)
   }
 
-  @Test("any crash in a task shows who awaited it", arguments: ["debug", "optimized"])
+  @Test("any crash in a task shows the awaiting functions", arguments: ["debug", "optimized"])
   func asyncCallers(build: String) async throws {
     var program: String?
     if build == "optimized" {
@@ -60,7 +62,7 @@ struct ScenarioTests {
       scenario, ["--thread", "task"], program: program, isOptimized: build == "optimized" || Binaries.areInstalled)
   }
 
-  /// It ends as it should, with exactly one report that says what the scenario expects.
+  /// The process ends as expected, with exactly one report that matches the scenario.
   private func check(
     _ scenario: Scenario, _ options: [String] = [], program: String? = nil, isOptimized: Bool = Binaries.areInstalled
   ) async throws {

@@ -6,10 +6,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Deaths that no handler sees are noticed from outside; whoever ends well is not reported.
+/// crashd detects unreported exits from outside; an orderly exit is not reported.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
-  @Test("SIGKILL: the report has the cause, the last breadcrumb and the annotations")
+  @Test("the report of a SIGKILL has the cause, the last breadcrumb and the annotations")
   func sigkill() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("sigkill", ["--wait-attached"], environment: daemon.place.environment)
@@ -27,7 +27,7 @@ struct SilentDeathTests {
     #expect(report.group.title == "Killed (SIGKILL from outside): crash-maker")
   }
 
-  @Test("a fault with every signal blocked: the report says that no handler could run")
+  @Test("the report of a fault with blocked signals says that no handler could run")
   func blocked() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("all-signals-blocked", ["--wait-attached"], environment: daemon.place.environment)
@@ -49,7 +49,7 @@ struct SilentDeathTests {
     #expect(report.crashedThread?.topOwnFrame?.function == "kill_from_outside")
   }
 
-  @Test("a stop by SIGTERM, SIGINT or SIGHUP is no death", arguments: [SIGTERM, SIGINT, SIGHUP])
+  @Test("an end by SIGTERM, SIGINT or SIGHUP is no unreported exit", arguments: [SIGTERM, SIGINT, SIGHUP])
   func stopped(signal: Int32) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("sigkill", in: daemon)
@@ -59,14 +59,14 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "a process that becomes another program is let go, also while a child holds its connection, and its death is not ours",
+    "a process that executes another program is detached, also while a child holds its connection",
     arguments: ["exec-and-stay", "exec-with-child"])
   func exec(name: String) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // It is told of its attach before the list is.
+    // Its attach is known to crashd before the list is read.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -81,7 +81,7 @@ struct SilentDeathTests {
     #expect(try await blocking { try client.status() }.losses["end"] == nil)
   }
 
-  @Test("a process that becomes a program with the shield while a child holds its connection dies once, as the new one")
+  @Test("a process that executes another program with the shield has one unreported exit, as the new program")
   func execAgain() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("exec-again-with-child", in: daemon)
@@ -97,7 +97,7 @@ struct SilentDeathTests {
     #expect(reports.map(\.diagnosis.cause) == ["killed"])
   }
 
-  @Test("an exit of its own is no death, whatever the code", arguments: ["fork-child", "exec-after-attach"])
+  @Test("a normal exit is no unreported exit, whatever its status", arguments: ["fork-child", "exec-after-attach"])
   func exited(name: String) async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(name, ["--wait-attached"], environment: daemon.place.environment)
@@ -105,7 +105,7 @@ struct SilentDeathTests {
     #expect(try await daemon.reports(of: crash.pid).isEmpty)
   }
 
-  @Test("a death is noticed also while a child holds the connection open")
+  @Test("an unreported exit is detected while a child holds the connection open")
   func childHoldsConnection() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("sigkill-with-child", ["--wait-attached"], environment: daemon.place.environment)
@@ -117,7 +117,7 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "out of memory: the report says so, by the counter of the control group; a neighbour killed by hand is not called so",
+    "an OOM kill is reported as such by the control group's counter, and a neighbour killed by hand is not",
     .enabled("no memory control group can be made here") { try MemoryGroup.canBeMade() })
   func outOfMemory() async throws {
     let group = try #require(try MemoryGroup.make("victims"))
@@ -155,7 +155,7 @@ private struct MemoryGroup {
     return true
   }
 
-  /// nil where this machine lets nobody make one.
+  /// nil where this machine does not allow one.
   static func make(_ suffix: String) throws -> MemoryGroup? {
     let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {

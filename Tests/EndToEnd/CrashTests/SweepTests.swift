@@ -6,7 +6,7 @@ import Testing
 /// The threads beside the one that crashed.
 @Suite(.sharedDaemon, .serialized)
 struct SweepTests {
-  @Test("the other threads' stacks are in the same report")
+  @Test("a report has the other threads' stacks")
   func otherThreads() async throws {
     let (report, pid) = try await crash("array-index", ["--thread", "pthread"])
     #expect(report.threads.first?.crashed == true)
@@ -19,7 +19,7 @@ struct SweepTests {
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }
 
-  @Test("of another thread's task the name is told, and the functions that await it")
+  @Test("the report has the name of another thread's task, and the functions that await it")
   func otherTask() async throws {
     let report = try await crash("task-beside-task").report
     let thread = try #require(report.threads.first { $0.task?.name == Scenario.waitingTask })

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Kills crashd at random moments, while processes crash, and counts what becomes of the crashes.
+"""Kills crashd at random moments while processes crash, and checks that each crash is reported exactly once.
 
 Usage: faults.py BINARIES [--kills N] [--seconds S] [--seed N] [--processes N] [--attached] [--plain] [--deaths]
                  [--keep DIRECTORY]
 
 BINARIES has crashd, crash-analyse and crash-maker. crashd runs under a service manager that does what systemd does: it
-holds the two sockets and what crashd gives it to keep (FDSTORE=1), and starts it anew. --plain: under none, so that
-nobody holds anything while crashd is away. Two subscribers follow under names, and acknowledge; a collector has events
+holds the two sockets and crashd's stored descriptors (FDSTORE=1), and restarts it. --plain: without one, so that
+nothing is held while crashd is away. Two named subscribers acknowledge their events; a collector has events
 pushed to it, and breaks its connection now and then. --attached: every
 process waits until crashd has accepted it; otherwise every second one crashes at once. --seconds: no kill begins after
 that many. --deaths: some processes are killed where a handler sees nothing. --keep: the directories stay.
 
-A process is known by its name (CRASHSHIELD_NAME), which is given to no other. It fails when a crash is neither stored
-nor counted in its group, when one has two reports, when somebody did not get it, or when there is a report of nobody.
+Each process has a unique name (CRASHSHIELD_NAME). The program fails when a crash is neither stored
+nor counted in its group, has two reports or misses an audience, or when a report belongs to no process.
 """
 
 import argparse
@@ -203,11 +203,11 @@ class ServiceManager:
 
 
 class Audience:
-    """Who gets the events; knows whom it has heard of."""
+    """A receiver of events, with the crashes that it has received."""
 
     def __init__(self, name: str, news: threading.Condition):
         self.name, self.news = name, news
-        # What it was told that should not have been.
+        # Messages that it should not have got.
         self.errors: list[str] = []
         # Ids by the name of the process; how often an event came again.
         self.ids: dict[str, set[str]] = collections.defaultdict(set)
@@ -270,7 +270,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # Nobody tells when there is a crashd again where none holds its socket.
+                # Without a held socket, no event announces the next crashd: poll.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -338,8 +338,8 @@ class Load:
     """Processes that crash, one after the other, so many at once."""
 
     def __init__(self, manager: ServiceManager, binaries: pathlib.Path, arguments: argparse.Namespace,
-                 everybody: list[Audience], news: threading.Condition):
-        self.manager, self.program, self.everybody, self.news = manager, str(binaries / "crash-maker"), everybody, news
+                 audiences: list[Audience], news: threading.Condition):
+        self.manager, self.program, self.audiences, self.news = manager, str(binaries / "crash-maker"), audiences, news
         self.scenarios = sorted(SCENARIOS) + ([DEATH] if arguments.deaths else [])
         self.is_always_attached = arguments.attached
         self.pidfds: set[int] = set()
@@ -362,7 +362,7 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # Of a process that never was attached nobody knows that it was killed.
+            # crashd cannot know that a process was killed that never attached.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
             crash = Crash(f"fault-{number}-{count}", scenario, options)
@@ -385,7 +385,7 @@ class Load:
                     self.wrong.append(crash)
 
     def under_way(self) -> int:
-        return len(self.crashes) - min(len(audience.ids) for audience in self.everybody)
+        return len(self.crashes) - min(len(audience.ids) for audience in self.audiences)
 
     def stop(self):
         with self.news:
@@ -397,7 +397,7 @@ class Load:
                 raise RuntimeError("a process does not crash")
 
     def kill(self):
-        """Leaves nobody behind."""
+        """Leaves no process behind."""
         with self.news:
             self.is_ending = True
             self.news.notify_all()
@@ -421,10 +421,10 @@ class Checks:
             print(f"  {known[item] if known and isinstance(item, str) else item}")
 
 
-def await_all(load: Load, everybody: list[Audience], news: threading.Condition, patience_s: float):
-    """Waits until everybody has heard of every crash, or of none for so long."""
+def await_all(load: Load, audiences: list[Audience], news: threading.Condition, patience_s: float):
+    """Waits until every audience has every crash, or none has got one for so long."""
     def missing():
-        return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in everybody)
+        return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in audiences)
     with news:
         deadline = time.monotonic() + patience_s
         before = missing()
@@ -482,11 +482,11 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
     for subscriber in subscribers:
         if not subscriber.is_known.wait(PATIENCE_S):
             raise RuntimeError("a subscriber gets no answer")
-    everybody = [*subscribers, collector]
+    audiences = [*subscribers, collector]
     manager.end(signal.SIGKILL)
-    load = Load(manager, binaries, arguments, everybody, news)
+    load = Load(manager, binaries, arguments, audiences, news)
     try:
-        return judge(arguments, folder, manager, load, everybody, news)
+        return judge(arguments, folder, manager, load, audiences, news)
     finally:
         load.kill()
         if manager.pidfd >= 0:
@@ -494,14 +494,14 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
 
 
 def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceManager, load: Load,
-          everybody: list[Audience], news: threading.Condition) -> int:
+          audiences: list[Audience], news: threading.Condition) -> int:
     begin = time.monotonic()
     moments = kill_often(manager, load, random.Random(arguments.seed), arguments.kills, arguments.seconds)
     manager.start()
     manager.await_ready()
     load.stop()
     took_s = time.monotonic() - begin
-    await_all(load, everybody, news, arguments.patience)
+    await_all(load, audiences, news, arguments.patience)
 
     client = Varlink(manager.varlink)
     client.socket.settimeout(PATIENCE_S)
@@ -512,7 +512,7 @@ def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceM
     end = manager.end(signal.SIGTERM)
     with news:
         names, ids = load.crashes.keys(), collections.defaultdict(set)
-        for audience in everybody:
+        for audience in audiences:
             for name, some in audience.ids.items():
                 ids[name] |= some
         for name, some in reports.items():
@@ -521,7 +521,7 @@ def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceM
         print(f"{len(moments)} kills ({early} while it started) in {took_s:.0f} s, {len(names)} crashes of "
               f"{arguments.processes} processes at once, {sum(map(len, reports.values()))} reports stored, {counted} "
               f"counted; kept for the next crashd: {manager.kept_at_once} at most, {len(manager.kept)} at the end")
-        for audience in everybody:
+        for audience in audiences:
             print(f"{audience.name}: {len(audience.events)} events, {audience.again} came again, {audience.lost} removed")
         print(f"losses {status['losses']}, refusals {status['refusals']}, held {status['held']}")
         checks = Checks()
@@ -529,8 +529,8 @@ def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceM
         checks.check("every crash is stored, or its group counts it", sorted(names - ids.keys()), load.crashes)
         checks.check("the groups count every crash, once", [] if counted == len(names) else [counted, len(names)])
         checks.check("no crash has two reports", sorted(n for n in names if len(ids[n]) > 1), load.crashes)
-        checks.check("no report is of nobody", sorted(ids.keys() - names))
-        for audience in everybody:
+        checks.check("each report belongs to a process", sorted(ids.keys() - names))
+        for audience in audiences:
             checks.check(f"{audience.name} got every crash", sorted(names - audience.ids.keys()), load.crashes)
             checks.check(f"{audience.name} got nothing but events", audience.errors)
         checks.check("crashd stops well", [] if end == 0 else [end])
@@ -552,7 +552,7 @@ def main() -> int:
     parser.add_argument("--deaths", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
-    # Whoever is told to stop leaves no process behind either.
+    # SIGTERM leaves no process behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -122,7 +122,7 @@ def real_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
     """What real crashes have left, each with its id."""
     spool = folder / "left"
     spool.mkdir()
-    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"),
+    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "absent"),
                                 "CRASHSHIELD_SPOOL": str(spool)}
     for scenario in service.SCENARIOS:
         subprocess.run([binaries / "crash-maker", scenario], env=environment, stderr=subprocess.DEVNULL)
@@ -149,7 +149,7 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # Refused: who closes a socket with something unread in it takes his own reply back.
+            # Refused: closing a socket with unread data discards the reply that was sent.
             reply = b""
     except BaseException:
         connection.close()
@@ -362,8 +362,8 @@ def clock(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments:
                          status["reports"] == total and accepted == sent and status["losses"] == {},
                          f"{status['reports']} of {total}")
     await_true("told", lambda: len(subscriber.ids) >= total)
-    Checks.check("who follows has heard of each", len(subscriber.ids) == total and subscriber.lost == 0)
-    Checks.check("the log tells of the leaps", daemon.log.read_text().count("the clock has leapt forward") >= 2)
+    Checks.check("the subscriber has got each crash", len(subscriber.ids) == total and subscriber.lost == 0)
+    Checks.check("the log has the leaps of the clock", daemon.log.read_text().count("the clock has leapt forward") >= 2)
     Checks.check("crashd stops well", daemon.stop() == 0)
 
 
@@ -402,7 +402,7 @@ def outage(daemon: Daemon, rings: list, begin, end, stored: int = 0):
     status = daemon.status()
     Checks.check("afterwards each is stored", daemon.counted() == total and status["losses"] == {}, f"{total}")
     await_true("told", lambda: len(subscriber.ids) >= total - stored)
-    Checks.check("who follows has heard of each", len(subscriber.ids) == total - stored and subscriber.lost == 0)
+    Checks.check("the subscriber has got each crash", len(subscriber.ids) == total - stored and subscriber.lost == 0)
     memory = daemon.memory_mib("VmHWM")
     Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
     Checks.check("crashd stops well", daemon.stop() == 0)
@@ -455,7 +455,7 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
             file.write(b"\xa5" * 4096)
     daemon = Daemon(binaries, place, [], exists=True)
     more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
-    await_true("told of", lambda: daemon.status()["trouble"])
+    await_true("status names the failure", lambda: daemon.status()["trouble"])
     await_true("stored", lambda: daemon.counted() >= more)
     # Each overwritten page belongs to one report at most, and may make a neighbour of the tree unreadable.
     await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
@@ -478,7 +478,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--part", action="append", choices=PARTS)
     arguments = parser.parse_args()
-    # Whoever is told to stop leaves no process behind either.
+    # SIGTERM leaves no process behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

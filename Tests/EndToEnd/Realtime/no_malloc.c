@@ -57,7 +57,7 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// What must be found: a thread that is in the handler, as far as anybody can tell, and allocates.
+// The case that must be detected: a thread that is in the handler by all its state, and allocates.
 __attribute__((constructor(103))) static void expect_refusal(void) {
   const char *wanted = getenv("EXPECT_REFUSAL");
   static cs_ring ring;

@@ -1,4 +1,4 @@
-// Has the faults of twelve.swift happen, on a thread that is not the main one; then says what the shield knows of them.
+// Runs the faults of twelve.swift on a thread other than the main one, then prints the shield's incidents.
 // Usage: twelve NUMBER…
 import Foundation
 

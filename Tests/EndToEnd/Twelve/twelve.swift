@@ -18,7 +18,7 @@ import Foundation
 @inline(never) func text(_ reply: [String: Any]) -> Int { reply["text"] as! Int }
 @inline(never) func screen() { MainActor.preconditionIsolated() }
 
-/// What comes of a fault, by its number.
+/// The result of a fault, by its number.
 func result(of fault: Int) -> String {
   let data = Data(#"{"null": null, "number": 42, "text": "42"}"#.utf8)
   guard let reply = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else { return "no reply" }

@@ -89,7 +89,7 @@ FAULT void bit_flip(void) {
   heap_opaque(node->number + wrong->number);
 }
 
-// A reference count's worth away from a pointer: what a stray retain does to a freed block, done by nobody here.
+// A pointer off by a reference count: as after a stray retain of a freed block, though here is none.
 FAULT void distant(void) {
   struct node *node = make_node();
   heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
@@ -217,7 +217,7 @@ FAULT void overrun_heap(void) {
 }
 FAULT void overrun_top(void) {
   memset(block(40), 0x7f, 72);
-  // Where the block was not the last of the heap, nobody notices: then the program survives.
+  // Where the block was not the last of the heap, the overrun has no effect: then the program survives.
   for (int count = 0; count < 64; count++)
     heap_opaque((uint64_t)(uintptr_t)malloc(60000));
 }
@@ -241,7 +241,7 @@ FAULT void truncated_file(void) {
   char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
   if (ftruncate(file, 0) == 0) heap_read((uint64_t)(uintptr_t)bytes);
 }
-// A block that was never written: what its last tenant and the allocator left is taken for a pointer.
+// A block that was never written: what its previous owner and the allocator left is taken for a pointer.
 struct entry {
   struct entry *next;
   void (*visit)(struct entry *);
@@ -286,7 +286,7 @@ FAULT void divide(void) {
   heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
 }
 
-// An index that a caller did not check: the words behind the end are somebody else's numbers.
+// An index that a caller did not check: the words behind the end are another block's numbers.
 FAULT void index_beyond(void) {
   struct node **nodes = malloc(64 * sizeof *nodes);
   uint64_t *numbers = malloc(64 * sizeof *numbers);

@@ -106,7 +106,7 @@ FAULT deep_destructor() {
   }
 }
 
-// What a destructor does while its object goes: it is not gone yet.
+// A destructor's use of its own object, which is not deallocated yet.
 struct Receipt {
   double *total = reinterpret_cast<double *>(heap_random() >> 18);
   std::string text = "receipt";

@@ -136,7 +136,7 @@ final class Receipt {
   }
 }
 
-/// Words of a live block, which somebody takes for an object.
+/// Words of a live block, which a caller takes for an object.
 @inline(never) func numbers() -> UInt64 {
   let count = 2 + random(39)
   let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
@@ -163,7 +163,7 @@ struct Label {
   var orders = [Order()]
 }
 
-/// Values of a live block, as a library gets them for its callbacks, which somebody takes for an object.
+/// Values of a live block, as a library gets them for its callbacks, which a caller takes for an object.
 @inline(never) func structs() -> UInt64 {
   func copy<Value>(_ make: () -> Value) -> UInt64 {
     let count = 1 + random(4)
@@ -224,7 +224,7 @@ struct Entry {
   return unsafe entries
 }
 
-/// A value on the stack, which somebody takes for an object.
+/// A value on the stack, which a caller takes for an object.
 @inline(never) func withLocal(_ use: (UInt64) -> Void) {
   var order = hidden(Order())
   withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }
@@ -300,7 +300,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ),
   ("method-of-local", { withLocal { callMethod(at: $0) } }),
   ("release-of-local", { withLocal { release(at: $0) } }),
-  // Somebody wrote past the end of the block before; or to the wrong place.
+  // A write past the end of the previous block, or to a wrong address.
   (
     "method-of-overrun",
     {
@@ -346,7 +346,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
     { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
   ),
   (
-    // The last reference is weak: the object is gone, and nobody follows it.
+    // The last reference is weak: the object is deallocated, and no code follows it.
     "weak-gone",
     {
       weak let account = hidden(Account(number: 1))
@@ -363,7 +363,7 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// Others get the memory of those that are gone.
+// Others get the memory of deallocated ones.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

@@ -33,7 +33,7 @@ static struct job *make_job(void) {
   return job;
 }
 
-// A job that is gone; two of them, since lists have more than one.
+// A freed job; two of them, since lists have more than one.
 static struct job *freed_job(void) {
   struct job *first = make_job();
   struct job *job = make_job();

@@ -35,7 +35,7 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // An unusual size: else a closure's context takes the place at once.
+  // An unusual size: else a closure's context reuses the block at once.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }
@@ -76,7 +76,7 @@ final class Probe {
 
 @inline(never) func session() -> Session { heap_random() % 2 == 0 ? Session() : LongSession() }
 
-/// Lets the last reference go, and what comes after it happens.
+/// Drops the last reference, and then ages the heap.
 @inline(never) func free(_ address: UnsafeMutableRawPointer) {
   let size = unsafe heap_size(address)
   unsafe heap_make_room(age, address)
@@ -85,7 +85,7 @@ final class Probe {
   heap_age(age, size)
 }
 
-/// A reference that nobody holds: its object is gone.
+/// A dangling reference to a freed object.
 @inline(never) func gone<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe Unmanaged.passRetained(make())
   unsafe free(reference.toOpaque())
@@ -129,9 +129,9 @@ let kinds: [(name: String, fault: () -> Void)] = [
   ("object-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.user!.greet() }) }),
   ("array-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.pages[2].utf8.count }) }),
   ("closure-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.finish() }) }),
-  ("field-write", { unsafe gone(session)._withUnsafeGuaranteedRef { $0.user = User(name: "nobody") } }),
+  ("field-write", { unsafe gone(session)._withUnsafeGuaranteedRef { $0.user = User(name: "guest") } }),
   (
-    "witness",
+    "protocol-call",
     {
       let reference = unsafe gone(session)
       let priced: any Priced = unsafe reference.takeUnretainedValue()

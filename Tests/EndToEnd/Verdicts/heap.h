@@ -16,13 +16,13 @@ extern bool heap_fills_registers;
 // Brings the heap into a state: fresh, churned, freed, patterned, registers. Others end the program with status 2.
 void heap_prepare(const char *state, uint64_t seed);
 
-// How many bytes a block has for its tenant.
+// The usable bytes of a block.
 size_t heap_size(const void *block);
 
 // Frees other blocks of a block's size first: full, its own thread keeps no more of them; fresh, this one is the first.
 void heap_make_room(const char *age, const void *block);
 
-// What happens between the free of a block and its use: fresh and full, nothing; reused, another tenant of its size;
+// What happens between the free of a block and its use: fresh and full, nothing; reused, an allocation of its size;
 // aged, the program goes on for a while.
 void heap_age(const char *age, size_t size);
 
@@ -31,7 +31,7 @@ void heap_age(const char *age, size_t size);
 // bytes.
 void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size);
 
-// Gives back what the quarantine keeps; what is left are ghosts. Whether there is one.
+// Evicts all of the quarantine, so that freed-object records remain. Returns whether there is a quarantine.
 bool heap_evict(void);
 
 // The next random number of the seed.

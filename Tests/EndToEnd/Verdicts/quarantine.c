@@ -1,5 +1,5 @@
-// The quarantine beside the handler in one library, for programs that were not built with the shield: so that a crash
-// finds ghosts of objects that have left it.
+// The quarantine beside the handler in one library, for programs that were not built with the shield: a crash then
+// has freed-object records of evicted objects.
 #include "cs_quarantine.h"
 
 #include <stdio.h>

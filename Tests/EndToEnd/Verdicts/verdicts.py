@@ -12,8 +12,8 @@ heaps. --rounds: how many seeds each kind of freed memory sees in each state, in
 
 It fails when a control is called dangling for certain, when more than 1 % of them (3 % of a slice) are called so
 probably, when a crash has no report, or when less than RECALL_GOAL of the uses of freed memory are called dangling
-whose block still holds what free() left there. Where another tenant has written over it little is left to be
-recognized: those are told apart.
+whose block still holds what free() left there. A block that a later owner has overwritten leaves little
+evidence: those are counted apart.
 """
 
 import argparse
@@ -45,7 +45,7 @@ SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
 FREED_AGES = ("fresh", "full", "reused", "aged")
-# Nobody has had the block since.
+# The block has not been allocated since.
 KEPT_AGES = ("fresh", "full")
 # Freed memory is what these are about.
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
@@ -149,7 +149,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
     folder.mkdir(parents=True, exist_ok=True)
     c_flags = ["-g", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra"]
     heap = folder / "heap.o"
-    # Without its knowledge of malloc, by which a compiler leaves out blocks that nobody looks into.
+    # Without its knowledge of malloc, by which a compiler removes unread blocks.
     subprocess.run(["clang", *c_flags, "-O1", "-fno-builtin", "-c", HERE / "heap.c", "-o", heap], check=True)
     programs: dict[str, dict[str, pathlib.Path]] = collections.defaultdict(dict)
     for name in ("controls", "freed"):

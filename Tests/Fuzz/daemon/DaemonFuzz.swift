@@ -30,7 +30,7 @@ public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 
 /// A crashd with directories of its own, for all inputs.
 private func start() -> Directories {
-  // scripts/fuzz/daemon makes it, and takes it away.
+  // scripts/fuzz/daemon makes and removes it.
   guard let path = getenv("TMPDIR") else { fatalError("TMPDIR is not set") }
   let root = String(cString: path)
   let directories = Directories(runtime: "\(root)/run", state: "\(root)/state")
@@ -56,7 +56,7 @@ private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // A random one would never come past the first words.
+    // A random one would never get past the first words.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -125,7 +125,7 @@ private func call(_ bytes: [UInt8]) {
 }
 
 private func write(_ bytes: [UInt8], _ socket: Int32) {
-  // A client that says no call is closed meanwhile.
+  // A client without a call is closed meanwhile.
   _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
 }
 

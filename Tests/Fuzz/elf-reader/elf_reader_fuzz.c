@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is an ELF file, whose symbols are read as crash-analyse does, for all of it and for some
-// addresses. What the tables must keep is checked; scripts/fuzz/elf tells our faults from those of libdw and libelf.
+// addresses. It checks the tables' invariants; scripts/fuzz/elf separates our faults from those of libdw and libelf.
 #include "cs_libdw.h"
 #include <stdlib.h>
 #include <sys/mman.h>

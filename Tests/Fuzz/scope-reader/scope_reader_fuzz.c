@@ -1,5 +1,5 @@
-// libFuzzer's entry: an input is an ELF file, of which it is told what a place can see and which classes a function
-// names, as crash-analyse does. What the text must keep is checked; scripts/fuzz/elf tells our faults from those of
+// libFuzzer's entry: an input is an ELF file, for which it describes the variables at an address and a function's
+// classes, as crash-analyse does. It checks the text's invariants; scripts/fuzz/elf separates our faults from those of
 // libdw and libelf.
 #include "cs_scope.h"
 #include <stdlib.h>

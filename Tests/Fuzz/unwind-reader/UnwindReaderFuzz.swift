@@ -33,7 +33,7 @@ private func unwindWithTables(of image: [UInt8]) {
     let tables = try UnwindSections(image: file).file
     guard tables.count <= UnwindTablesHeader.fileLimitBytes else { return }
     guard let header = UnwindTablesHeader(tables, fileSize: tables.count) else {
-      preconditionFailure("tables that nobody can read")
+      preconditionFailure("tables that cannot be read")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
     // The first entry behind the header of 12 bytes: where a function starts, from the table's own address.
@@ -99,7 +99,7 @@ private enum Forger {
     return bytes
   }
 
-  /// Moves the place that stands at `at` into the input.
+  /// Moves the offset at `at` into the input.
   private static func fit(_ at: Int, _ bytes: inout [UInt8]) {
     let offset = word(at, bytes) % UInt64(bytes.count + 1)
     put(offset, at: at, &bytes)

@@ -88,7 +88,7 @@ static bool make_code(void) {
 static bool use_memory(void) {
   // Small pieces and large ones: the heap and mappings.
   for (uint64_t used = 0; used < 2 * CS_CONFINE_MEMORY_BYTES; used += 1 << 20) {
-    // Volatile: the compiler may leave out memory that nobody reads.
+    // Volatile: the compiler may remove memory that is never read.
     volatile char *piece = malloc(1 << 20);
     if (!piece) return false;
     *piece = 1;

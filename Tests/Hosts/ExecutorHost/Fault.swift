@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// How much was done; not a plain number: on several threads at once that is a race, which a sanitizer tells of.
+/// How much was done; atomic, because a plain number would be a data race between threads.
 let worked = Atomic(0)
 func work() { worked.add(1, ordering: .relaxed) }
 

@@ -1,5 +1,5 @@
 // executor-host: a program whose checks of executors fail, with CrashShieldExecutorChecks linked; for its tests, which start it by its
-// path: in their own process these hooks would be everybody's.
+// path: in their own process these hooks would apply to all tests.
 // Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
 // chained | replaced | status, where MODE is plain, off, observe or absorb
 import CTestKit

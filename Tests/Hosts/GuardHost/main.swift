@@ -9,12 +9,12 @@ import Glibc
 
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // Who reads it may have gone, which is no concern of this program's.
+  // The reader may have ended, which does not matter here.
   _ = unsafe write(1, line, line.count)
 }
 
 let attached = DispatchSemaphore(value: 0)
-// What the program itself says is weaker than an operator.
+// An override takes precedence over the program's own mode.
 let word = CommandLine.arguments.dropFirst().first
 if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) { Shield.setMode(mode) }
 do {

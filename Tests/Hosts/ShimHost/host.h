@@ -1,4 +1,4 @@
-// What shim-host does under each word of its command line; the exit statuses of the process.
+// The commands of shim-host; each returns the exit status of the process.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-// Four threads that write records into a ring, by the functions of the signal handler, until somebody kills them. What
-// a record holds follows from its ticket, so that a reader can tell a mixed one. The ring's descriptor is printed
+// Four threads that write records into a ring, by the functions of the signal handler, until a signal kills them. What
+// a record holds follows from its ticket, so that a reader can detect a mixed one. The ring's descriptor is printed
 // first. Together they write as many as there are slots, and a fifth thread reads them: at the same
 // addresses, so that the thread sanitizer sees both sides. No slot is written twice then: a reader that copies what is
 // being overwritten, and throws the copy away, is a race by design.

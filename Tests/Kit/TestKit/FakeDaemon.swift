@@ -41,7 +41,7 @@ public final class FakeDaemon: Sendable {
   }
 }
 
-/// A connection to the fake daemon; closed when it is let go.
+/// A connection to the fake daemon; closed at its release.
 public final class FakeConnection {
   private let descriptor: Int32
 
@@ -67,7 +67,7 @@ public final class FakeConnection {
     return String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  /// Sends bytes, `size` at a time; a client that is gone is ignored.
+  /// Sends bytes, `size` at a time; a closed client is ignored.
   public func send(_ text: String, piecesOf size: Int = .max) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {

@@ -21,7 +21,7 @@ public enum SampleJSON: Sendable {
     """#.split(separator: "\n").joined()
   }
 
-  /// What `List` tells of a report; `name` stands in it as it is, escaped for JSON.
+  /// The summary of a report in the reply of `List`; `name` is inserted as it is, escaped for JSON.
   public static func summary(id: String, cursor: String, name: String = "shop") -> String {
     #"""
     {"cursor":"\#(cursor)","id":"\#(id)","time":"2026-11-21T08:10:11Z","pid":4711,"uid":1000,"name":"\#(name)",
@@ -31,7 +31,7 @@ public enum SampleJSON: Sendable {
     """#.split(separator: "\n").joined()
   }
 
-  /// What `Explain` tells of a report.
+  /// The reply of `Explain`.
   public static let explanation = #"""
     {"id":"bb22","sentence":"An index was out of range in checkout().","rules":[
     {"rule":"swift-fatal-error","cause":"swift-fatal-error","confidence":1,"applies":true,"isChosen":true,

@@ -15,7 +15,7 @@ public final class TestDirectory: Sendable {
   }
 
   deinit {
-    // A deinit has nobody to tell.
+    // A deinit cannot throw.
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 
@@ -52,9 +52,9 @@ public final class TestDirectory: Sendable {
     guard fchmod(descriptor.number, mode_t(mode)) == 0 else { throw SystemError("chmod '\(file)'") }
   }
 
-  /// Returns when nobody has a file open for writing: until then it cannot be run (ETXTBSY).
+  /// Waits until no process has the file open for writing: until then it cannot be executed (ETXTBSY).
   ///
-  /// It was closed here; a child that another test is starting just now may hold a copy until it has become its program.
+  /// It is closed here, but a child of another test may hold a copy of the descriptor until its exec.
   private static func awaitLastWriter(of file: String) throws {
     let number = unsafe open(file, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw SystemError("open '\(file)'") }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsTests {
-  @Test("the text has a type for each metric, a label's value is escaped, and it has an end")
+  @Test("the metrics text has a type for each metric, escaped labels, and an end mark")
   func text() {
     var metrics = OpenMetrics()
     metrics.add(
@@ -31,7 +31,7 @@ struct MetricsTests {
         """#)
   }
 
-  @Test("Metrics counts what happened, and the file has the same")
+  @Test("the method Metrics and the metrics file have the same counts")
   func file() async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/crashd.prom"
@@ -48,12 +48,12 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // Written anew each second and renamed: each rename is an event, and those from here on are not missed.
+      // Rewritten each second and renamed: each rename is an event, and none from here on is missed.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
           var wanted = pollfd(fd: renames.descriptor.number, events: Int16(POLLIN), revents: 0)
-          // poll reads and writes one pollfd; the time-out is for a file that never comes.
+          // poll reads and writes one pollfd; the time-out is for a file that is never written.
           guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await the file", code: ETIMEDOUT) }
         }
         _ = renames.read()
@@ -63,7 +63,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("second unwindings and debug information are counted where there were any; what waits is no counter")
+  @Test("cross-checks and debug information are counted where there were any; waiting ones are a gauge")
   func helpers() {
     var metrics = OpenMetrics()
     CrashdInterface.addHelpers(to: &metrics, unwindings: [:], fetches: [:])
@@ -84,7 +84,7 @@ struct MetricsTests {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
   }
 
-  @Test("a user who attaches again and again is refused for a while, root is not, others are not")
+  @Test("a user that attaches too often is refused for a while; root and other users are not")
   func rate() {
     var rate = AttachRate(perMinute: 60)
     let second: UInt64 = 1_000_000_000

@@ -15,7 +15,7 @@ struct SettingsTests {
     return reader.settings
   }
 
-  @Test("a file sets what it names, and nothing else")
+  @Test("a settings file sets its own keys, and no others")
   func file() throws {
     let settings = try read(
       """
@@ -61,7 +61,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "JSON is as good as YAML, and a file may be empty",
+    "settings may be JSON, and a file may be empty",
     arguments: ["{\"retention\": {\"age\": \"14d\"}}", "# nothing", ""])
   func json(text: String) throws {
     let settings = try read(text)
@@ -77,9 +77,9 @@ struct SettingsTests {
   static let wrong: [Wrong] = [
     Wrong(
       yaml: "log-level: info\nretention:\n  agee: 3d",
-      error: "crashd.yaml:3: there is no key 'retention.agee'; 'retention.age' is meant, perhaps"),
+      error: "crashd.yaml:3: there is no key 'retention.agee'; did you mean 'retention.age'?"),
     Wrong(
-      yaml: "retension:\n  age: 3d", error: "crashd.yaml:1: there is no key 'retension'; 'retention' is meant, perhaps"),
+      yaml: "retension:\n  age: 3d", error: "crashd.yaml:1: there is no key 'retension'; did you mean 'retention'?"),
     Wrong(yaml: "maxBytes: 3", error: "crashd.yaml:1: there is no key 'maxBytes'"),
     Wrong(
       yaml: "retention:\n  age: soon",
@@ -104,7 +104,7 @@ struct SettingsTests {
       error: "crashd.yaml:2: limits.rings takes a number from 1 to 1000000, not '9223372036854775807'"),
     Wrong(
       yaml: "forward:\n  - path: /run/a\n    fromat: jsonl",
-      error: "crashd.yaml:3: forward has no key 'fromat'; 'format' is meant, perhaps"),
+      error: "crashd.yaml:3: forward has no key 'fromat'; did you mean 'format'?"),
     Wrong(
       yaml: "forward:\n  - path: /run/a\n    signal: segv",
       error: "crashd.yaml:3: forward's signal takes the name of a signal, such as SIGSEGV, not 'segv'"),
@@ -123,10 +123,10 @@ struct SettingsTests {
       error: "crashd.yaml:2: privacy.patterns takes a list of regular expressions, not this list"),
     Wrong(
       yaml: "privacy:\n  no-memroy: []",
-      error: "crashd.yaml:2: there is no key 'privacy.no-memroy'; 'privacy.no-memory' is meant, perhaps"),
+      error: "crashd.yaml:2: there is no key 'privacy.no-memroy'; did you mean 'privacy.no-memory'?"),
     Wrong(
       yaml: "privacy:\n  no-memory:\n    - uint: shop",
-      error: "crashd.yaml:3: privacy.no-memory has no key 'uint'; 'unit' is meant, perhaps"),
+      error: "crashd.yaml:3: privacy.no-memory has no key 'uint'; did you mean 'unit'?"),
     Wrong(
       yaml: "privacy:\n  no-memory:\n    - exe: shop",
       error:
@@ -148,7 +148,7 @@ struct SettingsTests {
         "crashd.yaml:3: privacy.no-memory's name takes a program's name, in which * stands for any characters, not ''"),
     Wrong(
       yaml: "access:\n  gruop: crashd",
-      error: "crashd.yaml:2: there is no key 'access.gruop'; 'access.group' is meant, perhaps"),
+      error: "crashd.yaml:2: there is no key 'access.gruop'; did you mean 'access.group'?"),
     Wrong(
       yaml: "access:\n  group: 0",
       error: "crashd.yaml:2: access.group takes own, none, or a group's name or number, but 0 and nogroup, not '0'"),
@@ -158,7 +158,7 @@ struct SettingsTests {
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 
-  @Test("what is wrong is named with its line, and the key that was meant", arguments: wrong)
+  @Test("an error in the settings names the line, and suggests the key that was meant", arguments: wrong)
   func errors(wrong: Wrong) {
     let error = #expect(throws: SettingsError.self) { try read(wrong.yaml) }
     #expect(error?.description == wrong.error)
@@ -171,7 +171,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "YAML that is none is an error with its place",
+    "malformed YAML is an error with its position",
     arguments: [
       "retention:\n  age: 'x", "a: b: c", "\t- x", "a: *b", "a: \u{0}", "? [a]\n: b",
     ])
@@ -181,12 +181,12 @@ struct SettingsTests {
     #expect(error?.reason.contains("\n") == false)
   }
 
-  @Test("YAML that is too deep is an error, not the end of the stack", arguments: ["[", "- ", "{a: "])
+  @Test("YAML that is nested too deep is an error, not a stack overflow", arguments: ["[", "- ", "{a: "])
   func deep(text: String) {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
 
-  @Test("aliases are refused before they are followed: as a key, these would be more than all atoms there are")
+  @Test("YAML aliases are refused before they are expanded")
   func aliases() {
     let bomb = (1..<100).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }
     let error = #expect(throws: SettingsError.self) {
@@ -197,7 +197,7 @@ struct SettingsTests {
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
-  @Test("the environment wins over the file, the command line over both; neither takes a key that there is not")
+  @Test("the environment takes precedence over the file, the command line over both; unknown keys are errors")
   func order() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
@@ -210,7 +210,7 @@ struct SettingsTests {
     var error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_RETENTION_AEG": "1d"]) }
     #expect(
       error?.description
-        == "CRASHD_RETENTION_AEG: there is no such setting; 'CRASHD_RETENTION_AGE' is meant, perhaps")
+        == "CRASHD_RETENTION_AEG: there is no such setting; did you mean 'CRASHD_RETENTION_AGE'?")
     error = #expect(throws: SettingsError.self) { try reader.read(argument: "retention.age") }
     #expect(error?.description == "--set retention.age: it takes KEY=VALUE")
   }
@@ -222,7 +222,7 @@ struct SettingsTests {
     #expect(error?.place == path)
   }
 
-  @Test("what is printed can be read again")
+  @Test("printed settings read back as the same settings")
   func printed() throws {
     var settings = Settings()
     settings.retention.age_s = 3_601
@@ -247,7 +247,7 @@ struct SettingsTests {
     }
   }
 
-  @Test("what is printed says all of collectors, and is a file that says the same")
+  @Test("printed settings have all collectors, and read back as the same file")
   func printedForwards() throws {
     var settings = Settings()
     settings.debuginfodURLs = ["https://one.example.org", "http://two.example.org/it's"]
@@ -265,7 +265,7 @@ struct SettingsTests {
     #expect(SettingsReader.text(again) == text)
   }
 
-  @Test("the file, the environment and options name servers, each in its own way; what comes later wins")
+  @Test("servers are set by file, environment and options, and the later source takes precedence")
   func servers() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
@@ -289,7 +289,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors stand in files only, and whoever names them elsewhere is told so")
+  @Test("collectors are set in files only; arguments and environment variables for them are errors that say so")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
@@ -298,7 +298,7 @@ struct SettingsTests {
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
   }
 
-  @Test("the sample file has every key, with the value that it has without a file")
+  @Test("the sample file has every key with its default")
   func sample() throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let path = here.appendingPathComponent("../../../systemd/crashd.yaml").path
@@ -325,7 +325,7 @@ struct SettingsTests {
     #expect(full.settings.noMemory.map(\.executable) == ["/usr/bin/pay*", nil, nil])
   }
 
-  @Test("a reload changes what can be changed, and says what waits for a restart")
+  @Test("a reload applies the reloadable settings, and names those that need a restart")
   func reload() throws {
     let log = TestLog()
     let live = LiveSettings()
@@ -346,6 +346,6 @@ struct SettingsTests {
       throw SettingsError(place: "crashd.yaml:3", reason: "it is wrong")
     }
     #expect(same == running && live.current.retention.age_s == 5)
-    #expect(log.contains("settings are as they were: crashd.yaml:3: it is wrong"))
+    #expect(log.contains("cannot reload the settings: crashd.yaml:3: it is wrong"))
   }
 }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What systemd shows of crashd")
+@Suite("The status line of systemd")
 struct StatusLineTests {
   @Test(
-    "has numbers, and the time of the last crash",
+    "the status line has the counts, and the time of the last crash",
     arguments: zip(
       [(0, nil, nil), (1, 0, nil), (12, 1, "2026-11-23T14:02:11.000000Z"), (2, 30, nil)] as [(Int, Int?, String?)],
       [
@@ -20,7 +20,7 @@ struct StatusLineTests {
     #expect(StatusLine.text(processes: numbers.0, crashes: numbers.1, newest: numbers.2) == text)
   }
 
-  @Test("is told when something changes, and only then; trouble comes before numbers")
+  @Test("the status line is sent only when it changes, and shows a store outage before the counts")
   func changes() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
@@ -41,10 +41,10 @@ struct StatusLineTests {
     let newest = report.time.prefix(16).replacing("T", with: " ")
     next = try await systemd.next()
     #expect(next == "STATUS=2 processes attached, 1 crash kept, newest \(newest) UTC")
-    line.note(trouble: "the disk is full")
+    line.note(outage: "the disk is full")
     #expect(try await systemd.next() == "STATUS=CANNOT STORE: the disk is full")
     line.note(processes: 3)
-    line.note(trouble: nil)
+    line.note(outage: nil)
     next = try await systemd.next()
     #expect(next == "STATUS=3 processes attached, 1 crash kept, newest \(newest) UTC")
     running.cancel()

@@ -43,7 +43,7 @@ struct SupportTests {
   }
 
   @Test(
-    "what is no time is refused",
+    "a malformed time is refused",
     arguments: [
       "", "now", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "2026-11-21T08:10:00",
       "1969-12-31T23:59:59Z",
@@ -52,7 +52,7 @@ struct SupportTests {
     #expect(Moment(rfc3339: text) == nil)
   }
 
-  @Test("refusals are counted all, and logged once a kind and user in a second")
+  @Test("all refusals are counted, and logged once a second per kind and user")
   func ledger() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("nobody can make the ledger remember without end")
+  @Test("the ledger remembers the refusals of a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -91,7 +91,7 @@ struct SupportTests {
   }
 
   @Test(
-    "of images and classes as many are taken as the header counts, and as there are places", arguments: [true, false])
+    "images and classes are read up to the header's count and the number of places", arguments: [true, false])
   func counts(areHuge: Bool) throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -106,7 +106,7 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
-  @Test("what is no excerpt is none")
+  @Test("malformed bytes are no excerpt")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)
     #expect(RingExcerpt.unpack([]) == nil)
@@ -136,9 +136,9 @@ struct SupportTests {
   }
 }
 
-@Suite("Starting")
+@Suite("The start of crashd")
 struct StartTests {
-  @Test("systemd's directories win, then root's, then the user's")
+  @Test("systemd's directories take precedence over root's, and those over the user's")
   func directories() {
     let systemd = ["RUNTIME_DIRECTORY": "/run/x:/run/y", "STATE_DIRECTORY": "/var/lib/x"]
     #expect(Directories.standard(environment: systemd, user: 7) == Directories(runtime: "/run/x", state: "/var/lib/x"))
@@ -158,7 +158,7 @@ struct StartTests {
     #expect(PassedSockets.parse(environment: ["LISTEN_PID": "42", "LISTEN_FDS": "-1"], pid: 42).isEmpty)
   }
 
-  @Test("passed sockets are told apart by their type; what is neither, or comes twice, is refused")
+  @Test("passed sockets are matched by type; duplicates and other descriptors are refused")
   func passedKinds() throws {
     let directory = try TestDirectory()
     let stream = try UnixSocket.listen(path: "\(directory.path)/s", kind: .stream)
@@ -172,7 +172,7 @@ struct StartTests {
   }
 
   @Test(
-    "a lock that a child of a killed crashd lets go of in a moment is waited for; one that stays is another crashd's")
+    "a start waits for a lock that a killed crashd's child releases soon, and fails at a lasting one")
   func lockLeftBehind() throws {
     let path = "\(try TestDirectory().path)-lock"
     defer { unsafe unlink(path) }
@@ -208,14 +208,14 @@ struct StartTests {
     try await first.run { _ in }
   }
 
-  @Test("a program of the operator's that cannot be run is named")
+  @Test("a configured program that cannot be executed is an error with its name")
   func analysePath() async throws {
     try await TestDaemon.run(analysePath: "/nowhere/analyse") { daemon in
       #expect(daemon.log.lines.contains { $0.contains("'/nowhere/analyse' cannot be run") })
     }
   }
 
-  @Test("another program's database stops the start with its name")
+  @Test("a start with another program's database fails and names the file")
   func foreignStore() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: DaemonError.self) {
@@ -227,7 +227,7 @@ struct StartTests {
     #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is no report database"))
   }
 
-  @Test("a database that is none is set aside, and told")
+  @Test("a file that is no database is set aside at the start, and reported")
   func badStore() async throws {
     let directory = try TestDirectory()
     let daemon = try TestDaemon(directory) { _ in
@@ -235,14 +235,14 @@ struct StartTests {
     }
     try await daemon.run { daemon in
       let client = try await daemon.client()
-      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      try await client.until { try await !trouble().isEmpty }
-      guard case .string(let sentence)? = try await trouble().first else { return }
+      let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      try await client.until { try await !outages().isEmpty }
+      guard case .string(let sentence)? = try await outages().first else { return }
       #expect(sentence.contains("reports.sqlite.corrupt-") && sentence.contains("nothing in it could be read"))
     }
   }
 
-  @Test("the spool takes files of everybody and shows them to nobody")
+  @Test("every user may write into the spool directory, and only its owner may list it")
   func spoolMode() async throws {
     try await TestDaemon.run { daemon in
       var status = stat()

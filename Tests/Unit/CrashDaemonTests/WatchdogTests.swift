@@ -9,16 +9,16 @@ import Testing
 
 @Suite("systemd's watchdog")
 struct WatchdogTests {
-  @Test("all is well only when each loop has moved since that was said last")
+  @Test("the heartbeat book reports progress only when each loop has moved since the last report")
   func book() {
-    let (one, two) = (Pulse("one"), Pulse("two"))
-    var book = PulseBook([one, two])
+    let (one, two) = (Heartbeat("one"), Heartbeat("two"))
+    var book = HeartbeatBook([one, two])
     func look() -> Bool { book.look() }
     #expect(!look())
     one.beat()
     #expect(!look())
     #expect(book.late == ["two"])
-    // One that moves often does not stand in for one that stands.
+    // A loop that beats often does not make up for a stuck one.
     one.beat()
     #expect(!look())
     two.beat()
@@ -28,40 +28,40 @@ struct WatchdogTests {
     #expect(book.late == ["one", "two"])
   }
 
-  @Test("a loop that rests is not expected to move, until it has moved again")
+  @Test("the watchdog expects no heartbeat of a resting loop until it beats again")
   func rest() {
-    let pulse = Pulse("one")
-    pulse.rest()
-    var book = PulseBook([pulse])
+    let heartbeat = Heartbeat("one")
+    heartbeat.rest()
+    var book = HeartbeatBook([heartbeat])
     func look() -> Bool { book.look() }
     #expect(look())
-    pulse.beat()
+    heartbeat.beat()
     book.begin()
     #expect(!look())
-    pulse.rest()
+    heartbeat.rest()
     #expect(look())
-    // It was seen to be well since systemd was told.
-    pulse.beat()
+    // A rest since the last report counts as progress.
+    heartbeat.beat()
     #expect(look())
   }
 
-  @Test("a loop is asked once for each of its turns")
+  @Test("a loop is asked for a heartbeat only once until it beats")
   func asked() {
-    let pulse = Pulse("one")
+    let heartbeat = Heartbeat("one")
     var count = 0
-    for _ in 0..<3 { pulse.ask { count += 1 } }
+    for _ in 0..<3 { heartbeat.ask { count += 1 } }
     #expect(count == 1)
-    pulse.beat()
-    pulse.ask { count += 1 }
+    heartbeat.beat()
+    heartbeat.ask { count += 1 }
     #expect(count == 2)
   }
 
-  @Test("systemd asks by a time, and this process alone")
+  @Test("a watchdog request needs a valid WATCHDOG_USEC, and this process's pid if one is given")
   func request() {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // A loop that moves just in time is told before the time is over.
+    // A heartbeat just in time reaches systemd before the time is over.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
@@ -74,12 +74,12 @@ struct WatchdogTests {
     ] { #expect(read(environment) == nil, "\(environment)") }
   }
 
-  @Test("while one loop stands systemd is told nothing, and the log says which; when it moves again systemd is told")
+  @Test("a stuck loop stops the watchdog messages and is named in the log; they resume when it moves")
   func stands() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
     let log = TestLog()
-    let (moving, standing) = (Pulse("moving"), Pulse("standing"))
+    let (moving, standing) = (Heartbeat("moving"), Heartbeat("standing"))
     let looks = Atomic<Int>(0)
     let isFreed = Atomic<Bool>(false)
     let (turns, turn) = AsyncStream.makeStream(of: Int.self)
@@ -87,16 +87,16 @@ struct WatchdogTests {
       Watchdog.Request(limit_us: 4_000),
       systemd: try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection()),
       loops: [
-        Watchdog.Loop(pulse: moving) {
+        Watchdog.Loop(heartbeat: moving) {
           moving.beat()
           turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
           if isFreed.load(ordering: .relaxed) { standing.beat() }
         },
-        Watchdog.Loop(pulse: standing) {},
+        Watchdog.Loop(heartbeat: standing) {},
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // It has looked many times before it begins with the sixteenth.
+    // It has checked many times before it begins the sixteenth.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("does not move: standing;") } == 1)
@@ -108,21 +108,21 @@ struct WatchdogTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("what systemd's queue does not take is sent again, however well all is")
+  @Test("a watchdog message that systemd's full queue refuses is sent again")
   func fullQueue() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
     let connection = try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection())
     while connection.send("FULL") {}
     let log = TestLog()
-    let pulse = Pulse("one")
+    let heartbeat = Heartbeat("one")
     let looks = Atomic<Int>(0)
     let (turns, turn) = AsyncStream.makeStream(of: Int.self)
     let watchdog = try Watchdog(
       Watchdog.Request(limit_us: 4_000), systemd: connection,
       loops: [
-        Watchdog.Loop(pulse: pulse) {
-          pulse.beat()
+        Watchdog.Loop(heartbeat: heartbeat) {
+          heartbeat.beat()
           turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
         }
       ], logger: log.logger)
@@ -139,41 +139,41 @@ struct WatchdogTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("the keeper of the store moves when it has stored what waited, and says that the store is well again")
+  @Test("the store keeper beats when it has stored buffered reports, and announces that the store has recovered")
   func keeper() async throws {
     let daemon = try TestDaemon(TestDirectory())
-    let held = StoreTrouble.Held(
+    let held = StoreOutage.Held(
       report: try .sample(id: "aa"), raw: [1], owner: Peer(pid: 7, uid: 1_000), process: "shop")
-    #expect(daemon.analysis.trouble.hold(held, because: .unavailable(path: "/x", reason: "full")))
-    let pulse = Pulse("store")
-    let changes = daemon.analysis.trouble.changes()
+    #expect(daemon.analysis.outage.hold(held, because: .unavailable(path: "/x", reason: "full")))
+    let heartbeat = Heartbeat("store")
+    let changes = daemon.analysis.outage.changes()
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        pulse: pulse))
-    let before = pulse.beats
+        heartbeat: heartbeat))
+    let before = heartbeat.beats
     let running = Task { try await keeper.run() }
     var iterator = changes.makeAsyncIterator()
     #expect(await iterator.next()?.isWell == true)
-    #expect(pulse.beats > before)
-    #expect(daemon.analysis.trouble.count == 0)
+    #expect(heartbeat.beats > before)
+    #expect(daemon.analysis.outage.count == 0)
     running.cancel()
     _ = await running.result
   }
 
-  @Test("while a database that was set aside is read, the keeper's thread is free and nobody expects it to move")
+  @Test("while a set-aside database is read, the store keeper's thread is free and its heartbeat rests")
   func rescue() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let path = "\(daemon.directories.state)/aside"
-    // Who opens it to read waits for a writer.
+    // Opening it to read blocks until a writer opens it.
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    let pulse = Pulse("store")
+    let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: pulse))
+        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
-    // Told in the same turn in which the reading begins.
+    // Logged in the same turn in which the reading begins.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
     let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
     let asking = Task { _ = answer.yield(await keeper.isFree) }
@@ -184,7 +184,7 @@ struct WatchdogTests {
     var first = answers.makeAsyncIterator()
     #expect(await first.next() == true)
     #expect(!daemon.log.contains("nothing in it could be read"))
-    #expect(pulse.isResting)
+    #expect(heartbeat.isResting)
     let writer = Descriptor(owning: unsafe open(path, O_RDWR | O_CLOEXEC))
     alarm.cancel()
     await asking.value
@@ -194,7 +194,7 @@ struct WatchdogTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("the attach thread moves with each process that was left to it, and each connection that waits")
+  @Test("the attach thread beats for each restored process and each waiting connection")
   func attach() async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -208,30 +208,30 @@ struct WatchdogTests {
     var clients: [TestProcess] = []
     for _ in 0..<4 { clients.append(try await TestProcess(path: path)) }
     let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
-    let pulse = Pulse("attach")
+    let heartbeat = Heartbeat("attach")
     var loop = try AttachLoop(
       AttachLoop.Configuration(
         listener: listener, spool: SpoolWatch(directory: directory.path), limits: .patient,
-        ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events, kept: kept, pulse: pulse),
+        ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events, kept: kept, heartbeat: heartbeat),
       poller: Poller())
     try loop.run { [.stop] }
     events.finish()
     #expect(loop.connectionCount == 7)
     // And once for its only turn.
-    #expect(pulse.beats == 8)
+    #expect(heartbeat.beats == 8)
     withExtendedLifetime((directory, clients, stream)) {}
   }
 
-  @Test("each loop of a crashd that has nothing to do moves when it is asked")
+  @Test("each loop of an idle crashd beats when the watchdog asks")
   func idle() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
     try await TestDaemon.run(configure: {
       $0.environment = ["NOTIFY_SOCKET": systemd.path, "WATCHDOG_USEC": "40000"]
     }) { _ in
-      var told = 0
-      while told < 3 {
-        if try await systemd.next() == "WATCHDOG=1" { told += 1 }
+      var messages = 0
+      while messages < 3 {
+        if try await systemd.next() == "WATCHDOG=1" { messages += 1 }
       }
       // Or the queue would be full when crashd says that it stops.
       try systemd.readOn()

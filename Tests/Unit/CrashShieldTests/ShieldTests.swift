@@ -11,7 +11,7 @@ struct ShieldTests {
   /// An exit status that says "the child got here and everything was right".
   private static let right: Int32 = 42
 
-  @Test("before the start every call is free of effects")
+  @Test("calls before the start have no effect")
   func notStarted() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let annotated = Shield.annotate("version", "1")
@@ -33,7 +33,7 @@ struct ShieldTests {
     }
   }
 
-  // ThreadSanitizer puts handlers of its own in front of everybody's, ours too.
+  // ThreadSanitizer puts its own handlers in front of all others, the shield's too.
   @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
@@ -63,7 +63,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("CRASHSHIELD_DISABLE wins: start returns, nothing is started")
+  @Test("CRASHSHIELD_DISABLE takes precedence: start returns without a started shield")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // Nothing else runs in this process yet.
@@ -73,7 +73,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("CRASHSHIELD_DISABLE=0 does not disable")
+  @Test("CRASHSHIELD_DISABLE=0 does not disable the shield")
   func notDisabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // Nothing else runs in this process yet.
@@ -83,14 +83,14 @@ struct ShieldTests {
     }
   }
 
-  @Test("annotations are set, replaced and removed; what is too long is cut and said")
+  @Test("annotations are set, replaced and removed; too long ones are cut, and that is returned")
   func annotations() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
       #expect(Shield.annotate("version", "1"))
       #expect(Shield.annotate("version", "2"))
       #expect(Shield.annotate("version", ""))
-      #expect(Shield.annotate("tenant", "Zürich ✓"))
+      #expect(Shield.annotate("region", "Zürich ✓"))
       #expect(!Shield.annotate("long", String(repeating: "x", count: 10_000)))
       #expect(!Shield.annotate(String(repeating: "k", count: 1_000), "value"))
       Glibc.exit(ShieldTests.right)
@@ -115,7 +115,9 @@ struct ShieldTests {
     }
   }
 
-  @Test("a text with a NUL is refused instead of being cut", arguments: ["socket", "spool", "name"])
+  @Test(
+    "a configuration text with a NUL is refused instead of being cut",
+    arguments: ["socket", "spool", "name"])
   func nul(field: String) {
     var configuration = Shield.Configuration()
     switch field {
@@ -127,7 +129,7 @@ struct ShieldTests {
     #expect(!Shield.isStarted)
   }
 
-  @Test("errors say what failed, on what, and why")
+  @Test("start errors say what failed, on what, and why")
   func descriptions() {
     #expect("\(Shield.StartError.alreadyStarted)" == "cannot start the crash shield: it is started already")
     #expect(

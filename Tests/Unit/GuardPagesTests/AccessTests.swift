@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
 struct AccessTests {
-  @Test("a read is recorded with its class, three stacks and the age; the program goes on with the object's value")
+  @Test("a read of a freed object is recorded with class, three stacks and age, and gives the object's value")
   func read() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -29,7 +29,7 @@ struct AccessTests {
     }
   }
 
-  @Test("S8: the stacks of an object's use, release and allocation go on with the async functions that wait")
+  @Test("S8: the stacks of use, release and allocation continue with the awaiting async functions")
   func asyncCallers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -56,12 +56,12 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// How often the address stands in a stack that stands there most: the begin of what goes on, and 1.
+  /// How often the most frequent continuation is in the frames: its entry address plus 1.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
 
-  @Test("a write is recorded as one, and has its effect")
+  @Test("a write to a freed object is recorded as one, and has its effect")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -73,7 +73,7 @@ struct AccessTests {
     }
   }
 
-  @Test("releases too many run no second deinit, and calls find the methods")
+  @Test("over-releases run no second deinit, and calls on the freed object find its methods")
   func release() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -86,11 +86,11 @@ struct AccessTests {
     }
   }
 
-  @Test("each use of another object from the same place counts; none shows the stack of another object's release")
-  func tenants() async {
+  @Test("each use of another object from one call site counts; none shows another object's release stack")
+  func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // Two ways to die; slots are used again hard.
+      // Two release paths; slots are reused often.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }
@@ -108,7 +108,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a slot that was opened is not used again, and when all are open memory comes from elsewhere")
+  @Test("an opened slot is not reused, and without closed slots memory comes from malloc")
   func spent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 4)
@@ -127,7 +127,7 @@ struct AccessTests {
     }
   }
 
-  @Test("threads that meet at a freed object go on, and it is recorded once")
+  @Test("a freed object used by several threads at once is recorded once, and they go on")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -145,7 +145,7 @@ struct AccessTests {
     }
   }
 
-  @Test("crash: the process ends by the access")
+  @Test("the policy crash ends the process at a use of a freed object")
   func crash() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       start(Session.self, policy: .crash)

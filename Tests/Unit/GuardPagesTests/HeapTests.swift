@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Frees and edges of guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
 struct HeapTests {
-  /// As large as a `Session`, which is what is looked for.
+  /// As large as a `Session`, whose size is guarded.
   static let size = 40
 
-  @Test("memory that is freed twice is told from an address within it; both are ignored")
+  @Test("a double free and a free of an interior pointer are distinguished, and both are ignored")
   func frees() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -32,7 +32,7 @@ struct HeapTests {
     }
   }
 
-  @Test("an access past the end and one before the begin meet the guards", arguments: [false, true])
+  @Test("accesses past the end and before the start of an object hit the guard pages", arguments: [false, true])
   func overflow(isBefore: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isBefore] in
       start(Session.self)
@@ -51,7 +51,7 @@ struct HeapTests {
     }
   }
 
-  @Test("a write just beside an object is found when it is freed", arguments: [40, 47, -8, -16])
+  @Test("a write just beside an object is detected at its release", arguments: [40, 47, -8, -16])
   func trampled(offset: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [offset] in
       start(Session.self)
@@ -65,7 +65,7 @@ struct HeapTests {
   }
 
   @Test(
-    "crash: each of these ends the process",
+    "the policy crash ends the process at each heap fault",
     arguments: ["double-free", "invalid-free", "overflow", "underflow", "trampled", "write", "execute"])
   func crashes(way: String) async {
     await #expect(processExitsWith: .signal(SIGSEGV)) { [way = way as String] in
@@ -93,7 +93,7 @@ struct HeapTests {
     }
   }
 
-  @Test("realloc moves what a slot holds, calloc and aligned memory stay as they are, sizes are what was asked for")
+  @Test("realloc moves a slot's contents, calloc and aligned memory are not guarded, and sizes are as requested")
   func family() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -106,7 +106,7 @@ struct HeapTests {
       guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
       check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       unsafe free(smaller)
-      // A slot that shrinks and one that goes.
+      // A slot that shrinks and one that is freed.
       guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
       unsafe free(cut)
       guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
@@ -131,7 +131,7 @@ struct HeapTests {
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // Of a freed slot: told, and fresh memory is given.
+      // Of a freed slot: recorded, and new memory is returned.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }
@@ -141,7 +141,7 @@ struct HeapTests {
     }
   }
 
-  @Test("what else has the size is counted as that, and its slots are used again")
+  @Test("other allocations of the guarded size are counted as such, and their slots are reused")
   func others() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 4)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is left alone here"))
 struct RunTimeTests {
-  @Test("without a started shield no object is guarded, and the reason is told")
+  @Test("without a started shield no object is guarded, and the reason is available")
   func notStarted() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(GuardPages.unavailableReason?.contains("not started") == true)
@@ -23,7 +23,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("classes that do not fit into a page are refused")
+  @Test("classes larger than a page are refused for guard slots")
   func unsuitable() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start()
@@ -36,7 +36,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("S11: a class whose objects have elements behind their fields is refused, with the reason")
+  @Test("S11: a class with tail-allocated elements is refused for guard slots, with the reason")
   func tailAllocated() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start()
@@ -51,7 +51,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("rate, number of slots and policy change while the program runs")
+  @Test("sample rate, number of slots and policy change at run time")
   func configured() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 0)
@@ -64,7 +64,7 @@ struct RunTimeTests {
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // What was given back is known still; its fields are gone, its class is not.
+      // A freed object is still known; its fields are overwritten, its class is not.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
@@ -78,7 +78,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the slot whose object was freed first is used again first")
+  @Test("guard slots are reused in the order of their frees")
   func order() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 16)
@@ -93,7 +93,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("an object in quarantine is not freed yet; a slot is closed when it leaves")
+  @Test("a guard slot is closed when its quarantined object is evicted")
   func quarantine() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -109,7 +109,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the quarantine fills no byte behind an object that ends within a word", arguments: [1, 2])
+  @Test("the quarantine writes no byte behind an object that ends within a word", arguments: [1, 2])
   func edge(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       start(Odd.self)
@@ -123,7 +123,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("where somebody else handles SIGSEGV nothing is closed")
+  @Test("guard pages stay open while another handler has SIGSEGV")
   func replaced() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -136,7 +136,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("a forked child has the slots as they are, counts anew, and its incidents are its own")
+  @Test("a forked child keeps the guard slots, with its own counts and incidents")
   func forked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -157,7 +157,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("threads allocate, free, fork and use dead objects at the same time, and each object is whole")
+  @Test("threads allocate, free, fork and use freed objects at the same time, and each object is whole")
   func stress() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 64)
@@ -185,7 +185,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("memory outlives the thread that allocated it, also in what runs at the thread's end")
+  @Test("guarded memory outlives its allocating thread, also during the thread's destructors")
   func threadEnds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -205,7 +205,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("memory is bounded by the slots")
+  @Test("guard page memory is bounded by the number of slots")
   func bounded() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 512)

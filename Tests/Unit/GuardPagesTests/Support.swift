@@ -66,7 +66,7 @@ nonisolated(unsafe) var kept: [AnyObject] = []
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// A reference to an object that has gone.
+/// A dangling reference to a freed object.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe held(make)

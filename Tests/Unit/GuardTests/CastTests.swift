@@ -26,7 +26,7 @@ struct CastTests {
     return isSame.filter { !$0.value }.map(\.key)
   }
 
-  @Test("a value gives the same as itself and in an optional, whatever its type")
+  @Test("a cast of a value and of an optional with it gives the same, for all types")
   func same() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let cat = Cat()
@@ -41,7 +41,7 @@ struct CastTests {
     }
   }
 
-  @Test("each kind of argument finds its function")
+  @Test("each kind of argument selects its overload of Shield.cast")
   func arguments() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let table: [String: Any] = ["a": 1]

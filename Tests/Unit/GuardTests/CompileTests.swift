@@ -33,7 +33,7 @@ struct CompileTests {
     func ofArray(_ items: [Int]) { _ = items[shielded: items.startIndex] }
     """
 
-  @Test("what no guard is there for does not compile, line by line, and what there is one for does")
+  @Test("unsupported uses of guards do not compile, line by line, and supported ones do")
   func refused() throws {
     let first = Self.common.split(separator: "\n").count + 1
     let found = try errors(of: ([Self.common] + Self.refused.map(\.line)).joined(separator: "\n"))
@@ -72,7 +72,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // A compiler that did not come to an end, or said nothing, has refused nothing.
+    // A compiler that was killed, or printed nothing, has refused nothing.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

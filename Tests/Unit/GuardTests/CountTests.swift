@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Faults of what goes on by itself, on four threads: the count is exact.
+/// Faults of background work on four threads are counted exactly.
 @Suite
 struct CountTests {
-  @Test("a continuation resumed a thousand times by four threads: one is the first, the others are counted")
+  @Test("a continuation resumed a thousand times by four threads counts all resumptions but the first")
   func continuation() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let firsts = Tally()
@@ -24,7 +24,7 @@ struct CountTests {
     }
   }
 
-  @Test("four hundred continuations lost on four threads")
+  @Test("four hundred continuations lost on four threads are counted exactly")
   func lost() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let leaked = Tally()
@@ -42,7 +42,7 @@ struct CountTests {
     }
   }
 
-  @Test("work of the main actor from four threads: each is counted, and runs once")
+  @Test("main actor work from four threads is counted exactly, and each runs once")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let runs = Tally()
@@ -53,7 +53,7 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // On a machine that stands still, that the main queue is late is told of the same place.
+      // On a stalled machine, an incident of a late main queue has the same call site.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }
@@ -61,7 +61,7 @@ struct CountTests {
     }
   }
 
-  @Test("that the main queue has not run what it was given is told of the caller's place")
+  @Test("an incident of a late main queue has the caller's source location")
   func late() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await MainActor.run {
@@ -71,7 +71,7 @@ struct CountTests {
           given.signal()
         }.start()
         given.wait()
-        // The main queue stands still until it is told.
+        // The main queue is blocked until the incident is recorded.
         while Shield.guardIncidents.count < 2 { usleep(1000) }
       }
       let reasons = Shield.guardIncidents.map(\.reason).sorted()
@@ -82,7 +82,7 @@ struct CountTests {
     }
   }
 
-  @Test("a hundred timers made on four threads whose target has gone: each is counted once")
+  @Test("a hundred timers on four threads with deallocated targets are counted once each")
   func timers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // Of one thread each, until all are made: a Mutex is nothing that ThreadSanitizer knows of (Tests/tsan-suppressions).
@@ -102,7 +102,7 @@ struct CountTests {
     }
   }
 
-  @Test("a hundred observations whose observer has gone, posted to by four threads: each is counted once")
+  @Test("a hundred observations with deallocated observers, posted to by four threads, are counted once each")
   func notifications() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -118,7 +118,7 @@ struct CountTests {
     }
   }
 
-  @Test("an observation that is ended while four threads post is ended")
+  @Test("an observation that ends while four threads post gets no further call")
   func endedMeanwhile() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -140,7 +140,7 @@ struct CountTests {
     }
   }
 
-  @Test("a thousand writes of four threads to a pipe that nobody reads")
+  @Test("a thousand writes of four threads to a pipe without a reader are counted exactly")
   func pipe() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Shield.ignoreBrokenPipes() else { complain("not ignored") }
@@ -158,7 +158,7 @@ struct CountTests {
     }
   }
 
-  @Test("transitions asked for by four threads during another are dropped, and counted")
+  @Test("transitions requested by four threads during another are dropped, and counted")
   func transitions() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let navigation = await Navigation(.drop)
@@ -180,7 +180,7 @@ struct CountTests {
     }
   }
 
-  @Test("a group and a source that go out of balance on four threads")
+  @Test("unbalanced dispatch groups on four threads are counted exactly")
   func balance() async {
     await #expect(processExitsWith: .exitCode(right)) {
       DispatchQueue.concurrentPerform(iterations: 4) { _ in

@@ -11,14 +11,14 @@ private let right: Int32 = 42
 /// Without the guards one bad element, member or field throws all of it away.
 @Suite
 struct DecodingTests {
-  @Test("without the guards one bad part throws the whole away")
+  @Test("without the guards one bad part makes the whole decoding throw")
   func plain() {
     for text in [badElement, badMember, badField] {
       #expect(throws: DecodingError.self) { try JSONDecoder().decode(Plain.self, from: Data(text.utf8)) }
     }
   }
 
-  @Test("absorb: what is bad is left out, and counted at the place that asked")
+  @Test("absorb: bad elements are skipped in decoding, and counted at the call site")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let lines = try decoded(badElement, line: 1).lines
@@ -38,7 +38,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("something else than an array or an object gives none, and is counted")
+  @Test("decoding anything but an array or an object gives nothing, and is counted")
   func containers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let order = try decoded(#"{"id": 5, "lines": "x", "prices": [1], "note": "n"}"#, line: 1)
@@ -48,7 +48,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("what is not there, and null, is no fault")
+  @Test("a missing or null optional is no decoding fault")
   func absent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let missing = try decoded(#"{"id": 5}"#, line: 1)
@@ -61,14 +61,14 @@ struct DecodingTests {
     }
   }
 
-  @Test("what is not guarded throws as ever, and what is no JSON")
+  @Test("unguarded parts, and texts that are no JSON, throw as without guards")
   func unguarded() {
     for text in [#"{"lines": []}"#, "{", ""] {
       #expect(throws: DecodingError.self) { try decoded(text, line: 1) }
     }
   }
 
-  @Test("the decoder's strategies hold within")
+  @Test("the decoder's strategies apply to guarded parts")
   func strategies() throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
@@ -77,7 +77,8 @@ struct DecodingTests {
   }
 
   @Test(
-    "off: the error is thrown, and nothing is recorded; observe: it is recorded", arguments: [ShieldMode.off, .observe])
+    "a decoding error is thrown in off without a record, and in observe with one",
+    arguments: [ShieldMode.off, .observe])
   func thrown(mode: ShieldMode) async {
     await #expect(processExitsWith: .exitCode(right)) { [mode = Int(mode.rawValue) as Int] in
       Shield.setMode(ShieldMode(rawValue: UInt8(mode)) ?? .absorb)
@@ -94,7 +95,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("on four threads each that is left out is counted, at its own place")
+  @Test("skipped elements are counted per call site on four threads")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       DispatchQueue.concurrentPerform(iterations: 4) { thread in

@@ -11,7 +11,9 @@ private let documented: Int32 = 42
 /// `make guards` writes it.
 @Suite
 struct GuardTableTests {
-  @Test("what each of the thirty guards comes to in each mode is what docs/guards.md says", .timeLimit(.minutes(10)))
+  @Test(
+    "the results of the thirty guards in each mode are those of the table in docs/guards.md",
+    .timeLimit(.minutes(10)))
   func table() async throws {
     var lines = [
       "| | guard | fault | without | `off` | `observe` | `absorb` | why it goes on | tests besides `GuardTests` |",
@@ -46,7 +48,7 @@ struct GuardTableTests {
     var absorb: Outcome
   }
 
-  /// What became of a process, and how many different faults it was told of.
+  /// How a process ended, and how many different faults it recorded.
   private struct Outcome {
     var mode: ShieldMode?
     var status: ExitStatus
@@ -110,7 +112,7 @@ struct GuardTableTests {
     [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }
 
-  /// The table stands in the document between marks; where `GUARD_TABLE_WRITE` says so it is written.
+  /// The table is in the document between marks; GUARD_TABLE_WRITE makes the test write it.
   private func compare(_ lines: [String]) throws {
     let document = URL(filePath: #filePath).appending(path: "../../../../docs/guards.md").standardizedFileURL
     let text = try String(contentsOf: document, encoding: .utf8)

@@ -14,7 +14,7 @@ struct GuardTests {
   static let ending = numbers.filter { GuardCase.all[$0].signal != nil }
   static let trapping = ending.filter { GuardCase.all[$0].isPerformed }
 
-  @Test("without a guard the process ends by the signal that is expected", arguments: ending)
+  @Test("an unguarded fault ends the process by the expected signal", arguments: ending)
   func plain(number: Int) async {
     await #expect(processExitsWith: GuardCase.all[number].end, "\(GuardCase.all[number].name)") { [number] in
       beginCrash()
@@ -22,7 +22,7 @@ struct GuardTests {
     }
   }
 
-  @Test("off: the same signal, and no record", arguments: trapping)
+  @Test("off: a guarded fault ends by the unguarded signal, without a record", arguments: trapping)
   func off(number: Int) async throws {
     let result = await #expect(
       processExitsWith: GuardCase.all[number].end, observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
@@ -35,7 +35,9 @@ struct GuardTests {
     #expect(try #require(text(result)).contains("recorded") == false)
   }
 
-  @Test("observe: one record with the right site, then the same signal", arguments: trapping)
+  @Test(
+    "observe: a guarded fault leaves one record with its call site, then ends by the unguarded signal",
+    arguments: trapping)
   func observe(number: Int) async throws {
     let result = await #expect(
       processExitsWith: GuardCase.all[number].end, observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
@@ -48,7 +50,9 @@ struct GuardTests {
     #expect(try #require(text(result)).hasSuffix("[right]"))
   }
 
-  @Test("absorb: the documented value, one record, and an exact count on four threads", arguments: numbers)
+  @Test(
+    "absorb: a guarded fault gives the documented value, one record, and an exact count on four threads",
+    arguments: numbers)
   func absorb(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
@@ -65,7 +69,8 @@ struct GuardTests {
   }
 
   @Test(
-    "what nothing traps for goes on with off, without a record", arguments: numbers.filter { !trapping.contains($0) })
+    "a fault that never traps goes on in mode off, without a record",
+    arguments: numbers.filter { !trapping.contains($0) })
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]

@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Where and in what an incident says that it was met.
+/// The call site and the task of an incident.
 @Suite
 struct IncidentTests {
-  @Test("an incident names the task that it was met in, by the runtime's number")
+  @Test("an incident has its task's number")
   func task() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let reader = Reader()
@@ -23,7 +23,7 @@ struct IncidentTests {
     }
   }
 
-  @Test("on a thread without a task an incident names none")
+  @Test("an incident on a thread without a task has no task")
   func thread() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await withCheckedContinuation { continuation in

@@ -10,7 +10,7 @@ private let right: Int32 = 42
 /// Work of actors, at home and elsewhere.
 @Suite
 struct IsolationTests {
-  @Test("on its own executor an actor's work runs at once, and is no fault")
+  @Test("shieldedAssumeIsolated runs at once on the actor's executor, without an incident")
   func home() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counter = Counter()
@@ -20,7 +20,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("on another actor, in a task and on a thread it is nil, and does not run")
+  @Test("shieldedAssumeIsolated on another actor or a thread gives nil, and does not run the work")
   func elsewhere() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counter = Counter()
@@ -38,12 +38,12 @@ struct IsolationTests {
     }
   }
 
-  @Test("what the body throws comes out")
+  @Test("an error of the guarded body is thrown to the caller")
   func throwing() async {
     await #expect(throws: CancellationError.self) { try await Counter().failing() }
   }
 
-  @Test("on an actor's own queue the work runs, in a task and without one", arguments: [false, true])
+  @Test("shieldedAssumeIsolated runs on the queue of an actor, in a task and without one", arguments: [false, true])
   func queue(canTell: Bool) async {
     let actor = Queued(canTell ? Telling() : Silent())
     let inTask = await actor.atHome()
@@ -53,7 +53,7 @@ struct IsolationTests {
     #expect(inTask == 5 && onQueue == 5)
   }
 
-  @Test("an executor that says it runs elsewhere is believed")
+  @Test("shieldedAssumeIsolated believes an executor that says it runs elsewhere")
   func telling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Queued(Telling()).callback() == nil, Shield.guardIncidents.map(\.kind) == [.isolation] else {
@@ -63,7 +63,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("one that does not say where it runs is not doubted: as assumeIsolated")
+  @Test("an executor that cannot check isolation traps as with assumeIsolated")
   func silent() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       beginCrash()
@@ -71,7 +71,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("asked for the first time on many threads at once, the answers are right")
+  @Test("the first isolation checks are correct on many threads at once")
   func race() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counter = Counter()

@@ -9,7 +9,7 @@ private let right: Int32 = 42
 /// What JSON gives where it is as expected, and what a record says where it is not.
 @Suite
 struct JSONTests {
-  @Test("what is as expected is given, and nothing is recorded")
+  @Test("JSON of the expected shape gives its values, and nothing is recorded")
   func expected() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = try ShieldedJSON(
@@ -28,7 +28,7 @@ struct JSONTests {
   }
 
   @Test(
-    "a record tells missing from null from another type, with the path",
+    "a JSON record says missing, null or another type, with the path",
     arguments: [
       (0, "user.name is missing where String was expected", ShieldKind.missingValue),
       (1, "user.mail is null where String was expected", .null),
@@ -60,7 +60,7 @@ struct JSONTests {
     }
   }
 
-  @Test("elements that are none are left out, each counted")
+  @Test("invalid elements of a JSON array are skipped and counted")
   func leftOut() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = ShieldedJSON(["tags": ["a", NSNull(), [1], "b", NSNull()] as [Any]])
@@ -71,7 +71,7 @@ struct JSONTests {
     }
   }
 
-  @Test("numbers of Swift's and Foundation's own are read as those of JSON are")
+  @Test("numbers of Swift and Foundation types are read as JSON numbers")
   func numbers() {
     #expect(ShieldedJSON(UInt8(7)).int() == 7)
     #expect(ShieldedJSON(Float(0.5)).double() == 0.5)
@@ -84,12 +84,12 @@ struct JSONTests {
     #expect(ShieldedJSON(Int?.some(3)).int() == 3)
   }
 
-  @Test("a text that is no JSON is thrown")
+  @Test("a text that is no JSON throws")
   func noJSON() {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }
 
-  @Test("what lies too deep is another type, not an overflow of the stack")
+  @Test("JSON that is nested too deep counts as another type, and does not overflow the stack")
   func deep() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var value: [Any] = []

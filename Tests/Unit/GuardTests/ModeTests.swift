@@ -8,13 +8,13 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Modes, records and the function that is told.
+/// Guard modes, incident records and the incident handler.
 @Suite
 struct ModeTests {
   @Test("a fault of a handle has the kind that the ring gets as a use-after-free incident")
   func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
 
-  @Test("a million changes of mode on four threads lose and invent no record")
+  @Test("a million mode changes on four threads lose and invent no record")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let absorbed = Atomic<Int>(0)
@@ -41,7 +41,7 @@ struct ModeTests {
     }
   }
 
-  @Test("guards whose modes change all the time, each kind's on a thread of its own: no record is lost, none invented")
+  @Test("guards of each kind on their own threads lose and invent no record during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // On one queue, one after the other: a Mutex is nothing that ThreadSanitizer knows of (Tests/tsan-suppressions).
@@ -65,7 +65,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a guard that others change between observe and absorb counts every fault, and one that stays off none")
+  @Test("a guard switched between observe and absorb counts every fault, and one in off none")
   func togglingOthers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.off, for: .message)
@@ -95,28 +95,28 @@ struct ModeTests {
     }
   }
 
-  @Test("the function is told at the first, the tenth and the hundredth time, and not of its own faults")
+  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for faults of its own")
   func observer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counts = Mutex<[Int]>([])
       Shield.onIncident { incident in
         counts.withLock { $0.append(incident.count) }
-        // A fault of its own is recorded, and told to nobody.
+        // A fault of its own is recorded, and not reported to the handler.
         fault(line: 3)
       }
       for _ in 0..<150 { fault(line: 1) }
-      let told = counts.withLock { $0 }
+      let reported = counts.withLock { $0 }
       Shield.onIncident(nil)
       fault(line: 2)
       let incidents = Shield.guardIncidents
-      guard told == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
-        complain("told \(told), \(incidents)")
+      guard reported == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
+        complain("reported \(reported), \(incidents)")
       }
       Glibc.exit(right)
     }
   }
 
-  @Test("a table that is full counts what it cannot keep")
+  @Test("a full incident table counts the incidents that it drops")
   func full() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let places = 3000
@@ -137,7 +137,7 @@ struct ModeTests {
   }
 
   @Test(
-    "the environment sets modes, and says nothing of what it does not know",
+    "the environment sets guard modes, and unknown kinds in it are ignored",
     arguments: [
       ("off", [ShieldMode.off, .off]), ("observe,cast=off", [.observe, .off]), ("cast=off,absorb", [.absorb, .absorb]),
       ("cast=never,nothing,index = observe", [.observe, .absorb]), ("", [.absorb, .absorb]),
@@ -152,7 +152,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a mode that code has set is not taken back by the environment")
+  @Test("the environment does not override a mode that code has set")
   func code() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe setenv("CRASHSHIELD_GUARDS", "off", 1)

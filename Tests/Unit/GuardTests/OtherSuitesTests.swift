@@ -6,16 +6,16 @@ import Testing
 
 /// The counterparts of what the other shields hook and no other test shows; docs/guards-suites.md has which is which.
 ///
-/// One after another: an incident is told from another's by its file.
+/// Serialized: the tests find their own incidents by file.
 @Suite(.serialized)
 struct OtherSuitesTests {
-  @Test("objectsAtIndexes: of several places those that are there")
+  @Test("objectsAtIndexes: of several indexes the valid ones are returned")
   func places() {
     let (objects, kinds) = recorded { IndexSet([0, 1, 9]).compactMap { ["a", "b"][shielded: $0] } }
     #expect(objects == ["a", "b"] && kinds == [.index])
   }
 
-  @Test("removeObjectsInRange, replaceObjectsInRange: nothing changes where it is not there")
+  @Test("removeObjectsInRange, replaceObjectsInRange: an invalid range changes nothing")
   func rangesOfArray() {
     var array = [1, 2, 3]
     let (isDone, kinds) = recorded {
@@ -24,7 +24,7 @@ struct OtherSuitesTests {
     #expect(!isDone && array == [1, 2, 3] && kinds == [.mutation])
   }
 
-  @Test("NSMutableString: what is inserted, deleted or replaced behind the end changes nothing")
+  @Test("NSMutableString: insertions, deletions and replacements behind the end change nothing")
   func mutableText() {
     var text = "abc"
     let far = "abcdef".endIndex
@@ -37,13 +37,13 @@ struct OtherSuitesTests {
     #expect(changes == [false, false, false] && text == "abc" && Set(kinds) == [.mutation])
   }
 
-  @Test("rangeOfString:options:range: what is searched is what is there")
+  @Test("rangeOfString:options:range: the search is clamped to the text")
   func searched() {
     let (isFound, kinds) = recorded { "abc"[shielded: "abc".startIndex..<"abcdef".endIndex].contains("c") }
     #expect(isFound && kinds == [.stringIndex])
   }
 
-  @Test("NSData: a part of it, and bytes that are replaced, behind its end")
+  @Test("NSData: a subdata and a replacement behind the end are absorbed")
   func data() {
     var bytes = Data([1, 2, 3])
     let (part, kinds) = recorded { bytes[shielded: 1..<9] }
@@ -52,13 +52,13 @@ struct OtherSuitesTests {
     #expect(!isDone && bytes == Data([1, 2, 3]) && others == [.mutation])
   }
 
-  @Test("NSSet: nil among its members is left out")
+  @Test("NSSet: nil among the members is skipped")
   func members() {
     let (members, kinds) = recorded { Set([String](shielded: ["a", nil])) }
     #expect(members == ["a"] && kinds == [.missingValue])
   }
 
-  @Test("setValuesForKeysWithDictionary: a key that is not known is not set, those that are known are")
+  @Test("setValuesForKeysWithDictionary: known keys are set, an unknown one is not")
   func keysByName() {
     let shop = Shop()
     let receiver = DynamicReceiver(

@@ -8,7 +8,7 @@ private let right: Int32 = 42
 /// Guards over what is not a random access collection, where nothing is wrong and where something is.
 @Suite
 struct PlacesTests {
-  @Test("within a string, and within its scalars and bytes, each step and part is that of the plain operation")
+  @Test("guarded index steps and slices within a string equal the plain operations")
   func within() {
     same("a\u{E9}\r\n🇪🇺e\u{301}z")
     same("a\u{E9}\r\n🇪🇺e\u{301}z".unicodeScalars)
@@ -18,7 +18,7 @@ struct PlacesTests {
     same("")
   }
 
-  @Test("outside, a position is the end that is nearer to it, and a part is what is there")
+  @Test("a guarded index outside of a collection is clamped, and a slice has the valid part")
   func outside() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let slice = [1, 2, 3, 4][1..<3]
@@ -35,7 +35,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("an element is changed where it stands: its own buffer is not copied")
+  @Test("a guarded change of an element is in place, without a copy of its buffer")
   func inPlace() {
     // Made at run time: the buffers of constants are shared, and copied by the first change.
     var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
@@ -49,7 +49,7 @@ struct PlacesTests {
     #expect(old == 2 && lists == [[1, 2], [10, 4]] && before == after)
   }
 
-  @Test("what the change throws comes out, and what was changed stays")
+  @Test("an error of a guarded change is thrown, and earlier changes stay")
   func thrown() {
     var numbers = [1, 2]
     #expect(throws: ShieldFault.leaked) {
@@ -62,7 +62,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "the words of a check, and of a place that is never reached, are the record's reason, unless values are in them")
+    "the message of a check or an unreachable call is the record's reason, unless it has values")
   func words() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let isRight = Self.wordy()
@@ -89,7 +89,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("whoever ends by a check, or at a place that is never reached, is told the caller's place", arguments: 0..<4)
+  @Test("a failed check and a reached unreachable call end with the caller's source location", arguments: 0..<4)
   func told(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
       Shield.setMode(.off)

@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// A queue that may be waited for from itself lets one body in at a time all the same.
+/// A queue that allows nested waits still runs one body at a time.
 @Suite
 struct QueueTests {
-  @Test("a task made in a body waits for the queue as anybody does", arguments: [false, true])
+  @Test("a task made in a body waits for the queue like any other caller", arguments: [false, true])
   func task(isAsync: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isAsync] in
       let scene = Scene()
@@ -23,7 +23,7 @@ struct QueueTests {
     }
   }
 
-  @Test("a body that waits for its queue in a task which runs at once is inside of it")
+  @Test("a body that waits for its queue in an immediate task is detected as nested")
   func immediate() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let scene = Scene()
@@ -36,7 +36,7 @@ struct QueueTests {
     }
   }
 
-  @Test("what a body throws comes out, of its type, and the queue is free again")
+  @Test("a guarded sync throws the body's typed error, and the queue is free again")
   func thrown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let queue = ShieldedQueue(label: "one")
@@ -51,7 +51,7 @@ struct QueueTests {
     }
   }
 
-  @Test("bodies that are waited for and bodies that come later, of four threads: never two at a time")
+  @Test("sync and async bodies of four threads never run two at a time")
   func exclusion() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let queue = ShieldedQueue(label: "one")

@@ -5,16 +5,16 @@ import Testing
 /// The terminal example: nested changes of screens, with the queue and without it.
 @Suite
 struct ScreensProgramTests {
-  @Test("without the queue two pushes at once, and a step back, end the program")
+  @Test("without the transition queue two pushes at once and a pop end the program")
   func without() throws {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGILL)
     #expect(errors.contains("Can't add self as subview"))
-    // The stack says one thing, the window another.
+    // The stack and the window disagree.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })
   }
 
-  @Test("with it the same taps lead where they should")
+  @Test("with the transition queue the same taps lead to the right screen")
   func with() throws {
     let (process, output, errors) = try run("pp.b.b.")
     #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(errors)")
@@ -27,7 +27,7 @@ struct ScreensProgramTests {
       ])
   }
 
-  @Test("taps from a terminal's lines: each line's come at once, what cannot happen is said and recorded")
+  @Test("taps of one input line come at once, and impossible transitions are printed and recorded")
   func lines() throws {
     let (process, output, errors) = try run(input: "b\np.\nhbp.\nq\n")
     #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(errors)")

@@ -6,15 +6,17 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What `Shield.selfTest` finds, and that nobody else does.
+/// What `Shield.selfTest` finds, and that its faults stay out of the incidents.
 @Suite
 struct SelfTestTests {
-  @Test("every check passes in every mode, and the modes stay", arguments: ShieldMode.allCases.map { Int($0.rawValue) })
+  @Test(
+    "every self-test check passes in every mode, and leaves the modes",
+    arguments: ShieldMode.allCases.map { Int($0.rawValue) })
   func modes(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       let mode = ShieldMode.allCases[number]
       Shield.setMode(mode)
-      Shield.onIncident { complain("told of \($0)") }
+      Shield.onIncident { complain("an incident: \($0)") }
       let results = await Shield.selfTest(including: ShieldCheck.foundation)
       let others = results.filter { $0.verdict != .absorbs }
       guard others.map(\.kind) == [.transition, .pipe], others.allSatisfy({ !isFailure($0) }) else {
@@ -28,7 +30,7 @@ struct SelfTestTests {
     }
   }
 
-  @Test("asked on the main actor, it asks what belongs there, too")
+  @Test("a self-test on the main actor includes the main actor's checks")
   @MainActor
   func mainActor() async {
     let results = await Shield.selfTest()
@@ -36,7 +38,7 @@ struct SelfTestTests {
     #expect(!results.contains(where: isFailure))
   }
 
-  @Test("every kind has a result, and one that was not asked has a reason")
+  @Test("every kind has a self-test result, and a skipped one has a reason")
   func kinds() async {
     let results = await Shield.selfTest()
     #expect(Set(results.map(\.kind)) == Set(ShieldKind.allCases))
@@ -45,7 +47,7 @@ struct SelfTestTests {
     #expect(unasked.allSatisfy { if case .notAsked(let why) = $0.verdict { !why.isEmpty } else { false } })
   }
 
-  @Test("a guard that gives another value, records nothing, records twice or another kind, or throws, fails")
+  @Test("a guard with a wrong value, a missing, double or wrong record, or an error, fails its self-test")
   func failures() async {
     let checks = [
       ShieldCheck("another value", .gate) { line in
@@ -68,7 +70,7 @@ struct SelfTestTests {
       ])
   }
 
-  @Test("several at once, beside faults of the program, see their own faults only")
+  @Test("concurrent self-tests, beside faults of the program, see their own faults only")
   func together() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await withTaskGroup { group in

@@ -7,11 +7,11 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What goes on by itself, with the guards off and observing.
+/// Guards of background work in the modes off and observe.
 @Suite
 struct ServiceModeTests {
   @Test(
-    "a second resumption ends the process as Swift's does: off without a record, observe with one", arguments: 0..<3)
+    "a second resumption ends the process as in Swift: off without a record, observe with one", arguments: 0..<3)
   func twice(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)
@@ -29,7 +29,7 @@ struct ServiceModeTests {
     try expect(result, number, "[continuation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("a continuation that is lost waits for ever: off without a record, observe with one", arguments: 1..<3)
+  @Test("a lost continuation waits for ever: off without a record, observe with one", arguments: 1..<3)
   func lost(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       begin(number)
@@ -37,7 +37,7 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // It goes with its last copy, on that queue.
+          // It is deallocated with its last copy, on that queue.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }
@@ -56,7 +56,7 @@ struct ServiceModeTests {
     }
   }
 
-  @Test("work of the main actor elsewhere ends the process as assumeIsolated does", arguments: 0..<3)
+  @Test("main actor work on another thread ends the process as assumeIsolated does", arguments: 0..<3)
   func mainActor(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)
@@ -70,7 +70,7 @@ struct ServiceModeTests {
     try expect(result, number, "[isolation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("a pipe that nobody reads ends the process by SIGPIPE, in each mode", arguments: 0..<3)
+  @Test("a write to a pipe without a reader ends the process by SIGPIPE, in each mode", arguments: 0..<3)
   func pipe(number: Int) async throws {
     await #expect(processExitsWith: .signal(SIGPIPE)) { [number] in
       begin(number)
@@ -81,7 +81,8 @@ struct ServiceModeTests {
   }
 
   @Test(
-    "with SIGPIPE ignored it ends as FileHandle.write does: off without a record, observe with one", arguments: 0..<3)
+    "with SIGPIPE ignored a pipe write ends as FileHandle.write: off without a record, observe with one",
+    arguments: 0..<3)
   func ignoredPipe(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)
@@ -92,7 +93,7 @@ struct ServiceModeTests {
     try expect(result, number, "[pipe observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("what a transition comes to is the same in every mode; off records nothing", arguments: 0..<3)
+  @Test("a transition has the same result in every mode, and off records nothing", arguments: 0..<3)
   func transitions(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       let mode = ShieldMode.allCases[number]
@@ -114,7 +115,7 @@ struct ServiceModeTests {
     }
   }
 
-  @Test("observe and off: the timer of a target that has gone goes on; off records nothing of it")
+  @Test("in observe and off the timer of a deallocated target goes on, and off records nothing")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe)

@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guards of what goes on by itself: timers, observers, continuations, the main actor.
+/// Guards of background work: timers, observers, continuations, the main actor.
 @Suite
 struct ServiceTests {
-  @Test("a timer whose target has gone ends itself, and says so once")
+  @Test("a timer with a deallocated target ends itself, with one incident")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let ticks = DispatchSemaphore(value: 0)
@@ -23,7 +23,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a timer that was cancelled, suspended or let go says nothing and traps never")
+  @Test("a cancelled, suspended or released timer makes no incident and no trap")
   func quietTimer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let target = Target()
@@ -55,7 +55,7 @@ struct ServiceTests {
     timer.cancel()
   }
 
-  @Test("an observation ends when its observer has gone, when it is cancelled, and when it is let go")
+  @Test("an observation ends when its observer is deallocated, or when it is cancelled or released")
   func notifications() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -86,7 +86,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("the four mistakes of observers are ignored, each with one record")
+  @Test("four kinds of observer misuse are absorbed, each with one record")
   func observers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let registry = ObserverRegistry<Cart>()
@@ -108,7 +108,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("an observer may add and remove while it is called, and two registries may call each other")
+  @Test("an observer may add and remove observers while it is called, and registries may call each other")
   func nested() {
     let (first, second) = (ObserverRegistry<Cart>(), ObserverRegistry<Cart>())
     let target = Target()
@@ -127,7 +127,7 @@ struct ServiceTests {
     #expect(seen.withLock { $0 } == [1, 2] && first.count == 1)
   }
 
-  @Test("an observer that has gone is forgotten")
+  @Test("a deallocated observer is removed from its registry")
   func gone() {
     let registry = ObserverRegistry<Cart>()
     do {
@@ -139,7 +139,7 @@ struct ServiceTests {
     #expect(registry.count == 0)
   }
 
-  @Test("a second resumption is ignored, and of two threads one is the first")
+  @Test("a second resumption is absorbed, and of two racing threads one is the first")
   func continuation() async throws {
     let firsts = Atomic<Int>(0)
     for round in 0..<200 {
@@ -159,7 +159,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a continuation that is lost throws, and says where it was made")
+  @Test("a lost continuation throws, with its source location")
   func lost() async {
     await #expect(processExitsWith: .exitCode(right)) {
       do {
@@ -176,7 +176,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("work of the main actor runs at once on the main thread, and later from another, in its order")
+  @Test("main actor work runs at once on the main thread, and later in order from another")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await MainActor.run {
@@ -194,7 +194,7 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.count < 10 { await Task.yield() }
-      // On a machine that stands still, that the main queue is late is told, too.
+      // On a stalled machine, there is an incident of a late main queue too.
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
       guard order.numbers == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
@@ -203,7 +203,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a message that is not known is nil, and one record")
+  @Test("an unknown message gives nil, and one record")
   func messages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(
@@ -223,7 +223,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("names are told apart up to 64; those of later ones are counted together")
+  @Test("unknown members of up to 64 names have incidents of their own; further names share one")
   func names() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(Target(), methods: [:])
@@ -236,7 +236,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a text's message to a number reaches it as text, and a number's to a text as number; both are recorded")
+  @Test("a message of the wrong type converts its receiver between text and number, with a record")
   func convertedMessages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]
@@ -257,7 +257,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a pipe that nobody reads throws once SIGPIPE is ignored; a handler of the program's stays")
+  @Test("a write to a pipe without a reader throws once SIGPIPE is ignored; the program's own handler stays")
   func brokenPipes() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Shield.ignoreBrokenPipes(), Shield.ignoreBrokenPipes() else { complain("not ignored") }
@@ -304,7 +304,7 @@ private actor Counter {
   var count = 0
 }
 
-/// A timer that ticks twice before its target goes.
+/// A timer that ticks twice before its target is deallocated.
 private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   let target = Target()
   let timer = ShieldedTimer(every: .milliseconds(1), target: target) { _ in ticks.signal() }
@@ -315,7 +315,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer that goes when it is told to.
+/// An observer that a call deallocates.
 private final class Lives {
   private var target: Target? = Target()
 

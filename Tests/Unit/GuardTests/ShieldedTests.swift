@@ -2,10 +2,10 @@ import CrashShieldGuards
 import Synchronization
 import Testing
 
-/// Properties that tell of their changes.
+/// Properties that notify observers of their changes.
 @Suite
 struct ShieldedTests {
-  @Test("each change of a property is told to its observers, after it, and to nobody else's")
+  @Test("each change of a property notifies the observers of that property, after the change")
   func changes() {
     let cart = Cart()
     let seen = Seen()
@@ -21,7 +21,7 @@ struct ShieldedTests {
     #expect(seen.all == ["count 2", "count 5", "owner x"])
   }
 
-  @Test("an observer may change the property that it is told of")
+  @Test("an observer may change the property that it observes")
   func again() {
     let cart = Cart()
     let seen = Seen()

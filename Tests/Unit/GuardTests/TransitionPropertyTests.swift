@@ -7,7 +7,7 @@ import Testing
 @MainActor
 struct TransitionPropertyTests {
   @Test(
-    "T30: the stack is never empty and never holds a screen twice, one at a time goes on, and all ends",
+    "T30: the stack is never empty and has no screen twice, and transitions run one at a time and end",
     arguments: 1...20)
   func random(seed: UInt64) async {
     var random = SplitMix64(state: seed)
@@ -29,7 +29,7 @@ struct TransitionPropertyTests {
       case 7: queue.popToRoot(animated: false)
       case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
       case 9 where !navigation.driver.begun.isEmpty:
-        // Of one that has ended long ago, or that goes on.
+        // Of a transition that has ended, or that runs.
         let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
         if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
           navigation.driver.finishAgain(number)

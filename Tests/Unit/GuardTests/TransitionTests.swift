@@ -10,7 +10,7 @@ struct TransitionTests {
   let b = Screen("b")
   let c = Screen("c")
 
-  @Test("T1: of two pushes at once the second begins when the first has ended")
+  @Test("T1: of two pushes at once the second begins after the end of the first")
   func nestedPush() async {
     let navigation = Navigation()
     #expect(navigation.queue.push(a) == .started)
@@ -21,7 +21,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"] && navigation.driver.mostRunning == 1)
   }
 
-  @Test("T2: two back after them lead to the first screen")
+  @Test("T2: two pushes and two pops lead back to the first screen")
   func twoBack() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -32,7 +32,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.driver.begun.count == 4)
   }
 
-  @Test("T3: a screen that is being pushed, or waits to be, is not pushed again")
+  @Test("T3: a screen whose push runs or waits is not pushed again")
   func sameTwice() async {
     let navigation = Navigation()
     let first = #line
@@ -57,7 +57,7 @@ struct TransitionTests {
     #expect(navigation.queue.push(a) == .started)
   }
 
-  @Test("T5: a screen that is in the stack is not pushed again")
+  @Test("T5: a screen in the stack is not pushed again")
   func inStack() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -66,7 +66,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a"])
   }
 
-  @Test("T6: under drop a push during another does not happen")
+  @Test("T6: under drop a push during another is dropped")
   func drop() async {
     let navigation = Navigation(.drop)
     let first = #line
@@ -77,7 +77,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a"])
   }
 
-  @Test("T7: one that is not animated never runs on top of another, and under drop does not happen")
+  @Test("T7: an unanimated transition never overlaps another, and is dropped under drop")
   func notAnimated() async {
     for policy in [TransitionPolicy.queue(), .replace] {
       let navigation = Navigation(policy)
@@ -91,7 +91,7 @@ struct TransitionTests {
     #expect(navigation.queue.push(b, animated: false) == .dropped(.busy))
   }
 
-  @Test("T8: three without animation and one with arrive in their order, each with one call")
+  @Test("T8: animated and unanimated pushes run in order, with one call each")
   func mixed() async {
     let navigation = Navigation()
     let d = Screen("d")
@@ -113,7 +113,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.driver.mostRunning == 1)
   }
 
-  @Test("T10: whether there is a screen to pop is asked when its turn comes")
+  @Test("T10: a pop checks for a screen when its turn comes")
   func popAtRoot() async {
     let navigation = Navigation()
     #expect(navigation.queue.pop() == .dropped(.atRoot) && navigation.queue.popToRoot() == .dropped(.atRoot))
@@ -123,7 +123,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.log.lines.last == "drop atRoot")
   }
 
-  @Test("T11: a pop during a push waits, says so, and runs when the screen has been shown")
+  @Test("T11: a pop during a push is queued, and runs after the screen is shown")
   func popWhilePushing() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -132,7 +132,7 @@ struct TransitionTests {
     #expect(navigation.log.lines == ["begin a", "show a", "begin home", "show home"])
   }
 
-  @Test("T12: a push during a pop waits")
+  @Test("T12: a push during a pop is queued")
   func pushWhilePopping() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -143,7 +143,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "b"])
   }
 
-  @Test("T13: whether the screen to go back to is there is asked when its turn comes")
+  @Test("T13: a pop to a screen checks for it when its turn comes")
   func targetLeft() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -156,7 +156,7 @@ struct TransitionTests {
     #expect(navigation.queue.pop(to: c) == .dropped(.notInStack))
   }
 
-  @Test("T14: the screen that is left lives until the transition has ended")
+  @Test("T14: the popped screen lives until the end of the transition")
   func leftScreen() async {
     let navigation = Navigation()
     weak var left: Screen?
@@ -188,7 +188,7 @@ struct TransitionTests {
     #expect(!navigation.queue.isInteractivePopEnabled)
   }
 
-  @Test("T16: a swipe that is taken back leaves the stack as it was, and the next one goes on")
+  @Test("T16: a cancelled swipe leaves the stack as it was, and the next transition runs")
   func cancelled() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -200,7 +200,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"] && navigation.log.lines.contains("keep a"))
   }
 
-  @Test("T17: one that never ends is ended, and the next begins")
+  @Test("T17: a transition that never ends is ended by its timeout, and the next begins")
   func timeout() async {
     let navigation = Navigation(timeout: .milliseconds(1))
     let first = #line
@@ -215,7 +215,7 @@ struct TransitionTests {
     #expect(reasons(from: first, to: last) == [reason, reason])
   }
 
-  @Test("T18: an end that comes late, or again, starts nothing")
+  @Test("T18: a late or repeated end of a transition starts nothing")
   func lateEnd() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -230,7 +230,7 @@ struct TransitionTests {
     #expect(navigation.queue.isTransitioning)
   }
 
-  @Test("T19: the queue is free again after each end, whichever")
+  @Test("T19: the queue is free after every kind of end")
   func flags() async {
     let navigation = Navigation()
     for end in [TransitionEnd.completed, .cancelled] {
@@ -241,7 +241,7 @@ struct TransitionTests {
     }
   }
 
-  @Test("T20: a driver that goes in the middle leaves the queue usable")
+  @Test("T20: a driver that is deallocated during a transition leaves the queue usable")
   func driverGoes() async {
     var driver: ManualDriver? = ManualDriver()
     let queue = TransitionQueue(root: Screen("home"), driver: driver ?? ManualDriver(), timeout: .milliseconds(1))
@@ -251,7 +251,7 @@ struct TransitionTests {
     #expect(queue.push(b) == .started && queue.isIdle && queue.stack.count == 3)
   }
 
-  @Test("T21: a queue goes at once, with the screens that wait")
+  @Test("T21: a transition queue is deallocated at once, with its waiting screens")
   func release() async {
     weak var queue: TransitionQueue<ManualDriver>?
     weak var waiting: Screen?
@@ -267,7 +267,7 @@ struct TransitionTests {
     #expect(queue == nil && waiting == nil)
   }
 
-  @Test("T22: a delegate is told once each, whenever it was set; nil and the queue itself are none")
+  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get none")
   func delegates() async {
     let navigation = Navigation()
     let other = Log()
@@ -285,10 +285,10 @@ struct TransitionTests {
     navigation.queue.delegate = navigation.queue
     navigation.queue.push(c)
     await navigation.settle()
-    #expect(navigation.names == ["home", "a", "c"] && toldToItself == 0)
+    #expect(navigation.names == ["home", "a", "c"] && notesToItself == 0)
   }
 
-  @Test("T23: what is pushed when a screen is shown comes behind what waits")
+  @Test("T23: a push from didShow comes after the waiting transitions")
   func pushInCallback() async {
     let navigation = Navigation()
     navigation.log.onShow = { [queue = navigation.queue, log = navigation.log, c] in
@@ -301,7 +301,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b", "c"])
   }
 
-  @Test("T24: the next one begins in a turn of its own, with nothing going on while a screen is shown")
+  @Test("T24: the next transition begins in a turn of its own, after didShow")
   func nextTurn() async {
     let navigation = Navigation()
     var wasTransitioning: [Bool] = []
@@ -314,7 +314,7 @@ struct TransitionTests {
     #expect(wasTransitioning == [false, false])
   }
 
-  @Test("T25: what a screen pushes while it loads is not lost")
+  @Test("T25: a push from a loading screen is not lost")
   func pushWhileLoading() async {
     let navigation = Navigation()
     navigation.driver.onBegin = { [driver = navigation.driver, queue = navigation.queue, b] _ in
@@ -326,7 +326,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"])
   }
 
-  @Test("T26: under replace the last one wins, and each that it replaced is told once")
+  @Test("T26: under replace the last transition wins, and each replaced one is reported once")
   func replace() async {
     let navigation = Navigation(.replace)
     navigation.queue.push(a)
@@ -337,7 +337,7 @@ struct TransitionTests {
     #expect(navigation.log.lines.count { $0 == "drop replaced" } == 1)
   }
 
-  @Test("T27: a thousand taps leave no more waiting than the limit")
+  @Test("T27: a thousand taps queue at most the limit")
   func limit() async {
     let navigation = Navigation(.queue(limit: 16))
     navigation.queue.push(a)
@@ -348,7 +348,7 @@ struct TransitionTests {
     #expect(navigation.queue.stack.count == 18)
   }
 
-  @Test("T28: a gate lets one of two taps through, and the other gets nil")
+  @Test("T28: a gate passes one of two taps, and the other gets nil")
   func gate() async {
     let gate = ExclusiveGate()
     let navigation = Navigation()
@@ -359,7 +359,7 @@ struct TransitionTests {
     #expect(outcome == .some(.none) && navigation.queue.pendingCount == 0)
   }
 
-  @Test("T29: what comes from many threads keeps the order of each")
+  @Test("T29: transitions from many threads keep each thread's order")
   func threads() async {
     let navigation = Navigation(.queue(limit: 1000))
     let queue = navigation.queue

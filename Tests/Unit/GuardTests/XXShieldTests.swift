@@ -6,10 +6,10 @@ import Testing
 
 /// The counterparts of XXShield's 18 tests and the faults of its demo; docs/guards-suites.md has which is which.
 ///
-/// One after another: an incident is told from another's by its file.
+/// Serialized: the tests find their own incidents by file.
 @Suite(.serialized)
 struct XXShieldTests {
-  @Test("NSCache: nil does not reach it; what it has stays")
+  @Test("NSCache: setting nil changes nothing")
   func cache() {
     let cache = NSCache<NSString, NSString>()
     cache.setObject("val", forKey: "key")
@@ -20,7 +20,7 @@ struct XXShieldTests {
     #expect(cache.object(forKey: "key") == "val" && incidents.map(\.kind) == [.missingValue])
   }
 
-  @Test("NSArray: the eleventh of none, of one and of two is nil")
+  @Test("NSArray: the eleventh element of zero, one and two is nil")
   func arrayOutside() {
     for array in [[], [1], [1, 2]] as [NSArray] {
       let incidents = recorded { #expect(array.shieldedObject(at: 10) == nil) }
@@ -28,13 +28,13 @@ struct XXShieldTests {
     }
   }
 
-  @Test("NSArray: nil among the objects is left out")
+  @Test("NSArray: nil among the objects is skipped")
   func arrayWithNil() {
     let incidents = recorded { #expect([String](shielded: ["1", nil]) as NSArray == ["1"]) }
     #expect(incidents.map(\.kind) == [.missingValue])
   }
 
-  @Test("NSDictionary: pairs without a key or a value are left out")
+  @Test("NSDictionary: pairs without a key or a value are skipped")
   func dictionaryWithNil() {
     let pairs: [(String?, String?)] = [("name", "zs"), ("age", nil), (nil, "")]
     let incidents = recorded { #expect([String: String](shielded: pairs) as NSDictionary == ["name": "zs"]) }
@@ -48,13 +48,13 @@ struct XXShieldTests {
     #expect(array == [1, 3] && incidents.map(\.kind) == [.missingValue])
   }
 
-  @Test("NSMutableArray: the hundredth of two is nil")
+  @Test("NSMutableArray: the hundredth element of two is nil")
   func mutableOutside() {
     let incidents = recorded { #expect(NSMutableArray(array: [1, 3]).shieldedObject(at: 100) == nil) }
     #expect(incidents.map(\.kind) == [.foundationRange])
   }
 
-  @Test("NSMutableArray: the third of two is not removed")
+  @Test("NSMutableArray: removing the third element of two changes nothing")
   func removeOutside() {
     var array = [1, 3]
     var removed: Int? = 0
@@ -62,7 +62,7 @@ struct XXShieldTests {
     #expect(removed == nil && array == [1, 3] && incidents.map(\.kind) == [.mutation])
   }
 
-  @Test("NSMutableArray: nothing is inserted at the tenth place of two")
+  @Test("NSMutableArray: an insertion at index ten of two changes nothing")
   func insertOutside() {
     var array = [1, 3]
     var isInserted = true
@@ -70,7 +70,7 @@ struct XXShieldTests {
     #expect(!isInserted && array == [1, 3] && incidents.map(\.kind) == [.mutation])
   }
 
-  @Test("NSMutableArray: the hundredth of two is not set")
+  @Test("NSMutableArray: setting the hundredth element of two changes nothing")
   func setOutside() {
     var array = ["1", "3"]
     var isSet = true
@@ -78,7 +78,7 @@ struct XXShieldTests {
     #expect(!isSet && array == ["1", "3"] && incidents.map(\.kind) == [.mutation])
   }
 
-  @Test("NSMutableDictionary: a value or a key that is nil adds nothing; nil for a key is its removal")
+  @Test("NSMutableDictionary: a pair with a nil key or value adds nothing, and assigning nil removes the key")
   func dictionarySetNil() {
     var names = ["name": "zs"]
     let pairs: [(String?, String?)] = [("xx", nil), (nil, "xx")]
@@ -88,25 +88,25 @@ struct XXShieldTests {
     #expect(recorded { names["name"] = nil }.isEmpty && names.isEmpty)
   }
 
-  @Test("null for a text, and what is appended to it")
+  @Test("NSNull in place of a string gives the default, to which a text can be appended")
   func nullText() {
     let incidents = recorded { #expect(ShieldedJSON(NSNull()).string(or: "").appending("fafa") == "fafa") }
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("null for a number is false")
+  @Test("NSNull in place of a number gives the default")
   func nullNumber() {
     let incidents = recorded { #expect(!ShieldedJSON(NSNull()).bool(or: false)) }
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("null for an array, and what is added to it")
+  @Test("NSNull in place of an array gives an empty one, to which an element can be added")
   func nullArray() {
     let incidents = recorded { #expect(Shield.cast(NSNull(), orDefault: [String].self) + ["xx"] == ["xx"]) }
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("null for a dictionary has neither keys nor values")
+  @Test("NSNull in place of a dictionary gives an empty one")
   func nullDictionary() {
     let incidents = recorded {
       let empty = Shield.cast(NSNull(), orDefault: [String: String].self)
@@ -115,14 +115,14 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("a message that its receiver does not know gives 0, with its arguments")
+  @Test("an unknown message with arguments gives 0")
   func unknownMessage() {
     let student = DynamicReceiver(Student(), methods: [:])
     let incidents = recorded { #expect(student.doesNotExist(nil, 100) as? Int ?? 0 == 0) }
     #expect(incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not know doesNotExist"))
   }
 
-  @Test("testKVO1: what is observed goes before its observers, and nobody is called")
+  @Test("testKVO1: an observed object that is deallocated before its observers calls none of them")
   func observedGoes() {
     let observer = Student()
     let incidents = recorded {
@@ -132,7 +132,7 @@ struct XXShieldTests {
     #expect(incidents.isEmpty)
   }
 
-  @Test("testKVO2: an observer that goes at once is not called, and is forgotten")
+  @Test("testKVO2: an observer that is deallocated at once is not called, and is removed")
   func observerGoes() {
     let registry = ObserverRegistry<Model>()
     registry.add(Student(), for: \.name) { _, _ in Issue.record("called") }
@@ -140,7 +140,7 @@ struct XXShieldTests {
     #expect(registry.count == 0)
   }
 
-  @Test("testKVO3: added twice it is called once; removed twice, the second time is ignored")
+  @Test("testKVO3: an observer added twice is called once, and a second removal is ignored")
   func addedAndRemovedTwice() {
     let (registry, observer) = (ObserverRegistry<Model>(), Student())
     let calls = Calls()

@@ -7,15 +7,15 @@ import Synchronization
 struct Operation: Sendable {
   typealias Work = @Sendable (Input) throws -> Int
 
-  /// What is promised of it.
+  /// The promised limit.
   enum Promise: Equatable {
-    /// At most 1.1 times the plain one's time; of instructions as below.
+    /// At most 1.1 times the plain operation's time; instructions as below.
     case time
-    /// The same without a limit of the time, which is told.
+    /// Instructions as below; the time is reported, but has no limit.
     case timed
-    /// At most three times the plain one's instructions, as no guard takes that was specialised for its types.
+    /// At most three times the plain operation's instructions; every guard specialized for its types stays below that.
     case instructions
-    /// At most so many instructions a turn: it does what the plain operation does not, such as taking a lock.
+    /// At most so many instructions a turn: it does extra work, such as taking a lock.
     case atMost(Int)
 
     /// Of a value that the plain one only looks at, and the guarded one keeps for that time: a retain and a release.

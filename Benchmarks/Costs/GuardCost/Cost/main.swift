@@ -10,7 +10,7 @@ switch CommandLine.arguments[1] {
 case "count":
   let input = Input(turns: turns)
   for operation in Operation.all { try operation.count(input) }
-  // For whoever judges: what each may take.
+  // The limit of each operation, for scripts/measure/guards.
   for operation in Operation.all { print(operation.limit, operation.name, separator: "\t") }
 case "time":
   let input = Input(turns: turns)

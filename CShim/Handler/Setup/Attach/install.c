@@ -5,6 +5,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "../Probes/swift_runtime.h"
 #include "../setup.h"
 
 #include "../../Signal/Capture/record.h"
@@ -14,8 +15,6 @@
 #include "../../Signal/Threads/sweep_answer.h"
 #include "../../Signal/Unwind/unwind.h"
 
-// Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
-extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 // libstdc++, if the program has it: the std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
@@ -33,9 +32,8 @@ extern void *__libc_stack_end __attribute__((weak));
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 
 void cs_texts_find(void) {
-  if (swift_getFatalErrorMessageBuffer != NULL) {
-    cs_process.swift_message = (uint64_t)(uintptr_t)swift_getFatalErrorMessageBuffer();
-  }
+  cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
+  if (message_buffer != NULL) cs_process.swift_message = (uint64_t)(uintptr_t)message_buffer();
   // Private to glibc, hence looked up and not linked.
   cs_process.abort_message = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__abort_msg");
   struct dl_find_object object;
@@ -52,8 +50,9 @@ void cs_texts_find(void) {
 
 bool cs_swift_comes_later(void) {
   struct dl_find_object object;
-  if (swift_getFatalErrorMessageBuffer == NULL || !cs_environment_asks_for_backtracer()) return false;
-  if (_dl_find_object((void *)swift_getFatalErrorMessageBuffer, &object) != 0) return false;
+  cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
+  if (message_buffer == NULL || !cs_environment_asks_for_backtracer()) return false;
+  if (_dl_find_object((void *)message_buffer, &object) != 0) return false;
   // The constructors of libraries run before the executable's, which has no name.
   return object.dlfo_link_map->l_name[0] == 0;
 }

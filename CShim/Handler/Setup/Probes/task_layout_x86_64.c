@@ -5,10 +5,7 @@
 
 #include "../../Signal/Capture/task.h"
 #include "../../Signal/Kernel/memory.h"
-
-extern void *swift_task_getCurrent(void) __attribute__((weak));
-extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));
-extern uint64_t swift_task_currentPriority(void *task) __attribute__((weak));
+#include "swift_runtime.h"
 
 #define CODE_BYTES 48
 
@@ -71,15 +68,14 @@ bool cs_task_layout_find(cs_task_layout *ret_layout) {
   uint8_t code[CODE_BYTES];
   uint64_t address = 0;
   cs_task_layout layout = {0};
-  if (!read_code((const void *)swift_task_getCurrent, &address, code) || !find_variable(code, address, &layout)) {
+  const cs_swift_runtime *runtime = cs_swift_runtime_find();
+  if (!read_code(runtime->current_task, &address, code) || !find_variable(code, address, &layout)) {
     return false;
   }
-  if (!read_code((const void *)swift_task_currentPriority, &address, code) ||
-      !contains(code, read_status, sizeof read_status)) {
+  if (!read_code(runtime->task_priority, &address, code) || !contains(code, read_status, sizeof read_status)) {
     return false;
   }
-  layout.has_names =
-      read_code((const void *)swift_task_getCurrentTaskName, &address, code) && looks_for_names(code, address);
+  layout.has_names = read_code(runtime->task_name, &address, code) && looks_for_names(code, address);
   layout.is_known = true;
   *ret_layout = layout;
   return true;

@@ -146,7 +146,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 void cs_spool_open(void) {
   // The second part of a start may have another directory than the first.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // Everybody may put files there, and few may read it.
+  // All users may create files there, but few may list it: O_PATH needs no read permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
 }

@@ -1,4 +1,4 @@
-// What is written of a crash: the record of the thread, whole.
+// Writes the whole record of a crash.
 #ifndef CS_CAPTURE_H
 #define CS_CAPTURE_H
 
@@ -9,13 +9,13 @@
 
 #include "../Dispatch/crasher.h"
 
-// Whether the process ends by this signal, whatever the program has installed before and after us.
+// Whether the process ends by this signal, whatever handlers the program has installed before and after ours.
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Takes a table of descriptors of the thread's own, where the process ends by the signal.
+// Gives the thread a descriptor table of its own, if the process ends by the signal.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE;
 
-// Writes the record and commits it. `cause` is what the record says: `crasher->information`, or the fault that led to
+// Writes the record and commits it. `cause` is the recorded siginfo: `crasher->information`, or the fault that led to
 // the signal.
 void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE;
 

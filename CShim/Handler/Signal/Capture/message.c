@@ -3,27 +3,28 @@
 #include "../Dispatch/state.h"
 #include "../Kernel/raw_copy_x86_64.h"
 
-// The Swift runtime appends all it ever reported to a text that only grows: it is read so far, 64 times.
+// The Swift runtime appends all its reports to one text that only grows. The handler reads it in at most 64 pieces of
+// this size.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
-// Exchanges that fail because another thread records its trap.
+// The limit of exchanges that fail because another thread records its trap.
 #define RECORDED_TRIES 100
 
-// Of it, what was said of traps that the process has survived.
+// The end of the messages of survived traps.
 static size_t recorded_bytes; // atomic
 
-// Stands where a text is cut: a horizontal ellipsis.
+// Marks a cut in a text: a horizontal ellipsis.
 static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
 
-// What fatalError(), preconditions and failed checks of the runtime have in their first line.
+// The mark in the first line of fatalError(), preconditions and failed checks of the runtime.
 static const uint8_t report_mark[] = {'F', 'a', 't', 'a', 'l', ' ', 'e', 'r', 'r', 'o', 'r'};
 
 static bool is_inside_character(uint64_t at) SIGNAL_SAFE {
   return (cs_raw_byte(at) & 0xc0) == 0x80;
 }
 
-// Copies the end of `size` bytes of text, at most `limit`, from a character's first byte on.
+// Copies the end of `size` bytes of text, at most `limit`, from the first byte of a character on.
 static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   uint64_t at = text;
   if (size > limit) {
@@ -34,7 +35,7 @@ static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) 
   return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));
 }
 
-// Copies the beginning, up to a character's last byte, and marks the cut.
+// Copies the start of a text, up to the last byte of a character, and marks the cut.
 static uint32_t copy_begin(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   if (size <= limit) return (uint32_t)cs_memory_copy(to, text, size);
   size_t kept = limit - sizeof cut_mark;
@@ -53,7 +54,7 @@ static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
   return true;
 }
 
-// Where the last report begins: the last line that has the mark, which a long message follows; else the last line.
+// The start of the last report: the last line with the mark, which a long message follows; else the last line.
 static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   size_t line = 0;
   size_t report = size;
@@ -64,7 +65,7 @@ static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   return report < size ? report : line;
 }
 
-// Copies the last report, or its beginning, and as much of what was said before as there is room for.
+// Copies the last report, or its start, and as much of the earlier text as fits.
 static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   if (size <= limit) return copy_end(to, text, size, limit);
   const size_t report = last_report(text, size);
@@ -72,8 +73,8 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Leaves of a text what the last report is looked for in, from a character's first byte on. Each read is a risk:
-// another thread may replace the text, and the memory be gone. Of a longer report the beginning is lost.
+// Limits a text to the part that is searched for the last report, from the first byte of a character on. Each read is a
+// risk: another thread may replace the text and free the memory. A longer report loses its start.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
   text += *size - TEXT_SEARCH_LIMIT_BYTES;
@@ -85,19 +86,19 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   return text;
 }
 
-// The text of the Swift runtime that no record has yet; where there is none, `ret_size` is 0. Of two threads that trap
-// at once one may find what both said, and the other nothing.
+// The text of the Swift runtime that no record has yet; without one, `ret_size` is 0. Of two threads that trap at once,
+// one may find both messages and the other none.
 static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with cs_message_mark_recorded(). Before the text: one that is read later is no shorter.
+  // acquire: pairs with cs_message_mark_recorded(). Before the text, so that a text read later is no shorter.
   const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
-  // Only from there on: all that was ever said may be more than is looked at.
+  // Only the text from there on: the whole text may exceed the limit.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
     const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;

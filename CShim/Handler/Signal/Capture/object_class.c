@@ -1,7 +1,7 @@
-// The class of the object that a message of the Swift runtime is about: "… unowned reference but object 0x… was already
+// The class of the object in a message of the Swift runtime: "… unowned reference but object 0x… was already
 // destroyed". Such an object keeps its memory, so its first word still is its class's metadata, whose descriptor has
-// the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step is
-// checked by what it leads to; where anything is otherwise, no class is recorded.
+// the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step checks
+// its result; on any deviation, no class is recorded.
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -20,7 +20,7 @@
 #define ANONYMOUS     2
 #define CLASS         16
 #define LAST_OF_TYPES 31
-// A parent in another image is found by way of a pointer.
+// A parent in another image is behind a pointer.
 #define IS_INDIRECT 1
 #define DEPTH_LIMIT 8
 #define NAME_LIMIT  128
@@ -54,7 +54,7 @@ static bool number_at(uint64_t address, int32_t *ret_number) SIGNAL_SAFE {
   return cs_memory_copy(ret_number, address, sizeof *ret_number) == sizeof *ret_number;
 }
 
-// What a field points at that holds the distance to it.
+// The target of a field that holds a relative offset.
 static bool target_of(uint64_t field, uint64_t *ret_target) SIGNAL_SAFE {
   int32_t distance = 0;
   if (!number_at(field, &distance) || distance == 0) return false;
@@ -62,7 +62,7 @@ static bool target_of(uint64_t field, uint64_t *ret_target) SIGNAL_SAFE {
   return (distance & IS_INDIRECT) == 0 || word_at(*ret_target, ret_target);
 }
 
-// Appends a name, with a dot before all but the first; nothing when it is none.
+// Appends a name, with a dot before all but the first; appends nothing for an invalid one.
 static bool append_name(cs_ring_record *record, uint64_t descriptor) SIGNAL_SAFE {
   uint8_t name[NAME_LIMIT];
   uint64_t text = 0;
@@ -79,7 +79,7 @@ static bool append_name(cs_ring_record *record, uint64_t descriptor) SIGNAL_SAFE
   return true;
 }
 
-// The descriptors with a name, from the class's own outwards to the module's. 0 when they end before it.
+// The descriptors with a name, from the class outwards to the module. 0 if the chain ends before a module.
 static int contexts_of(uint64_t descriptor, uint64_t named[DEPTH_LIMIT]) SIGNAL_SAFE {
   int count = 0;
   for (int depth = 0; depth < 2 * DEPTH_LIMIT; depth++) {

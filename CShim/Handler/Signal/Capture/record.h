@@ -9,17 +9,17 @@
 #include "../Dispatch/crasher.h"
 #include "cs_ring.h"
 
-// Who, what, when, and the registers.
+// Process, time, signal and registers.
 void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *information, const ucontext_t *context,
                       uint64_t entry_ns) SIGNAL_SAFE;
 
-// The stack, scrubbed as configured. Its range becomes the memory that the walk reads without asking.
+// The stack, scrubbed as configured. The unwinder then reads its range without checks.
 void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE;
 
-// What the Swift runtime and glibc said before they ended the process.
+// The error messages of the Swift runtime and glibc.
 void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE;
 
-// The words around what the registers point at. Precondition: the stack is recorded.
+// The memory around the registers' pointers. Precondition: the stack is recorded.
 void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE;
 
 // The Swift task that the thread runs.
@@ -37,10 +37,10 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
 // The file whose mapping a SIGBUS is about.
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 
-// message.c: copies what the Swift runtime has said that no record has yet, or the beginning of its last report.
-// Returns how many bytes; `ret_end` says how far it goes.
+// message.c: copies the runtime error messages that no record has yet, or the start of the last one. Returns the number
+// of bytes; `ret_end` is the end of the read text.
 uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE;
-// A trap that the process survived has it so far: later crashes leave it out.
+// Marks messages up to here as recorded by a survived trap: later crashes skip them.
 void cs_message_mark_recorded(size_t end) SIGNAL_SAFE;
 
 // scrub.c: overwrites each run of text in `bytes`, a copy of memory that was aligned to eight bytes, `size` a multiple

@@ -1,4 +1,4 @@
-// Registers by DWARF number, as cs_ring_registers holds them, and what only this architecture knows.
+// Registers by DWARF number, as in cs_ring_registers, and facts of this architecture.
 #ifndef CS_REGISTERS_H
 #define CS_REGISTERS_H
 
@@ -24,28 +24,28 @@
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
-// Makes a signal handler that was called with `to` return to where `from` was interrupted. The kernel's frame of `from`
-// must still stand on the stack: its vector registers are there.
+// Makes a signal handler that was called with `to` return to the context that `from` interrupted. Precondition: the
+// kernel's frame of `from` is still on the stack, with its vector registers.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 
-// Whether the fault was the fetch of the instruction at pc: a jump or call went where no code is.
+// Whether the fault was the fetch of the instruction at pc: a jump or call to an address without code.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the instruction at pc is the one that compilers put where a program must not come (x86-64: ud2).
+// Whether the instruction at pc is the compilers' trap (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Whether a signal that was sent may have found the thread at a fault: the instruction at pc has faulted and not run
-// since. True when the fault's handler re-raised the blocked signal and returned; but also where a page was touched for
-// the first time, and the exception is an earlier one's: crashd compares the instruction.
+// Whether a sent signal may have found the thread at a fault: the instruction at pc has faulted and not run since. True
+// if the fault's handler re-raised the blocked signal and returned; but also at the first access to a page after an
+// earlier exception: crashd compares the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
-// Whether pc has moved past the instruction that stopped: a breakpoint traps after it, everything else before.
+// Whether pc is past the instruction that stopped: a breakpoint traps after it, all others before.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the signal found the thread in a system call that waits: it is to be made again, or has been given up.
+// Whether the signal interrupted a waiting system call, which restarts or fails.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the signal has made a system call fail that it interrupted: the program is about to see EINTR.
+// Whether the signal made a system call fail: the program is about to see EINTR.
 bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE;
 
 #endif

@@ -1,5 +1,5 @@
-// The Swift task that a thread runs: number, priority, name. Read from memory, nothing of the runtime is called: its
-// own functions take the task's lock.
+// The Swift task that a thread runs: number, priority, name. Read from memory, without a call of the runtime, whose
+// functions take the task's lock.
 #ifndef CS_TASK_H
 #define CS_TASK_H
 
@@ -8,7 +8,7 @@
 
 #include "cs_ring.h"
 
-// Where the runtime of this process keeps a thread's task; found at the start, from the code of its functions.
+// The location of a thread's task in this runtime, found at the start from the code of its functions.
 typedef struct cs_task_layout {
   bool is_known;
   bool has_names;
@@ -16,10 +16,10 @@ typedef struct cs_task_layout {
   int64_t offset;
 } cs_task_layout;
 
-// Whether the code of three of the runtime's functions is the code that we know (task_layout_x86_64.c).
+// Whether the code of three functions of the runtime is known (task_layout_x86_64.c).
 bool cs_task_layout_find(cs_task_layout *ret_layout);
 
-// Of the calling thread. false when it runs no task, or the runtime is one we do not know.
+// Reads the task of the calling thread. Returns false if it runs no task, or if the runtime is unknown.
 bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
                   uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE;
 

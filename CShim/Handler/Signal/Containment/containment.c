@@ -1,23 +1,23 @@
-// What becomes of a trap in contained work:
+// The treatment of a trap in contained work:
 //
 // clang-format off
 // | situation                                     | what happens                                                      |
 // |-----------------------------------------------|-------------------------------------------------------------------|
-// | `ud2` in the work, within the budget          | an incident in the ring; who waits is woken; the thread stays     |
+// | `ud2` in the work, within the budget          | an incident in the ring; wakes the waiter; the thread stays       |
 // | the budget is used up                         | a crash, whose record says so                                     |
-// | another signal; a forked child                | a crash as any                                                    |
-// | libc, the loader or Dispatch are on the stack | the same: a lock of theirs may be taken                           |
-// | a lazy global is being made                   | the same: others would wait for it for ever                       |
-// | within Swift's concurrency library            | the same: a lock of a task's may be taken, as in a cancellation   |
-// | the work has a lock of ours, or of a stream   | the same: `print` has that of stdout, which exit() needs          |
-// | its stack does not lead to its begin          | the same: nobody knows what is on it                              |
-// | another handler than ours is installed        | the same: it has called ours, and may have a lock                 |
+// | another signal; a forked child                | a crash as usual                                                  |
+// | libc, the loader or Dispatch are on the stack | the same: one of their locks may be held                          |
+// | a lazy global is being initialized            | the same: other threads would wait for it forever                 |
+// | within Swift's concurrency library            | the same: a task's lock may be held, as in a cancellation         |
+// | the work holds our lock, or a stream's        | the same: `print` holds that of stdout, which exit() needs        |
+// | its stack does not lead to its start          | the same: the frames on it are unknown                            |
+// | another handler has replaced ours             | the same: it called ours, and may hold a lock                     |
 // | no room for the incident                      | the same: no trap without a report                                |
-// | a fault while the incident is written         | back to the trap, which is a crash then                           |
-// | other threads crash meanwhile                 | they neither wait for this one nor it for them                    |
+// | a fault while writing the incident            | back to the trap, which then is a crash                           |
+// | other threads crash meanwhile                 | they do not wait for this thread, nor it for them                 |
 // clang-format on
 //
-// It has no part in what crashed threads do together (crasher.h, sweep.h, watch.h): to them it is a thread that sleeps.
+// The thread takes no part in the coordination of crashing threads (crasher.h, sweep.h, watch.h): to them it sleeps.
 #include "containment.h"
 
 #include "../Capture/record.h"
@@ -30,13 +30,13 @@
 
 #include <linux/futex.h>
 
-// Exchanges that fail because others come and go.
+// The limit of exchanges that fail because other threads enter or leave.
 #define COUNT_TRIES 1000
 
 // glibc's own signal for setuid(), for which it has no public name.
 #define GLIBC_SETXID 33
 
-// Of the keys of their incidents.
+// The number of incident keys.
 #define KEY UINT64_C(0x8f1bbcdc00000000)
 
 cs_contained_layout cs_contained_here;
@@ -69,28 +69,29 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// A handler that came after ours and calls it may have a lock of its own.
+// A handler that replaced ours and calls it may hold a lock of its own.
 static bool is_ours_installed(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-// An object's two stacks have room for what a trap has more than a use: its registers, and twice the frames.
+// The extra data of a trap: its registers, and twice the frames.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
   incident->address = registers->flags;
   incident->free_count = registers->general_count < CS_RING_INCIDENT_FRAME_LIMIT ? (uint32_t)registers->general_count
                                                                                  : CS_RING_INCIDENT_FRAME_LIMIT;
-  memcpy(incident->free, registers->general, incident->free_count * sizeof *incident->free);
+  uint64_t *const kept = incident->detail.trap.registers;
+  memcpy(kept, registers->general, incident->free_count * sizeof *kept);
 }
 
-// false: there is no room.
+// Returns false if there is no room.
 static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
   if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
     incident->use[incident->use_count++] = pc;
   } else {
     if (incident->origin_count == CS_RING_INCIDENT_FRAME_LIMIT) return false;
-    incident->origin[incident->origin_count++] = pc;
+    incident->detail.trap.frames[incident->origin_count++] = pc;
   }
   return true;
 }
@@ -129,16 +130,16 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   return true;
 }
 
-// Who waits for the work goes on; this thread does not. What it has on its stack and in its hands stays as it is.
+// Wakes the waiter of the work, and parks this thread forever, with its stack and all that it holds.
 _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
-  // What is sent to the process is for the threads that go on. setuid() waits for an answer; a cancellation of this
-  // thread would let go of what it has.
+  // Signals to the process go to the running threads. setuid() waits for an answer; a cancellation of this thread would
+  // release what it holds.
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
   // release: pairs with cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // It is never woken. No program works where a filter refuses this call.
+  // It never wakes. No program works under a filter that refuses this call.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

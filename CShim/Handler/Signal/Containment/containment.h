@@ -1,4 +1,4 @@
-// Work whose Swift trap ends the work and not the process; docs/decisions/0086 has the reasons.
+// Containment: a Swift trap ends the work and not the process; docs/decisions/0086 has the reasons.
 #ifndef CS_CONTAINED_H
 #define CS_CONTAINED_H
 
@@ -10,20 +10,20 @@
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
-// Between the trap and the begin of the work; a deeper one ends the process.
+// The maximum number of frames between the trap and the start of the work; a deeper trap ends the process.
 #define CS_CONTAINED_FRAME_LIMIT 256
-// Its async callers.
+// The maximum number of async callers.
 #define CS_CONTAINED_ASYNC_LIMIT 16
 
-// Images in whose functions no thread is stopped for ever.
+// Images in whose functions no thread may be parked.
 #define CS_CONTAINED_IMAGE_LIMIT 8
 
-// Functions of the Swift runtime that no thread is stopped in.
+// Functions of the Swift runtime in which no thread may be parked.
 #define CS_CONTAINED_FUNCTION_LIMIT 8
 
 #define CS_CONTAINED_STREAM_COUNT 3
 
-// Where a work's thread is, as its own handler sees it.
+// The state of a work's thread, for its own handler.
 typedef enum cs_contained_stage : uint32_t {
   CS_CONTAINED_RUNS = 0,
   CS_CONTAINED_RECORDS = 1, // it has trapped, and its record is written
@@ -37,7 +37,7 @@ typedef struct cs_contained_range {
   uint64_t end;
 } cs_contained_range;
 
-// One work. Of two owners: who waits for it, and its thread, which never lets go of it when it has trapped.
+// One work. Two owners: its waiter, and its thread, which never releases it after a trap.
 typedef struct cs_contained {
   uint32_t end;        // atomic, a futex: 0 while it goes on, then cs_shim_contained_end
   uint32_t references; // atomic
@@ -51,7 +51,7 @@ typedef struct cs_contained {
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
 } cs_contained;
 
-// What the setup has found out; constant from the first work on.
+// The setup's findings; constant from the first work on.
 typedef struct cs_contained_layout {
   int64_t offset; // atomic: from the thread pointer to the word that holds the thread's work; 0: there is none yet
   uint32_t image_count;
@@ -59,42 +59,43 @@ typedef struct cs_contained_layout {
   cs_contained_range concurrency; // Swift's, where it is a library of its own
   uint32_t function_count;
   uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // as unwind tables have it
-  // Where glibc keeps whose the lock of a stream is, for stdin, stdout and stderr.
+  // The addresses of glibc's lock owners of stdin, stdout and stderr.
   uint64_t stream_owner[CS_CONTAINED_STREAM_COUNT];
 } cs_contained_layout;
 
 extern cs_contained_layout cs_contained_here;
 
-// The way from the begin of the work to here. `registers` are the caller's.
+// The stack from the start of the work to here. `registers` are the caller's.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// How many frames lead from the begin of the work to the trap at `registers`; 0: unknown, or a thread must not be
-// stopped in one of them. `ret_count` counts the async frames behind them as well.
+// The number of frames from the start of the work to the trap at `registers`; 0: unknown, or a thread must not be
+// parked in one of them. `ret_count` also counts the async frames after them.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// All but `offset`. Returns why no trap can be contained in this process; NULL: it can. Not from a handler.
+// Fills in all but `offset`. Returns the reason why no trap can be contained in this process; NULL if traps can. Not
+// from a handler.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
-// How many threads may be parked, and how many are. Atomic.
+// The limit of parked threads, and their number. Atomic.
 extern uint32_t cs_contained_budget;
 extern uint32_t cs_contained_parked;
 
-// A signal of a thread that is in no handler of ours. Does not return when it is a trap of work that ends by it. true:
-// the thread returns to where the handler changed `context` to; false: it is none of this.
+// Handles a signal of a thread outside of our handler. Does not return for a contained trap. Returns true if the thread
+// continues at the changed `context`; false if the signal is not for containment.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // incident.c: as cs_shim_incident(). false: the ring has it not, before the start or because the table is full, which
 // is counted.
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Whether the calling thread's trap is a crash because the budget is used up.
+// Whether the calling thread's trap is a crash because the limit is reached.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
-// In a forked child: no thread is parked.
+// In a forked child: notes that no thread is parked.
 void cs_contained_forget(void) SIGNAL_SAFE;
 
-// In a forked child: the thread that is left is in no work. Not from a handler.
+// In a forked child: notes that the remaining thread is in no work. Not from a handler.
 void cs_contained_forget_here(void);
 
 #endif

@@ -1,4 +1,4 @@
-// The frames between a trap and the begin of its work, and whether a thread may be stopped in them.
+// The frames between a trap and the start of its work, and whether a thread may be parked in them.
 #include "containment.h"
 
 #include "../Capture/registers_here_x86_64.h"
@@ -19,7 +19,7 @@ static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
   return true;
 }
 
-// `print` calls the program's descriptions with the stream locked.
+// `print` calls `description` of the program with the stream locked.
 static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer();
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
@@ -29,8 +29,8 @@ static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   return false;
 }
 
-// Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: unknown. Behind the
-// frames of the thread are the async ones: `ret_count` is of both.
+// Lists the frames from `registers` to the start of the work. Returns their number; 0: unknown. The async frames
+// follow: `ret_count` counts both.
 static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
   const cs_frame_list list = {.frames = work->frames,
@@ -54,8 +54,8 @@ static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uin
   return 0;
 }
 
-// The runtime's functions that lead to the task's code are the outermost of it, and the same each time that the task
-// goes on.
+// The runtime's functions that call the task's code are the outermost frames, and the same after each resumption of the
+// task.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
   uint32_t count = 0;
   const uint32_t own = walk(work, registers, &count);

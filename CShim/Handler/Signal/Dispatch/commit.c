@@ -1,4 +1,4 @@
-// Who commits the record of a crashed thread: the thread itself, or the watchdog for a thread that it has reminded.
+// Elects the committer of a crashing thread's record: the thread itself, or the watchdog for a thread that it reminded.
 #include "crasher.h"
 
 #include "../FaultInjection/fault_injection.h"
@@ -6,13 +6,13 @@
 #include "state.h"
 #include "trusted.h"
 
-// How long a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Either takes
+// The time that a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Either takes
 // microseconds, unless the machine stands still.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
 
 static int committer_of(const cs_crasher *crasher) SIGNAL_SAFE {
-  // acquire: pairs with the exchange of the one who is it.
+  // acquire: pairs with the committer's exchange.
   return __atomic_load_n(&crasher->committer, __ATOMIC_ACQUIRE);
 }
 
@@ -36,8 +36,8 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
 }
 
-// Concurrency: while a reminder is under way the thread waits for it here, so that it never comes to a thread that has
-// left the handler; the reminder makes the thread go on. false: the record is committed, or was when this thread
+// Concurrency: while a reminder is under way the thread waits for it here, so that no reminder reaches a thread that
+// has left the handler; the reminder ends the wait. Returns false if the record is committed, or was when this thread
 // faulted in publish(), and is broken anyway.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
@@ -67,20 +67,20 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // Another process's signal, just before the watchdog's own: two would be one if both were pending.
+  // A signal of another process, just before the watchdog's own: the kernel merges two pending ones.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
   }
   if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
-  // The watchdog may have become the committer in the meantime: then that stays.
+  // The watchdog may have become the committer meanwhile, and then remains it.
   make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
   return crasher->depth == 0 && !crasher->is_at_commit;
 }
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // Any signal of this number that was sent will do: a limit on queued signals takes the details away.
+  // Accept any sent signal of this number: at the limit of queued signals the kernel drops the details.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -94,8 +94,8 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
   } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
     return false;
   }
-  // acquire: pairs with cs_crasher_commit_as(). What is whole is not called less; and its bytes stay as they are,
-  // should the thread be in publish().
+  // acquire: pairs with cs_crasher_commit_as(). Do not downgrade a whole record, and do not touch its bytes if the
+  // thread is in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

@@ -7,12 +7,12 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// tid of the thread that is in the handler with slot n, 0 when none. Apart from the big entries: each crash looks
-// through it, and must not touch a page an entry.
+// The tid of the thread in the handler with slot n; 0 if there is none. Separate from the big entries: each crash scans
+// it, and must not touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
-// A ticket whose record was withdrawn, and 1; 0: there is none. The next record that may be withdrawn takes it again: a
-// program that repairs a thousand faults uses one slot.
+// A ticket whose record was withdrawn, plus 1; 0: there is none. The next record that may be withdrawn reuses it: a
+// program that recovers from a thousand faults uses one slot.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
@@ -23,7 +23,7 @@ void cs_crasher_forget_all(void) SIGNAL_SAFE {
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: a thread only looks for what it has stored itself.
+    // relaxed: a thread only searches for its own store.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
@@ -37,7 +37,7 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // One of before a crash that was survived would look like a part of that; and later tickets may have had its slot.
+  // A ticket from before a survived crash would look like a part of that; and later tickets may have had its slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -47,10 +47,10 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
 }
 
-// Draws a ticket and takes the slot it stands for, unless a thread with that slot is still in the handler. A committed
-// slot is taken over, the oldest first: a process that survives its signals must not fill the ring for good.
-// Concurrency: a thread may stand still after the first look, while another with a later ticket claims the slot,
-// commits and is still in the handler. The second look sees that: the other was noted before the commit that the
+// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. It overwrites committed
+// slots, the oldest first: a process that survives its signals must not fill the ring forever.
+// Concurrency: a thread may stand still after the first check, while another with a later ticket claims the slot,
+// commits and is still in the handler. The second check sees that thread: its tid was stored before the commit that the
 // exchange saw.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
@@ -61,17 +61,17 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
-    // What may be no crash takes no other's place.
+    // A record that may be withdrawn overwrites no other.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
-    // acquire: what follows is not written before the state says so; pairs with a reader's second look.
+    // acquire: no later write comes before the state; pairs with a reader's second read.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       if (is_taken(ticket)) {
         __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         continue;
       }
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      // relaxed: a count for people. seen is what the exchange replaced.
+      // relaxed: a counter only. `seen` is the value that the exchange replaced.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
         __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
       }
@@ -105,8 +105,8 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->slot = &cs_process.ring->slots[index];
   crasher->scratch.memory = (cs_memory){0};
   crasher->scratch.row_pc = 0;
-  // From here on a second crash of this thread finds the slot. The record is cleared after that: a new ring page may
-  // be refused, and that fault must not look like a new crash.
+  // From here on a second crash of this thread finds the slot. Clear the record only now: the kernel may refuse a new
+  // ring page, and that fault must not look like a new crash.
   // release: pairs with cs_crasher_at().
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -143,7 +143,7 @@ static bool settle(const cs_pending *pending, uint64_t to) SIGNAL_SAFE {
   if (pending->slot == NULL) return false;
   uint64_t seen = pending->state;
   const uint64_t wanted = (seen & ~(uint64_t)CS_RING_STATE_MASK) | to;
-  // Another crash may have taken the slot since.
+  // Another crash may have claimed the slot since.
   return __atomic_compare_exchange_n(&pending->slot->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -160,6 +160,6 @@ bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
-  // release: the next owner of the slot finds this thread done with the entry.
+  // release: this thread's last use of the entry happens before the next owner's first.
   __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }

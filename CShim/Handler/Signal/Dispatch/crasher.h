@@ -1,4 +1,4 @@
-// The threads that are in the handler, and the slots of the ring they write.
+// The threads in the handler, and the ring slots that they write.
 #ifndef CS_CRASHER_H
 #define CS_CRASHER_H
 
@@ -10,12 +10,12 @@
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
-// Who commits a record, beside the tid of the thread that does: the crashed one or the watchdog.
+// The committer of a record, beside its tid: the crashing thread or the watchdog.
 #define CS_COMMITTER_NONE      0
 #define CS_COMMITTER_REMINDING (-1) // the watchdog is about to send the thread a reminder
 #define CS_COMMITTER_REMINDED  (-2) // it is sent, and has not come
 
-// One crashed thread; entry n belongs to slot n of the ring.
+// One crashing thread; entry n belongs to slot n of the ring.
 typedef struct cs_crasher {
   int tid;
   uint32_t depth;      // crashes of the handler itself
@@ -34,32 +34,32 @@ typedef struct cs_crasher {
   cs_cfi_scratch scratch;
 } cs_crasher;
 
-// The entry of the thread if it is in the handler already, else NULL.
+// The entry of the thread if it is already in the handler, else NULL.
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 
-// Claims a slot for the thread, counted as one to wait for, and clears its record. NULL when all slots are being
-// written: then the loss is counted.
+// Claims a slot for the thread, which others then wait for, and clears its record. Returns NULL and counts the loss if
+// all slots are being written.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// The same for a record that is no crash yet. `is_watched`: the thread has called cs_watch_enter().
+// Claims a slot for a record that may be withdrawn. `is_watched`: the thread has called cs_watch_enter().
 cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
                                      bool is_watched) SIGNAL_SAFE;
 
-// Gives the record the place in the order that an earlier record of the same fault had.
+// Gives the record the sequence number of an earlier record of the same fault.
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
 
-// Publishes the record of this thread. Does nothing when that is done already; waits when the watchdog does it.
+// Publishes the record of this thread. Does nothing if it is published already; waits if the watchdog publishes it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
-// The same with flags that say what it lacks; only then is it counted as minimal.
+// Publishes it with flags for its missing parts, and counts it as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
-// A signal that was sent has come while the thread is in the handler. true: it is the reminder, and finds the
-// thread at its record; what it was doing must not go on.
+// Handles a sent signal of a thread in the handler. Returns true if it is the reminder and the thread is writing its
+// record, which it must not continue.
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
 
-// A record that is whole, and may be withdrawn. Each does nothing once it is withdrawn, committed, or another crash has
-// taken the slot.
+// A whole record that may be withdrawn. Each function does nothing once it is withdrawn or committed, or another crash
+// has claimed the slot.
 typedef struct cs_pending {
   cs_ring_slot *slot; // NULL: none
   uint64_t state;
@@ -71,21 +71,21 @@ cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
 void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 
-// For the watchdog: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
+// For the watchdog: the thread in the handler with slot `index`, else NULL; and whether it has not committed.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watchdog: sends the thread its own signal. false: it is committing, or cannot be sent anything.
+// For the watchdog: sends the thread its own signal. Returns false if the thread is committing, or if sending fails.
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watchdog: commits what a reminded thread has written. With `is_last` whatever the thread is doing: the
-// process is about to end. true: this call did it.
+// For the watchdog: commits the record of a reminded thread; with `is_last` in any state, because the process is about
+// to end. Returns true if this call committed it.
 bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE;
 
-// In a forked child: its parent's crashed threads are not its own.
+// In a forked child: forgets the parent's crashing threads.
 void cs_crasher_forget_all(void) SIGNAL_SAFE;
 
-// The thread leaves the handler.
+// Releases the slot when the thread leaves the handler.
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE;
 
 #endif

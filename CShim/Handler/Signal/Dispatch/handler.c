@@ -1,28 +1,28 @@
-// Who wins when two threads crash:
+// The treatment of concurrent and nested crashes:
 //
 // clang-format off
 // | situation                                   | what happens                                                        |
 // |---------------------------------------------|---------------------------------------------------------------------|
-// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; one |
-// |                                             | that was running at the sweep is given time to crash                |
-// | the end of the process is certain           | the other threads stay where the sweep found them (halt.c)          |
+// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; a   |
+// |                                             | thread that ran during the sweep gets time to crash                 |
+// | the end of the process is certain           | the other threads halt where the sweep found them (halt.c)          |
 // | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
-// | the handler of a thread crashes             | what its record has is committed as minimal; then default action,   |
-// |                                             | where the first crash was                                           |
-// | that crashes as well                        | default action, nothing more is written                             |
-// | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
-// | a thread does not get on with its record    | reminded: it commits what it has, and then goes on as if that were  |
-// |                                             | all: crashd, previous action, registers of the crash                |
-// | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
+// | the handler of a thread crashes             | commits the partial record as minimal; then default action, with    |
+// |                                             | the context of the first crash                                      |
+// | that crashes as well                        | default action, without further writes                              |
+// | a signal is sent to a thread in the handler | dropped: the thread ends by the first one                           |
+// | a thread stalls while it writes its record  | the watchdog reminds it: it commits the partial record, and then    |
+// |                                             | continues as after a whole one                                      |
+// | a thread never leaves the handler           | the others wait WAIT_TRIES times, then the process ends; at the     |
 // |                                             | latest the watchdog ends it                                         |
-// | an earlier handler repairs the fault        | no crash, the record is withdrawn (first_chance.c)                  |
-// | an earlier handler takes a sent signal, or  | that signal is not ours any more. If the program goes on, the next  |
+// | an earlier handler recovers from the fault  | no crash, the record is withdrawn (first_chance.c)                  |
+// | an earlier handler takes a sent signal, or  | that signal is no longer ours. If the program continues, the next   |
 // | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
-// | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
-// | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
-// | contained work traps                        | its thread stays, and no other one does (containment.c)             |
-// | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
-// | a forked child crashes                      | not ours: the previous action, nothing is written                   |
+// | a later handler calls ours without siginfo  | re-raises the signal, to our handler only                           |
+// | a thread faults while it answers a sweep    | it waits until the process ends; no record of its own               |
+// | contained work traps                        | parks only its thread (containment.c)                               |
+// | an access to a guard slot                   | no crash under the policy absorb; also in a forked child            |
+// | a forked child crashes                      | not ours: the previous action, without a record                     |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
 // clang-format on
 //
@@ -48,11 +48,12 @@
 #include "trusted.h"
 #include "watch.h"
 
-// How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
+// The time that a thread waits after a fault in its answer to a sweep: 25 × 200 ms.
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Handlers that came after us may have got ours from signal(), and call it with the signal's number only.
+// Whether the kernel called the handler. Handlers that replaced ours may have it from signal(), and call it with only
+// the signal's number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -61,14 +62,14 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A signal that was sent and that the program ignores is no crash. abort() is one whatever is chosen.
+// A sent signal that the program ignores is no crash. abort() is one in any case.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-// Those signals open that end a process at once when they come blocked: a later handler that calls ours may block its
-// own, and the reminder is one of them. Returns the mask before.
+// Unblocks the signals that end the process at once if they come blocked: a later handler that calls ours may block its
+// own signal, and the reminder uses that one. Returns the previous mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -82,7 +83,7 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// The end of the handler. What comes after it is the program's; `crasher` may be NULL. true: that ends the process.
+// Leaves the handler. `crasher` may be NULL. Returns true if the program's action then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -93,15 +94,14 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// A second signal on a thread that is in the handler. A fault is a crash of the handler itself; what was sent may be
-// the watchdog's reminder. Neither returns to what the handler was doing, but to where the first crash was: only there
-// do the registers mean something to a core dump or to another handler, and only a fault ends the first process of a
-// pid namespace by a default action.
+// Handles a second signal of a thread in the handler. A fault is a crash of the handler itself; a sent signal may be
+// the watchdog's reminder. Both return to the context of the first crash: only its registers make sense to a core dump
+// or to another handler, and only a fault ends the first process of a pid namespace by the default action.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // The program's handler will not run: this is a crash.
+  // The program's first-chance handler will not run: this is a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -111,7 +111,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
-    // A fault ends the process for certain. Before, the record was not there yet.
+    // A fault ends the process for certain. Only now, because the record comes first.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
   }
@@ -127,7 +127,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// A thread that faults while it answers a sweep must not look like a second crash: it stays until the first one ends
+// A thread that faults while it answers a sweep must not look like a second crash: it waits until the first one ends
 // the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
@@ -159,7 +159,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
 
-// Whether the signal is no crash, or is dealt with.
+// Whether the signal is no crash, or is handled.
 static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
   if (cs_own_passes_on(signal, information, context)) return true;
   cs_crasher *again = cs_crasher_of(tid);

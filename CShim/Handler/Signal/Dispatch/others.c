@@ -10,24 +10,24 @@
 #include "state.h"
 #include "watch.h"
 
-// How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
+// The time that a finished thread waits for the others: 5000 × 0.2 ms.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that were running when the first one crashed, or were not asked, may be about to crash as well. Where the
-// process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
-// processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
+// Threads that ran during the first crash, or that the sweep did not reach, may be about to crash as well. If the
+// process may survive, they are not halted: the first thread waits until no other has crashed for 40 × 0.5 ms, which
+// busy processors need, at most 200 × 0.5 ms. Scales with the sweep timeout.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000
 
-// How long the end waits for the sweep of another crash, which has SIGPROF: 10,000 × 0.1 ms.
+// The time that the end waits for the sweep of another crash, which uses SIGPROF: 10,000 × 0.1 ms.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   if (cs_watch_enter(information)) cs_sweep_renew(context);
-  // Sequentially consistent, like cs_others_wait(): of two threads that crash, one sees the other.
+  // Sequentially consistent, like cs_others_wait(): of two crashing threads, one sees the other.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -68,7 +68,7 @@ bool cs_others_halt(void) SIGNAL_SAFE {
 }
 
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  // Before the sweep: threads that it interrupts do not return to the program.
+  // Before the sweep, so that interrupted threads do not return to the program.
   const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
   const bool sweeps = cs_sweep_claim();
   const bool has_swept = sweeps && cs_sweep();

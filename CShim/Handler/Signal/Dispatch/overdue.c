@@ -7,7 +7,7 @@
 
 #define SLEEPER_PATIENCE 3
 
-// What is known of the thread in each slot.
+// The watchdog's state of the thread in each slot.
 typedef struct watched {
   uint64_t ticket;
   uint32_t ticks;    // since it was first seen writing
@@ -29,7 +29,7 @@ static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-// Whether it is time to remind the thread, given how long a record may take.
+// Whether to remind the thread, given the time that a record may take.
 static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
   if (thread->ticks < record_ticks) return false;
   if (thread->ticks / SLEEPER_PATIENCE >= record_ticks) return true;
@@ -37,8 +37,9 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Whether the reminder waits for the thread, and is the next it runs: it does not write another byte of its record. A
-// thread that blocks the signal still may.
+// Whether the reminder is pending and the next code that the thread runs, so that it writes no more bytes of its
+// record.
+// A thread that blocks the signal still may.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);
@@ -77,7 +78,7 @@ bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE {
 void cs_overdue_remind_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     cs_crasher *crasher = cs_crasher_at(index);
-    // One that has been reminded is not again: see its committer.
+    // Remind a thread only once: see its committer.
     if (crasher != NULL && cs_crasher_is_writing(crasher)) cs_crasher_remind(crasher);
   }
 }

@@ -12,14 +12,14 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
   __atomic_store_n(&entry->state, state, __ATOMIC_RELAXED);
 }
 
-// Concurrency: any number of threads; each writes what it has just seen.
+// Concurrency: any number of threads; each writes what it has just read.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // After the read: a handler that is given back in between must not be taken for a replaced one.
+    // After the read: a handler restored in between must not count as a replaced one.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -42,8 +42,8 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // After the read, as above. No handler at all is there before we give the signal back only where the program has
-  // chosen so, or while one runs that was installed with SA_RESETHAND and calls ours.
+  // After the read, as above. Before we restore the signal, it has no handler only if the program chose so, or while a
+  // handler installed with SA_RESETHAND runs and calls ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

@@ -1,4 +1,4 @@
-// Everything the handler needs, prepared by the setup: it looks nothing up and allocates nothing.
+// The handler's state, prepared by the setup: the handler looks nothing up and allocates nothing.
 #ifndef CS_STATE_H
 #define CS_STATE_H
 
@@ -14,15 +14,15 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and the file behind it: a program that closes descriptors it does not know may have given our number to
-// a file of its own, and nothing of ours may touch that.
+// A descriptor and its file: a program that closes unknown descriptors may have reused our number for a file of its
+// own, which we must not touch.
 typedef struct cs_descriptor {
   int number; // -1 when there is none
   uint64_t device;
   uint64_t inode;
 } cs_descriptor;
 
-// Constant from the installation of the handlers on, except where a field says otherwise.
+// Constant once the handlers are installed, unless a field's comment differs.
 typedef struct cs_state {
   cs_ring *ring;
   int pid;        // the process that started us; 0 before. A forked child differs.
@@ -65,10 +65,10 @@ typedef struct cs_state {
 
   cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked
 
-  // From here on it outlives a start. A forked child has the same runtimes, and must not ask the loader, whose lock
-  // another thread of its parent may have held.
+  // The following fields outlive a start. A forked child has the same runtimes, and must not call the loader, whose
+  // lock another thread of its parent may have held.
 
-  // Where the texts of a dying program stand; 0 when it has no such runtime.
+  // The addresses of the runtime error messages; 0 without such a runtime.
   uint64_t swift_message;                      // address of a `const char *`
   uint64_t abort_message;                      // address of a pointer to glibc's { unsigned size; char text[]; }
   void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, bound already; see exception.c
@@ -81,13 +81,13 @@ typedef struct cs_state {
   cs_task_layout task_layout;
   uint64_t first_stack_end; // where the first thread's stack begins: above stand its arguments and environment
 
-  // A forked child has our handlers, too; what was before them stands here.
+  // The actions before our handlers, which a forked child inherits.
   cs_kernel_action previous[CS_SIGNAL_COUNT];
 } cs_state;
 
 extern cs_state cs_process;
 
-// Relaxed: it stands alone, and each part of a record may go by what holds when it is written.
+// Relaxed: it is independent, and each part of a record may use the value of its own time.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
@@ -101,10 +101,10 @@ static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
                    __ATOMIC_RELAXED);
 }
 
-// Nonzero when the handlers stand; the pid says in which process. Atomic.
+// The pid of the process whose handlers are installed; 0 if none are. Atomic.
 extern int cs_started_pid;
 
-// The ring if this process has started, or the one that it was forked from; else NULL.
+// The ring if this process, or the one that it was forked from, has started; else NULL.
 static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   // acquire: pairs with the release store at the end of a start.
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
@@ -125,7 +125,7 @@ static inline bool cs_descriptor_is_ours(const cs_descriptor *descriptor) SIGNAL
          (uint64_t)status.st_dev == descriptor->device && (uint64_t)status.st_ino == descriptor->inode;
 }
 
-// The signals that end a process because of a fault of its own.
+// The crash signals.
 #define CS_CRASH_SIGNALS      {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS}
 #define CS_CRASH_SIGNAL_COUNT 7
 

@@ -1,6 +1,5 @@
-// The outside functions that the handler may call, with the reason why each is safe there. Nothing else is trusted:
-// system calls are made directly (system_call.h). scripts/check/signal-safe-symbols.txt is the same list for the
-// linker's view.
+// The outside functions that the handler may call, with the reason why each is signal-safe. The handler makes system
+// calls directly (system_call.h). scripts/check/signal-safe-symbols.txt is the same list as the linker sees it.
 #ifndef CS_TRUSTED_H
 #define CS_TRUSTED_H
 
@@ -11,14 +10,13 @@
 
 #include "cs_signal_safe.h"
 
-// glibc >= 2.35 documents it as async-signal-safe: it reads a lock-free tree, and never takes the loader lock.
+// Signal safety: documented by glibc >= 2.35; it reads a lock-free tree, and never takes the loader lock.
 extern int _dl_find_object(void *pc, struct dl_find_object *ret_object) SIGNAL_SAFE;
 
-// POSIX: async-signal-safe. For most clocks used here it is a read of the vdso's page, for a thread's processor time a
-// system call.
+// Signal safety: POSIX. Most clocks used here only read the vdso's page; a thread's processor time is a system call.
 extern int clock_gettime(clockid_t clock, struct timespec *ret_time) SIGNAL_SAFE;
 
-// POSIX (since 2008 TC2): async-signal-safe. Compilers call them for assignments, too.
+// Signal safety: POSIX (since 2008 TC2). Compilers call them for assignments, too.
 extern void *memcpy(void *restrict to, const void *restrict from, size_t size) SIGNAL_SAFE;
 extern void *memset(void *to, int byte, size_t size) SIGNAL_SAFE;
 extern int memcmp(const void *left, const void *right, size_t size) SIGNAL_SAFE;

@@ -4,11 +4,11 @@
 
 #include <linux/futex.h>
 
-// In `inside`: the process is about to end, no thread leaves the handler any more.
+// In `inside`: the process is about to end, and no thread leaves the handler.
 #define CLOSED UINT32_C(0x80000000)
-// Exchanges that fail because others come and go.
+// The limit of exchanges that fail because other threads enter or leave.
 #define DOOR_TRIES 1000
-// How long a thread stays that finds it closed.
+// The time that a thread waits once the count is closed.
 #define STAY_TRIES    60
 #define STAY_SLEEP_NS 999999999
 
@@ -37,7 +37,7 @@ bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
   return true;
 }
 
-// The watchdog ends the process; it has waited long enough.
+// The watchdog is ending the process, and this thread has waited long enough.
 static void stay_until_end(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < STAY_TRIES; attempt++)
     cs_sleep_ns(STAY_SLEEP_NS);
@@ -46,7 +46,7 @@ static void stay_until_end(void) SIGNAL_SAFE {
 void cs_watch_leave(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
-    // Below zero it would be closed.
+    // A negative count would mean closed.
     if (seen == 0) return;
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }

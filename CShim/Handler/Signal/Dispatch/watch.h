@@ -1,4 +1,4 @@
-// Counts the threads that are in the handler, and wakes the watchdog at the first (watchdog.h).
+// Counts the threads in the handler, and wakes the watchdog at the first one (watchdog.h).
 #ifndef CS_WATCH_H
 #define CS_WATCH_H
 
@@ -17,24 +17,24 @@ void cs_watch_leave(void) SIGNAL_SAFE;
 // Whether no thread is in the handler.
 bool cs_watch_is_empty(void) SIGNAL_SAFE;
 
-// Wakes the watchdog, for no crash.
+// Wakes the watchdog without a crash.
 void cs_watch_wake(void) SIGNAL_SAFE;
 
-// Waits until the watchdog's thread number is known, at most a second: it takes no part in sweeps.
+// Waits until the watchdog's tid is known, at most a second: sweeps skip the watchdog.
 void cs_watch_await(void) SIGNAL_SAFE;
 
-// How often the watchdog has gone to sleep, for tests: after a crash it does once no thread is in the handler.
+// For tests: how often the watchdog began to sleep. After a crash it does once no thread is in the handler.
 uint32_t cs_watch_rounds(void) SIGNAL_SAFE;
 
-// In a forked child: there is no watchdog.
+// In a forked child: notes that there is no watchdog.
 void cs_watch_forget(void) SIGNAL_SAFE;
 
-// For the watchdog. It begins on this thread.
+// For the watchdog: makes this thread the watchdog.
 void cs_watch_start(void) SIGNAL_SAFE;
 void cs_watch_note_round(void) SIGNAL_SAFE;
-// Sleeps until a thread enters the handler, or until it is woken. NULL: however long that takes.
+// Sleeps until a thread enters the handler, or until a wake-up. NULL: without a timeout.
 void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE;
-// From now on no thread leaves the handler. false: none is in it any more.
+// Stops threads from leaving the handler. Returns false if none is in it.
 bool cs_watch_close(void) SIGNAL_SAFE;
 // The signal of the thread that entered first.
 const siginfo_t *cs_watch_first(void) SIGNAL_SAFE;

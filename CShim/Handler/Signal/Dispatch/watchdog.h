@@ -1,5 +1,4 @@
-// The outside deadline of the handler: a thread of our own commits what the handlers have, and ends the process,
-// whatever the handlers wait for.
+// The deadline of the handler: a thread of the shield commits partial records and ends the process if handlers block.
 #ifndef CS_WATCHDOG_H
 #define CS_WATCHDOG_H
 
@@ -8,28 +7,28 @@
 
 #include "cs_signal_safe.h"
 
-// From the first crash to the end of the process, where the handler does not get there itself.
+// The time from the first crash to the end of the process, if the handlers do not end it.
 #define CS_WATCHDOG_DEFAULT_MS 5000
 #define CS_WATCHDOG_LIMIT_MS   60000
 
-// The thread's routine; returns when the shield's threads are dismissed.
+// The thread's routine; returns when the shield's threads are to end.
 void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE;
 
-// overdue.c: the records that are being written, checked at each tick.
+// overdue.c: checks the unfinished records at each tick.
 #define CS_TICK_MS 10
 #define CS_TICK_NS INT64_C(10000000)
-// So long after a reminder, a thread that can be reached has come.
+// The time after a reminder in which a reachable thread has run it.
 #define CS_TICKS_AFTER_REMINDER 4
 
-// Forgets what it knew of an earlier process.
+// Resets the state of an earlier process.
 void cs_overdue_forget(void) SIGNAL_SAFE;
 
 // Reminds the threads whose records take longer than `record_ticks`, and commits for those that the reminder will reach
-// but has not. true: it has committed a record.
+// but has not yet. Returns true if it committed a record.
 bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE;
 
-// The process is about to end. Reminds all that have not been; then commits for those that are left: true if there
-// were.
+// Before the end of the process: reminds all other threads, then commits for the remaining ones. Returns true if there
+// were any.
 void cs_overdue_remind_all(void) SIGNAL_SAFE;
 bool cs_overdue_commit_all(void) SIGNAL_SAFE;
 

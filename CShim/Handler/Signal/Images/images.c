@@ -77,9 +77,9 @@ uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   struct dl_find_object object;
   if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) return unloaded;
 
-  uint32_t nobody = 0;
+  uint32_t no_writer = 0;
   const uint32_t me = (uint32_t)cs_gettid();
-  if (!__atomic_compare_exchange_n(&cs_images.writer, &nobody, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+  if (!__atomic_compare_exchange_n(&cs_images.writer, &no_writer, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return CS_RING_NO_IMAGE;
   }
   uint16_t index = look_up(pc, &unloaded);

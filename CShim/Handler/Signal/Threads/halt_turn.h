@@ -1,5 +1,5 @@
-// The turn of a thread that was running when a crash came that ends the process: it may be about to crash as well, and
-// goes on until it has been on a processor for a moment.
+// The turn of a thread that was running at a crash that ends the process: it may be about to crash as well, so it
+// continues until it has been on a processor for a moment.
 #ifndef CS_HALT_TURN_H
 #define CS_HALT_TURN_H
 
@@ -7,11 +7,11 @@
 
 #include "cs_signal_safe.h"
 
-// Whether the calling thread, which was running, has been on a processor since it was first asked.
+// Whether the calling thread, which was running, has been on a processor since the first request.
 bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
 
-// Asks those that were let go whether they have had their turn: while a sweep waits for others, they would keep the
-// processors busy. Precondition: the halt has begun. Where SIGPROF is not ours, it does nothing.
+// Rechecks threads that were allowed a turn: during a sweep they would keep the processors busy. Precondition: the halt
+// has begun. Does nothing if SIGPROF is not ours.
 void cs_halt_remind(void) SIGNAL_SAFE;
 
 void cs_halt_forget_turns(void) SIGNAL_SAFE;

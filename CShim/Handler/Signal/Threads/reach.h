@@ -1,6 +1,6 @@
-// Which threads SIGPROF may be sent to: those that would run its handler. A thread that blocks it may read it from a
-// signalfd, and one in sigwait() takes it: then a server ends as it does by any other signal, with an exit status of
-// its own.
+// Selects the threads that SIGPROF may be sent to: those that would run its handler. A thread that blocks it may read
+// it from a signalfd, and one in sigwait() consumes it: the server would then end, as by any other signal, with an exit
+// status of its own.
 #ifndef CS_REACH_H
 #define CS_REACH_H
 
@@ -15,18 +15,18 @@ typedef enum cs_reach {
   CS_REACH_CLOSED, // it waits, and SIGPROF would stay pending or be what it waits for
 } cs_reach;
 
-// What holds at this moment. A thread that starts to block SIGPROF, or to wait for it, between this and the signal gets
-// it all the same.
+// The state at this moment. A thread that begins to block SIGPROF, or to wait for it, between this and the signal still
+// gets it.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
-// What has come of a thread since the halt began.
+// The state of a thread since the halt began.
 typedef enum cs_reach_mark {
   CS_REACH_SENT = 1, // SIGPROF was sent to it, by the sweep or the halt
   CS_REACH_STAYS = 2,
   CS_REACH_PENDS = 4, // it keeps SIGPROF pending
 } cs_reach_mark;
 
-// Concurrency: any number of threads. A mark is left out where more threads than REACH_LIMIT have one.
+// Concurrency: any number of threads. Beyond REACH_LIMIT marked threads it drops marks.
 void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 bool cs_reach_has_mark(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 void cs_reach_forget(void) SIGNAL_SAFE;

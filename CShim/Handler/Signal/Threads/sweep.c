@@ -15,9 +15,9 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// So long after the last was asked, most have answered.
+// The time after the last signal in which most threads have answered.
 #define SOON_NS (5 * NS_PER_MS)
-// For threads that have begun to answer at the deadline, and then to read what the kernel says of the silent ones.
+// The extra time for threads that are answering at the deadline, and for reading the kernel's data of the silent ones.
 #define GRACE_NS  (5 * NS_PER_MS)
 #define STATUS_NS (20 * NS_PER_MS)
 
@@ -29,8 +29,8 @@ static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// The next place from `index` on that can be used: a thread that was asked after an earlier crash may have begun to
-// write, and never got on.
+// The next free slot from `index` on: a thread that was signaled after an earlier crash may have begun to write, and
+// never finished.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -39,7 +39,7 @@ static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   return index;
 }
 
-// false: it is gone.
+// Returns false if the thread has ended.
 static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   siginfo_t information = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
   information.si_pid = cs_process.pid;
@@ -52,12 +52,12 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   return result == 0;
 }
 
-// A /proc of another pid namespace has other numbers: what stands there of one is of another thread, or of none.
+// A /proc of another pid namespace has other numbers: an entry there belongs to another thread, or to none.
 static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
 
-// The kernel answers for a thread that does not. `answer` is a cs_ring_answer.
+// Records the kernel's data for a thread that does not answer. `answer` is a cs_ring_answer.
 static void answer_for(cs_ring_thread *thread, uint32_t answer, const cs_task_status *status) SIGNAL_SAFE {
   if (!cs_sweep_begin_to_write(thread, cs_sweep_state(CS_RING_STATE_ASKED))) return;
   cs_ring_thread_record *record = &thread->record;
@@ -75,11 +75,11 @@ static void answer_for_closed(cs_ring_thread *thread) SIGNAL_SAFE {
   answer_for(thread, CS_RING_ANSWER_BLOCKED, &status);
 }
 
-// false: it is gone.
+// Returns false if the thread has ended.
 static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   cs_ring_thread *thread = &cs_process.ring->threads[index];
   uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
-  // Who was asked after an earlier crash.
+  // The slot of an earlier crash.
   if (thread->record.tid != 0) memset(&thread->record, 0, sizeof thread->record);
   thread->record.tid = tid;
   __atomic_store_n(&thread->state, asked, __ATOMIC_RELEASE);
@@ -88,7 +88,7 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = reach != CS_REACH_OPEN;
   const bool is_there = reach == CS_REACH_OPEN ? signal_place(tid, index) : is_thread_of_ours(tid);
   if (reach == CS_REACH_CLOSED && is_there) answer_for_closed(thread);
-  // A profiler's SIGPROF may have come instead of ours: then the thread answers all the same, and keeps its place.
+  // A profiler's SIGPROF may have come instead of ours: the thread still answers, and keeps its slot.
   if (is_there || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
                                                __ATOMIC_RELAXED)) {
     return true;
@@ -98,15 +98,15 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   return false;
 }
 
-// false: the list of the threads cannot be read, or is not of those that this process knows by these numbers: then it
-// lacks the thread that reads it.
+// Returns false if the list of the threads is not readable, or belongs to another pid namespace: then it lacks the
+// thread that reads it.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
-  // There may be none to ask, and the program may have written over it.
+  // There may be no thread to signal, and the program may have overwritten it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
@@ -125,7 +125,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   return has_self;
 }
 
-// The first threads from `from` on that are committed are not looked at again.
+// Skips the first threads from `from` on that are committed.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
@@ -149,7 +149,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
-// A thread that blocked SIGPROF for a moment when it was asked is sent it now.
+// Signals a thread again that blocked SIGPROF for a moment.
 static void ask_again(void) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -163,7 +163,8 @@ static void ask_again(void) SIGNAL_SAFE {
   }
 }
 
-// For those that have not answered, the kernel does; or only for those that cannot, because they block the signal.
+// Records the kernel's data for threads that have not answered; or only for those that cannot, because they block the
+// signal.
 static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -171,7 +172,7 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     if (cs_ring_thread_state_acquire(thread) != cs_sweep_state(CS_RING_STATE_ASKED)) continue;
     cs_task_status status = {0};
     if (now_ns() < deadline_ns) cs_task_status_read(thread->record.tid, &status);
-    // A thread that has come as far as our handler blocks the signal as well, but does not wait for it any more.
+    // A thread that has reached our handler blocks the signal as well, but no longer waits for it.
     const uint64_t waiting = status.blocked_signals & status.pending_signals;
     const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
     if (only_blocked && !is_blocked) continue;
@@ -197,16 +198,16 @@ static bool sweep(void) SIGNAL_SAFE {
   const uint64_t soon_ns = now_ns() + SOON_NS;
   wait_for(CS_RING_STATE_ASKED, soon_ns < deadline_ns ? soon_ns : deadline_ns);
   ask_again();
-  // A thread that blocks it after all: no use in waiting for it.
+  // A thread that does block it: do not wait for it.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
-  // Where the process ends, a thread that wakes up late stays as well.
+  // If the process ends, a thread that wakes up late stays as well.
   if (!cs_halt_has_begun()) cs_sweep_give_signal_back();
   wait_for(CS_RING_STATE_WRITING, now_ns() + GRACE_NS);
   note_silent(false, now_ns() + STATUS_NS);
 
   header->sweep_ns = now_ns() - start_ns;
-  // release: a reader that sees the end sees all that came before.
+  // release: a reader that sees the end sees everything before it.
   __atomic_store_n(&header->sweep, is_whole ? CS_RING_SWEEP_DONE : CS_RING_SWEEP_BLIND, __ATOMIC_RELEASE);
   if (!is_whole) cs_sweep_note_running();
   return true;

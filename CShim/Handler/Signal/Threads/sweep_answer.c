@@ -1,4 +1,4 @@
-// A thread that did not crash, when it is asked where it is.
+// The answer of a thread that did not crash to a sweep.
 #include "sweep_answer.h"
 
 #include "../Dispatch/state.h"
@@ -8,15 +8,15 @@
 #include "halt.h"
 #include "sweep_turn.h"
 
-// Of a deep recursion of a thread that did not crash, less is kept; the rest of the places is for async callers.
+// The limit of frames of a deep recursion; the rest of the array is for async callers.
 #define HEAD_LIMIT 96
 #define TAIL_LIMIT 24
-// So deep a thread is looked at, in half a millisecond.
+// The limit of the stack's depth, which takes half a millisecond.
 #define STEP_LIMIT 4096
 
 static uint32_t running; // atomic: threads that did not wait for anything
 
-// One for each thread that is asked; untouched ones take no memory.
+// One for each signaled thread; untouched ones take no memory.
 static cs_cfi_scratch scratches[CS_RING_THREAD_LIMIT];
 static int answering_tid[CS_RING_THREAD_LIMIT]; // 0 when its thread does not
 
@@ -37,8 +37,8 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
   return __atomic_load_n(&running, __ATOMIC_RELAXED) != 0;
 }
 
-// The place of a thread among those that were asked. The signal has a hint, but a SIGPROF that another
-// process sent before is the one that is delivered.
+// The slot of a signaled thread. The signal has a hint, but the kernel may deliver an earlier SIGPROF of another
+// process instead.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);
@@ -71,14 +71,14 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
                                 .head = &record->frame_head,
                                 .stop = &record->unwind_stop};
   cs_registers_from_context(context, &record->registers);
-  // Nothing faulted: what the kernel left there is of long ago.
+  // Nothing faulted: the kernel's fault data is stale.
   record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   cs_thread_name((char *)record->name);
   if (cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
                    &record->task_name_bytes)) {
     record->flags = CS_RING_RECORD_TASK;
   }
-  // An earlier sweep may have left there what it knew of images that are gone.
+  // An earlier sweep may have left data of unloaded images there.
   scratches[index].memory = (cs_memory){0};
   scratches[index].row_pc = 0;
   cs_unwind(&scratches[index], &record->registers, &frames);
@@ -87,7 +87,7 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
   record->answer = CS_RING_ANSWER_WHOLE;
   cs_sweep_commit(thread);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // From the commit on the place may be another thread's.
+  // After the commit the slot may belong to another thread.
   int self = tid;
   __atomic_compare_exchange_n(&answering_tid[index], &self, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -101,7 +101,7 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
 
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; cs_sweep_has_begun() && index < CS_RING_THREAD_LIMIT; index++) {
-    // relaxed: a thread only looks for what it has stored itself.
+    // relaxed: a thread only searches for its own store.
     if (__atomic_load_n(&answering_tid[index], __ATOMIC_RELAXED) == tid) return true;
   }
   return false;

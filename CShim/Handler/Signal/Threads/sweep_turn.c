@@ -1,4 +1,4 @@
-// Whose turn it is to sweep: one thread of each crash. A crash that the process survives gives the next one its turn.
+// Elects the thread that sweeps: one for each crash. If the process survives a crash, the next crash renews the turn.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
 #include "sweep_turn.h"
@@ -15,7 +15,7 @@
 
 static uint32_t turn; // atomic
 
-// Of the threads that have left the handler for the program's own. Each is atomic.
+// State of the threads that have left the handler for the program's own. Each is atomic.
 static uint32_t is_final; // one of them ends the process
 static int left_tid;      // the last of the others
 static int left_signal;
@@ -58,30 +58,30 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
   return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Whether the program goes on after the crash before. A handler of its own that still runs may end it, or be what
-// crashes now: it has its signal blocked, unless it was installed with SA_NODEFER.
+// Whether the program continued after the crash before. A handler of its own that still runs may end it, or may be
+// crashing now: its signal is blocked, unless it was installed with SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   if (tid != cs_gettid()) return cs_sweep_is_survived();
   const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
-  // This handler's own mask is none of the program's.
+  // This handler's own mask is not the program's.
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
 // Concurrency: another thread of the same crash may be ahead of this one. It finds the turn done, and leaves it to this
-// one. Only in the very first crash it finds the turn free; this one then finds it done, by a thread that has not left.
+// one. Only in the very first crash it finds the turn free; this one then finds it done by a thread that has not left.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
-  // First what a reader would take for the new crash's, then the number that makes it.
+  // First the data that a reader would attribute to the new crash, then the number that publishes it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash draws a ticket, also one that finds no slot: so no two have the same number.
+  // Each crash takes a ticket, also one without a slot: so no two have the same number.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }
@@ -105,8 +105,8 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// Ignoring a signal drops it wherever it is pending: with the host's own action back, often to end the process, a
-// thread that wakes up late must not find it.
+// Ignoring a signal drops all pending ones: a thread that wakes up late must not find one under the host's own action,
+// which often ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

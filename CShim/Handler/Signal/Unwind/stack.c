@@ -1,4 +1,4 @@
-// Short walks of a stack, for what goes on afterwards: an incident, an allocation.
+// Short unwinds for non-fatal events: an incident, an allocation.
 #include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"

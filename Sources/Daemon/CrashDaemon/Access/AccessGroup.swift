@@ -2,36 +2,42 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Whose members see and change everything, besides root and crashd's own user, as an operator says it.
+/// The group whose members see and change everything, besides root and crashd's own user.
+///
+/// An operator sets it.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if it is one that was made for crashd: called crashd, with a number below 1000.
+  /// The group that crashd runs as, if it was made for crashd: named crashd, with a number below 1000.
   case own
-  /// Nobody's.
-  case nobody
+  /// No group.
+  case noGroup
   /// The group of this name.
   case named(String)
   /// The group of this number.
   case numbered(UInt32)
 
-  /// Why a group is not let in: one sentence.
+  /// Why a group cannot be granted access: one sentence.
   public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
     /// Such as `there is no group 'crsahd'`.
     public var description: String
   }
 
-  /// The group that package and units make.
+  /// The group that the package and the units create.
   static let ownName = "crashd"
-  /// Those of the system's services; above are people's, which a user's own crashd runs as.
+  /// Numbers of system groups.
+  ///
+  /// Higher ones belong to people, and a user's own crashd runs as one of them.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
-  /// What the kernel tells of a group that has no number here ("nogroup"), and what it tells in place of none.
+  /// What the kernel reports for a group without a number here ("nogroup"), and instead of no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
-  /// As it stands in the settings; nil: it is no group, or one that must not be let in.
+  /// Parses a setting.
+  ///
+  /// Nil: it names no group, or one that must not be granted access.
   init?(_ text: String) {
     switch text {
     case "own": self = .own
-    case "none": self = .nobody
+    case "none": self = .noGroup
     default:
       if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
         guard let number = UInt32(text), Self.isGroupOfFew(number) else { return nil }
@@ -45,42 +51,46 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// As a file would have it.
+  /// The text of the setting.
   var text: String {
     switch self {
     case .own: "own"
-    case .nobody: "none"
+    case .noGroup: "none"
     case .named(let name): name
     case .numbered(let number): "\(number)"
     }
   }
 
-  /// Whether it can be let in on this machine; `own` can always, whatever it comes to.
+  /// Checks that the group can be granted access on this machine.
+  ///
+  /// `own` always can, whatever it resolves to.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
-  /// Looks for its number: once, when crashd starts, because a name may have to be asked of a server.
+  /// Resolves the group to its number.
+  ///
+  /// crashd does it once, at its start, because a name service may have to answer.
   /// - Parameters:
-  ///   - group: What crashd runs as.
-  ///   - names: Where names are looked for.
-  /// - Returns: The group; nil: nobody's.
+  ///   - group: The group that crashd runs as.
+  ///   - names: The source of group names.
+  /// - Returns: The group; nil for none.
   /// - Throws: `Problem`.
   func resolve(
     runningAs group: UInt32 = getegid(), names: GroupNames = .system
   ) throws(Problem) -> AccessRule.Group? {
     switch self {
-    case .nobody: return nil
+    case .noGroup: return nil
     case .numbered(let number): return AccessRule.Group(number: number, name: text)
     case .named(let name):
       let number: UInt32?
       do throws(SystemError) { number = try names.find(name) } catch { throw Problem(description: "\(error)") }
       guard let number else { throw Problem(description: "there is no group '\(name)'") }
       guard Self.isGroupOfFew(number) else {
-        throw Problem(description: "'\(name)' has the number \(number), which is that of processes of any kind")
+        throw Problem(description: "group '\(name)' has the number \(number), which unrelated processes share")
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // Nobody is asked for a user's own crashd, nor for one of root's.
+      // A user's own crashd, or root's, needs no look-up.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -89,18 +99,20 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// Not root's, which services and containers have that gave up root's user alone, nor what stands for any unknown group.
+  /// Whether the group is neither root's nor the one for unknown groups.
+  ///
+  /// Services and containers that only dropped root's user still have root's group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have changed what the kernel says in place of a number.
+    // An administrator may have changed the overflow group.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
 }
 
-/// Names of groups, as the system knows them.
+/// The group database of the system.
 struct GroupNames: Sendable {
-  /// The number of a group; nil: there is none of this name.
+  /// The number of a group; nil: no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
   /// Whether a group has a name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool

@@ -3,30 +3,33 @@ import CrashStore
 import Glibc
 import LinuxSystem
 
-/// Who sees and changes everything, and who only what came of his own processes: by the kernel's word for the peer at the
-/// moment when it connected, and nobody else's.
+/// Decides who sees and changes everything, and who only the crashes of its own processes.
+///
+/// It trusts only the credentials that the kernel recorded when the peer connected.
 struct AccessRule: Sendable {
-  /// A group that is let in.
+  /// A group with access to everything.
   struct Group: Sendable, Equatable {
     var number: UInt32
-    /// As the operator calls it.
+    /// Its name in the settings.
     var name: String
   }
 
   /// crashd's own user, who can read its files anyway.
   var user: UInt32 = geteuid()
-  /// nil: root and crashd's own user alone.
+  /// Nil: only root and crashd's own user.
   var group: Group?
 
-  /// What a peer may, who `isIn` a group or not: that is asked only where it matters.
+  /// The visibility of a peer.
+  ///
+  /// `isIn` is called only where the group matters.
   func visibility(of peer: Peer, isIn: (UInt32) -> Bool) -> Visibility {
     if peer.uid == 0 || peer.uid == user { return .all }
     return group.map { isIn($0.number) } == true ? .all : .user(peer.uid)
   }
 
-  /// Who is at the other end of a connection, and what he may.
-  /// - Throws: `SystemError` when the kernel does not tell who he is. One of whose groups it does not tell is in none, which
-  ///   the ledger counts.
+  /// Identifies the peer of a connection and its visibility.
+  /// - Throws: `SystemError` when the kernel does not report the peer. A peer whose groups it does not report is in
+  ///   none; the ledger counts that.
   func client(of socket: Int32, _ ledger: Ledger) throws(SystemError) -> Client {
     let peer = try UnixSocket.peer(of: socket)
     let visibility = visibility(of: peer) { group in
@@ -41,9 +44,9 @@ struct AccessRule: Sendable {
   }
 }
 
-/// Who asks, and whose crashes he sees and changes.
+/// A client: its user, and the crashes that it sees and changes.
 ///
-/// Limits go by his user, whatever he sees.
+/// Limits go by its user, whatever it sees.
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility

@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Which uids count as one user where places and work are limited.
+/// Decides which uids share one user's limits.
 ///
 /// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
-/// They are its own and count as its own. What a user sees goes by the uid alone.
+/// They count as that user's. Visibility goes by the uid alone.
 final class UserAccounts: Sendable {
   private struct SubordinateRange {
     var first: UInt32
@@ -13,10 +13,10 @@ final class UserAccounts: Sendable {
   }
 
   private struct State {
-    /// In the order of their first uids.
+    /// Ordered by their first uids.
     var ranges: [SubordinateRange] = []
     var read_ns: UInt64?
-    /// What was answered: places are given back under the account under which they were taken.
+    /// Answers so far: a permit is returned under the account that it was taken under.
     var known: [UInt32: UInt32] = [:]
   }
 
@@ -26,17 +26,17 @@ final class UserAccounts: Sendable {
   private let rangesPath: String
   private let usersPath: String
   private let state = Mutex(State())
-  /// How long the files are believed before they are read again.
+  /// How long the files are cached before they are read again.
   private static let believed_ns: UInt64 = 10_000_000_000
   private static let fileLimitBytes = 1 << 20
   private static let knownLimit = 1 << 17
 
   init(ranges: String, users: String) { (rangesPath, usersPath) = (ranges, users) }
 
-  /// Root and crashd's own user, for whom places are kept.
+  /// Root and crashd's own user, who have reserved permits.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
-  /// The uid under which a uid counts: itself, or the owner of the range in which it lies.
+  /// The account of a uid: the uid itself, or the owner of the range that contains it.
   func account(of uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt32 {
     state.withLock { state in
       if let account = state.known[uid] { return account }
@@ -45,7 +45,7 @@ final class UserAccounts: Sendable {
         state.ranges = Self.read(rangesPath, usersPath)
         state.read_ns = now_ns
       }
-      // The last range that begins at the uid or before it.
+      // The last range that begins at or before the uid.
       var (low, high) = (0, state.ranges.count)
       while low < high {
         let middle = (low + high) / 2
@@ -67,7 +67,8 @@ final class UserAccounts: Sendable {
       guard fields.count == 3, let first = UInt32(fields[1]), let count = UInt32(fields[2]), count > 0 else {
         return nil
       }
-      // Root's ranges are those of its containers: no part of root. An owner that only a server knows is its first uid.
+      // Root's ranges belong to its containers and count apart from root. For an owner that only a name service knows,
+      // the first uid is the account.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

@@ -3,42 +3,42 @@ import CrashRing
 import CrashSymbols
 import Glibc
 
-/// What the diagnosis rules look at.
+/// The input of the diagnosis rules.
 struct CrashFacts: Sendable {
   var record: CrashRecord
-  /// The process's own pid as it sees itself.
+  /// The pid in the process's own namespace.
   var pid: Int32
   /// The text of an inlined `Swift runtime failure: …` at the faulting instruction.
   var runtimeFailure: String?
-  /// What was loaded where.
+  /// The loaded images and their addresses.
   var images: [RingContents.Image]
-  /// Of the thread, innermost first.
+  /// The thread's frames, innermost first.
   var frames: [CrashReport.Frame]
-  /// What the instruction at pc does; nil where the record does not have it whole.
+  /// The instruction at pc; nil where the record does not have all of it.
   var instruction: MachineInstruction?
-  /// The place in memory that the fault is about.
+  /// The memory operand that faulted.
   var operand: MemoryOperand?
-  /// What of the process's memory the record holds.
+  /// The parts of the process's memory in the record.
   var memory: MemoryWords
-  /// What tells a freed block from one in use.
+  /// The facts that distinguish a freed block from one in use.
   var heap: HeapFacts
-  /// Which field a null pointer was asked for, as a guess.
+  /// The field that a null pointer was probably dereferenced for.
   var field: CrashReport.AccessedField?
   /// Classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
-  /// Objects that had left the quarantine, and whose addresses registers have.
-  var ghosts: [Ghost] = []
-  /// Objects that are in quarantine, and whose addresses registers have.
-  var held: [Ghost] = []
-  /// Those of the variables that have the address of `blockWithoutObject`, or that the functions there name.
+  /// Freed-object records: objects that had left the quarantine, with their address in a register.
+  var freedRecords: [FreedRecord] = []
+  /// Objects in quarantine with their address in a register.
+  var held: [FreedRecord] = []
+  /// The classes of the variables with the address of `blockWithoutObject`, or those that the functions there name.
   var expectedClasses: [ExpectedClass] = []
-  /// The code that stands in front of pc in the image; empty where that was not read.
+  /// The code before pc in the image; empty where it was not read.
   var codeBefore: [UInt8] = []
-  /// What a guard slot wrote of this crash; nil where none did.
+  /// The guard page's record of this crash; nil where there is none.
   var page: PageEvidence?
-  /// What the Swift runtime said as it stopped the program; empty where nothing of its text belongs to this crash.
+  /// The runtime error message of this crash; empty where no part of the runtime's text belongs to it.
   let message: String
-  /// What it said before.
+  /// The runtime's earlier messages.
   let earlierMessages: String
 
   init(
@@ -58,7 +58,7 @@ struct CrashFacts: Sendable {
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
-    // All members must have a value before a computed one is asked.
+    // Computed members need all stored ones.
     message = Self.cause(
       in: reports, isStop: Self.isStop(record, pid: pid),
       isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
@@ -69,7 +69,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the program was stopped, rather than that it did something impossible.
+  /// Whether the program was stopped on purpose, rather than by an impossible operation.
   var isStop: Bool { Self.isStop(record, pid: pid) }
 
   private static func isStop(_ record: CrashRecord, pid: Int32) -> Bool {
@@ -80,7 +80,9 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the instruction is one that swiftc put there with its reason: another signal at the same place has another
+  /// Whether swiftc emitted the instruction with its reason.
+  ///
+  /// Another signal at the same address has another cause.
   /// cause.
   var isTrapWithReason: Bool { Self.isTrapWithReason(record, runtimeFailure) }
 
@@ -88,23 +90,23 @@ struct CrashFacts: Sendable {
     failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
-  /// A fault whose address the record does not have: it says no more than where it was.
+  /// Whether the record of this fault has no address: it only shows where the fault was.
   var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
   var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
-  /// By the page's rights, or by its protection key (4).
+  /// Forbidden by the page's rights, or by its protection key (4).
   var isDenied: Bool { isMemoryFault && record.code != 1 }
-  /// The kernel's own signal without an address (general protection): si_addr is 0 and says nothing.
+  /// The kernel's own signal without an address (general protection): si_addr is 0 and has no meaning.
   ///
-  /// Where the address came from rsp or rbp, the processor calls it a fault of the stack, and Linux sends SIGBUS.
+  /// For an address from rsp or rbp the processor reports a stack fault, and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
-  /// Sent (kill, raise, abort, a timer), not made by the processor.
+  /// Sent (kill, raise, abort, a timer), not raised by the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether the record has a sender: the other signals with si_code below 0 have something else in its place.
+  /// Whether the record has a sender: other signals with si_code below 0 have another field in its place.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
-  /// The kernel has no number for a sender whom the process cannot see: one outside of its pid namespace.
+  /// The kernel has no number for a sender outside of the process's pid namespace.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
   // SI_USER, SI_QUEUE, SI_TKILL.
@@ -112,7 +114,7 @@ struct CrashFacts: Sendable {
   // SI_TIMER: si_pid is the timer's id.
   var isTimer: Bool { record.code == -2 }
 
-  /// Whether a null pointer was used to read or write, near null.
+  /// Whether a null pointer was dereferenced at a small offset.
   var isNullAccess: Bool {
     isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
   }
@@ -121,7 +123,7 @@ struct CrashFacts: Sendable {
   var isWrite: Bool { record.errorCode & 2 != 0 }
   /// Whether the address was to be executed.
   ///
-  /// Without bit 4 (old processors) the fault is at pc; one that writes there writes code.
+  /// Without bit 4 (old processors) the fault is at pc; a write to pc is a write to code.
   var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
@@ -129,15 +131,16 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { register(7) }
   var address: String { Address(record.address).description }
 
-  /// How far the faulting address is from where the stack was to grow.
+  /// Whether the faulting address is where the stack would have grown.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
-  /// Whether nothing can be read between the fault and the stack that begins above it, as in a guard page: also where
-  /// one function with a large frame has moved the stack pointer far into it.
+  /// Whether nothing is readable between the fault and the stack that begins above it, as in a guard page.
+  ///
+  /// That also covers a function with a large frame that moved the stack pointer far into it.
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
@@ -145,13 +148,14 @@ struct CrashFacts: Sendable {
       && stackPointer <= start && start &- stackPointer <= reach
   }
 
-  /// Whether the walk came to the first function of the thread, which it does not with a wrong stack pointer.
+  /// Whether unwinding reached the thread's first function, which it does not with a wrong stack pointer.
   var isStackWhole: Bool { record.unwindStop == 0 }
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether an address that no pointer can have may be why a general protection fault came: not where the instruction
-  /// is known, and all of its addresses are too.
+  /// Whether a non-canonical address may explain a general protection fault.
+  ///
+  /// It cannot where the instruction is known and all of its addresses are canonical.
   var mayBeNonCanonical: Bool {
     // An error code names a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
@@ -161,7 +165,7 @@ struct CrashFacts: Sendable {
     return target.value(record.registers, memory)?.isCanonical != true
   }
 
-  /// The runtime's error messages, the surest first.
+  /// The runtime error messages, most certain first.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
@@ -175,7 +179,7 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// A type's mangled name is no symbol of its own; that of the variable that holds it is.
+  /// The symbol name of the type variable, without its prefix: the type's mangled name has no symbol of its own.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -183,7 +187,7 @@ struct CrashFacts: Sendable {
     return CleanText.line(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : record.exceptionType)
   }
 
-  /// Whether the name stays short when it is written out: each substitution (`S0_`, `T_`) can double it.
+  /// Whether the demangled name stays short: each substitution (`S0_`, `T_`) can double it.
   private static func isShort(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     let substitutions = zip(bytes, bytes.dropFirst()).count { first, second in
@@ -193,7 +197,7 @@ struct CrashFacts: Sendable {
     return substitutions <= 8
   }
 
-  /// The class of crash that the group's key begins with.
+  /// The kind of crash, which begins the group's key.
   var kind: String {
     if isSentByOther { return "signal from outside" }
     switch record.signal {
@@ -208,34 +212,34 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand holds next to nothing; also where the instruction is not known.
+  /// Whether a register of the operand is almost null; also where the instruction is not known.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// Where a `ret` would lead; nil where the instruction is none, or the record does not have the stack.
+  /// The target of a `ret`; nil for another instruction, or where the record does not have the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)
   }
 
-  /// The image that holds an address, and the offset in it: `libshop.so+0x1234`.
+  /// The image that contains an address, and the offset in it: `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
     let name = image.path.split(separator: "/").last.map(String.init) ?? image.path
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// Such as ` (in libshop.so+0x1234)`, for a sentence; empty when nothing is known.
+  /// Such as ` (in libshop.so+0x1234)`, for a sentence; empty when it is unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)
     return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
   }
 
-  /// Whether the crash is in a deinit that the quarantine had put off: it runs on a thread of the shield's own.
+  /// Whether the crash is in a deinit that the quarantine had deferred: it runs on the shield's own thread.
   var isDeferredDeinit: Bool {
     frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }

@@ -2,17 +2,17 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The fault that came first, where a handler of the program's took its signal and re-raised it.
+/// The original fault, where one of the program's handlers caught its signal and re-raised it.
 ///
-/// faulthandler, glog and many loggers do so: the record is then about `raise`, and the fault lies behind the frame of
+/// faulthandler, glog and many loggers do so. The record is then about `raise`, and the fault is beyond the frame of
 /// the signal that the kernel delivered to that handler.
 struct FirstFault: Sendable {
-  /// The record as the handler of the shield would have written it at the first fault.
+  /// The record as the shield's handler would have written it at the first fault.
   var record: CrashRecord
-  /// What ran in between: the handler, innermost first.
+  /// The frames of that handler, innermost first.
   var handler: [CrashRecord.Frame]
 
-  /// Nil where the program did not send itself the signal, or no fault stands behind a signal frame of the walk.
+  /// Nil where the program did not send itself the signal, or no fault follows a signal frame of the stack.
   init?(_ record: CrashRecord, pid: Int32) {
     guard CrashFacts.senderCodes.contains(record.code), record.senderPid == pid else { return nil }
     if let first = Self.pending(record) {
@@ -45,7 +45,7 @@ struct FirstFault: Sendable {
       first.frames.removeFirst(number)
       first.frameHead = max(0, record.frameHead - number)
       first.frameTotal = max(first.frames.count { !$0.isAsync }, record.frameTotal - number)
-      // What is left of the copy, if the handler ran on the stack of the fault.
+      // The rest of the copy, if the handler ran on the stack of the fault.
       let sp = context.registers[7]
       let skipped = Int(clamping: sp &- record.stackStart)
       first.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
@@ -59,8 +59,9 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// The handler returned before its signal came, because that was blocked while it ran: the registers are those of the
-  /// fault again, and the thread still has the processor's description of it.
+  /// The handler returned before its signal was delivered, because that was blocked meanwhile.
+  ///
+  /// The registers are those of the fault again, and the thread still has the processor's exception.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
       var first = record
@@ -78,8 +79,10 @@ extension FirstFault {
   }
 
   #if arch(x86_64)
-    /// Without that description, which some kernels forget, the instruction tells: what touches the first page, or no
-    /// address at all, fails by itself, as a trap does.
+    /// Some kernels drop the exception.
+    ///
+    /// Then the instruction decides: one that touches the first page, or a non-canonical address, faults by itself, as
+    /// a trap does.
     private static func bySelf(_ first: inout CrashRecord) -> Bool {
       guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
         first.registers.indices.contains(RegisterNames.pc)
@@ -105,6 +108,6 @@ extension FirstFault {
 }
 
 extension RingContents {
-  /// A record as its rules see it: that of the first fault, where a handler of the program's re-raised the signal.
+  /// The record for the rules: that of the first fault, where one of the program's handlers re-raised the signal.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Turns the addresses of a record into frames with names, inlined functions included.
+/// Turns the addresses of a record into frames with names, with inlined functions.
 struct FrameExpansion<Symbols: SymbolLookup> {
   private let images: [Int: RingContents.Image]
   private let symbols: Symbols
@@ -13,28 +13,28 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     /// The text of `Swift runtime failure: …` at the innermost frame: swiftc inlines a function of that name, without
     /// code of its own, where it traps.
     ///
-    /// It is a reason and no frame.
+    /// It is a reason, not a frame.
     var runtimeFailure: String?
-    /// Frames of the walk that the record does not have.
+    /// Frames that the record omits.
     var omitted: Int?
     var beforeGap: Int?
   }
 
-  /// A stack as its thread wrote it.
+  /// A stack as its thread recorded it.
   struct Walk {
     var frames: [CrashRecord.Frame]
-    /// How many of them stand before the gap of a deep recursion.
+    /// The number of frames before the gap of a deep recursion.
     var head: Int
-    /// How deep the stack is.
+    /// The depth of the stack.
     var total: Int
   }
 
   private static var runtimeFailurePrefix: String { "Swift runtime failure: " }
 
   /// - Parameters:
-  ///   - images: Those of the ring.
-  ///   - symbols: Answers for them.
-  ///   - limitBytes: How much text the frames of one thread may have; names and paths come from files of strangers.
+  ///   - images: The images of the ring.
+  ///   - symbols: Symbolicates them.
+  ///   - limitBytes: The limit of text in the frames of one thread; names and paths come from untrusted files.
   init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
     self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
@@ -58,7 +58,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // What does not fit keeps its address.
+        // Beyond the limit a frame keeps its address.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)
@@ -70,7 +70,8 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
-  /// Takes functions without a file from the program whose module is a dependency's by the files of others.
+  /// Removes the in-app mark of functions without a file whose module belongs to a dependency, judged by other
+  /// functions' files.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
     let nameless = frames.indices.filter { frames[$0].isOwn && frames[$0].file == nil && !frames[$0].mangled.isEmpty }
     guard !nameless.isEmpty else { return }
@@ -82,12 +83,12 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     }
   }
 
-  /// nil where the function has no code of its own to give a line to: of a thunk only the entry has one, without a column.
+  /// Nil where the function has no line of its own: a thunk has one only at its entry, without a column.
   private static func ownLine(of source: SourceFrame) -> Int? {
     source.isLineApproximate && source.column == nil ? nil : source.line
   }
 
-  /// About as many as the frame's JSON has.
+  /// The approximate size of the frame's JSON.
   private static func bytes(_ frame: CrashReport.Frame) -> Int {
     300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
       + (frame.signature?.utf8.count ?? 0)

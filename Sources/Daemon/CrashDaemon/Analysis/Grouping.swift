@@ -1,24 +1,26 @@
 import CrashReport
 import CrashSymbols
 
-/// Which crashes belong together: the class of the crash and its three topmost own functions by simplified names.
+/// Groups crashes by their kind and their three topmost in-app functions, by simplified names.
 ///
-/// No line, no address, no build id and no reason text go in, but for stripped programs, which have nothing else. So debug
-/// and release builds, and the builds of next week, give the same key (`make grouping` measures it).
+/// Lines, addresses, build ids and reason texts do not count, except for stripped programs, which have nothing else. So
+/// debug, release and later builds give the same key (`make grouping` measures it).
 ///
-/// Two more keys stand beside it: a coarse one of the class and the topmost name alone, for stacks that were cut short,
-/// and an exact one of builds and places in them, which only crashes of one build share.
+/// There are two more keys: a coarse one of the kind and the topmost name alone, for truncated stacks, and an exact one
+/// of builds and offsets in them, which only crashes of one build share.
 enum Grouping {
   static let frameCount = 3
-  /// Raised when one crash may get other keys than before; `crashctl reanalyse --all` brings stored reports up to date.
+  /// Incremented when a crash may get another key than before; `crashctl reanalyse --all` updates stored reports.
   ///
-  /// 2: operators keep their names; specialised thunks have none, nor have callers that other builds may lack; `$main` is an
-  /// entry point also where it throws; errors at top level are kept apart.
+  /// 2: operators keep their names; specialized thunks have none, nor have callers that other builds may lack; `$main`
+  /// is an entry point also where it throws; errors at top level are separate.
   static let version = 2
 
-  /// The group of a crash; the runtime's `message` tells crashes apart that have no place of their own.
+  /// The group of a crash.
   ///
-  /// `freedClass`, of an object that was used after it was freed, stands in the title alone: not every crash of a group tells it.
+  /// The runtime's `message` distinguishes crashes that have no location of their own.
+  ///
+  /// `freedClass`, the class of a use-after-free, is only in the title: not every crash of a group shows it.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", freedClass: String? = nil
@@ -31,15 +33,15 @@ enum Grouping {
     let title = "\(kind) in \(place)" + (freedClass.map { ", use-after-free of \($0)" } ?? "")
     let places = places(thread.frames, images)
     let parts: [String]
-    // Where a jump led to data, the first frame has no name in any build.
+    // After a jump into data, the first frame has no name in any build.
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // A stripped program: what names there are are those of its system, the same for all programs. Its places tell its
-      // crashes apart, though only within one build.
+      // A stripped program: its only names are those of the system, which all programs share. Offsets distinguish its
+      // crashes, though only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
-      // Nothing of its own is there, perhaps not even a name.
+      // It has no in-app frame, perhaps not even a name.
       parts = [process] + names
     } else {
       parts = names
@@ -53,7 +55,8 @@ enum Grouping {
     String(SHA256.hexadecimal(parts.joined(separator: " | ")).prefix(16))
   }
 
-  /// The faulting instruction and the topmost own ones: in a debug build each trap stands in one function of the runtime.
+  /// The faulting instruction and the topmost in-app ones: in a debug build every trap is in one function of the
+  /// runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
     let physical = frames.filter { !$0.isAsync && seen.insert($0.address).inserted }
@@ -67,7 +70,7 @@ enum Grouping {
     }
   }
 
-  /// Silent deaths have no frames: the program and the way it died make the group.
+  /// Unreported exits have no frames: the program and the kind of exit make the group.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
@@ -75,7 +78,7 @@ enum Grouping {
       coarse: key([parts[0], process]), version: version)
   }
 
-  /// The names that make the key: those of own frames, else of whatever has a name.
+  /// The names in the key: those of in-app frames, else of any frame with a name.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
     let own = significant(frames.filter(\.isOwn))
     return own.isEmpty ? significant(frames.filter { !Ownership.isPlumbing($0.mangled) }) : own
@@ -99,15 +102,15 @@ enum Grouping {
       }
       if names.count == frameCount { break }
     }
-    // main tells nothing beside other names, but is better than nothing.
+    // Among other names main says nothing, but alone it is better than none.
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
-  /// Whether a caller may stand in one build of a program and not in another.
+  /// Whether a caller may be in one build of a program and not in another.
   ///
-  /// An optimized closure often ends in its call, and leaves no frame; a function that was merged has the name of another;
-  /// `__deallocating_deinit` calls `deinit` or has it inside, as `__allocating_init` does with `init`. The function where
-  /// the crash is keeps its name, whatever it is.
+  /// An optimized closure often ends in its call, and leaves no frame; a merged function has the name of another;
+  /// `__deallocating_deinit` calls `deinit` or inlines it, as `__allocating_init` does with `init`. The crashing
+  /// function always keeps its name.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)
@@ -116,25 +119,24 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // What swiftc makes of @main, also where it is async, throws, or is specialised.
+    // Emitted by swiftc for @main, also where it is async, throws, or is specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
-  /// The module and the name without what differs between builds.
+  /// The module and the name without differences between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
     let name = withoutGenerics(GroupingText.simplified(frame.function.isEmpty ? frame.mangled : frame.function))
     return Demangler.module(of: frame.mangled).map { "\($0).\(name)" } ?? name
   }
 
-  /// Without what stands between angle brackets that belong together; in one pass, since the name may come from a file
-  /// of a stranger.
+  /// Removes the text between matching angle brackets, in one pass, because the name may come from an untrusted file.
   ///
-  /// A bracket opens generics where it follows a name; elsewhere it is part of an operator's name, such as `<^>`.
+  /// A bracket opens generics after a name; elsewhere it is part of an operator's name, such as `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      // The arrow of a type inside the brackets closes nothing.
+      // The arrow of a type inside of the brackets closes nothing.
       let isArrow = kept.last == UInt8(ascii: "-")
       if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)

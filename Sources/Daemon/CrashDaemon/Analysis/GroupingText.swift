@@ -1,9 +1,9 @@
 import CrashReport
 
-/// Takes out of names what differs between builds.
+/// Removes from names what differs between builds.
 ///
-/// By hand, not by regular expressions: a literal of one is parsed and compiled each time it is evaluated, which took two
-/// thirds of crashd's time for a crash of 64 frames.
+/// Written by hand, not with regular expressions: a regex literal is parsed and compiled at each evaluation, which took
+/// two thirds of crashd's time for a crash of 64 frames.
 enum GroupingText {
   private static let clones = [".cold", ".resume", ".llvm", ".part", ".constprop", ".isra"].map { Array($0.utf8) }
   private static let specializations = [
@@ -42,8 +42,7 @@ enum GroupingText {
     return rest.last == UInt8(ascii: "T") ? rest.dropLast() : bytes
   }
 
-  /// A readable name without what was specialized, which part of an async function it is, the numbers of closures and
-  /// the marks of private names.
+  /// A readable name without specializations, parts of async functions, numbers of closures and marks of private names.
   static func simplified(_ name: String) -> String {
     var rest = Array(name.utf8)[...]
     while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }
@@ -62,7 +61,7 @@ enum GroupingText {
     return rest.dropFirst(prefix.count)
   }
 
-  /// ` #1` behind what is numbered, and ` in _` with 32 hexadecimal digits.
+  /// ` #1` after numbered entities, and ` in _` with 32 hexadecimal digits.
   private static func withoutNumbers(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)

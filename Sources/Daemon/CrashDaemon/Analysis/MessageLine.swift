@@ -1,9 +1,9 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// The same, with the line that the runtime's message names where the innermost frame of the program's has none.
+  /// The frames, with the line of the runtime's message where the innermost in-app frame has none.
   ///
-  /// swiftc merges the calls of `fatalError` in a function, and gives them line 0; the message still has it.
+  /// swiftc merges the calls of `fatalError` in a function, and gives them line 0; the message still has the line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {
     guard let place, let number = firstIndex(where: { $0.isOwn }),
       self[number].line == nil || self[number].isLineApproximate == true,

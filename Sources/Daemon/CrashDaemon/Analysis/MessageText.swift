@@ -1,6 +1,6 @@
 import CrashReport
 
-/// Words of the runtime and of glibc, cut down to what a sentence needs.
+/// Shortens messages of the runtime and of glibc for a sentence.
 enum MessageText {
   private static let sentenceLimit = 200
 
@@ -24,10 +24,11 @@ enum MessageText {
     return line
   }
 
-  /// A function's name without what the compiler hangs on: `dispatch_group_leave.cold.1`.
+  /// A function's name without suffixes of the compiler: `dispatch_group_leave.cold.1`.
   static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
 
-  /// How glibc's malloc begins what it says before it aborts: all texts of 2.36's malloc, and since 2.37 its assertions.
+  /// The beginnings of glibc malloc's messages before it aborts: all texts of 2.36's malloc, and since 2.37 its
+  /// assertions.
   private static let heapWords = [
     "double free or corruption", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): ",
     "malloc(): ", "realloc(): ", "malloc_consolidate(): ", "munmap_chunk(): ", "mremap_chunk(): ",
@@ -36,10 +37,10 @@ enum MessageText {
     "Fatal glibc error: malloc.c:", "Fatal glibc error: arena.c:",
   ]
 
-  /// What glibc's malloc says before it aborts; other words of glibc may quote the program.
+  /// Whether glibc's malloc wrote the message before it aborted; other messages of glibc may quote the program.
   static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
 
-  /// What assert() says, which begins with the program's name.
+  /// Whether assert() wrote the message, which begins with the program's name.
   static func isAssertion(_ text: String) -> Bool {
     guard !isHeapMessage(text) else { return false }
     return text.contains(": Assertion `")

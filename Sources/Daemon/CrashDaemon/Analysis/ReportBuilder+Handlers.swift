@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 
 extension ReportBuilder {
-  /// The handlers that took crash signals from the shield; nil when none did.
+  /// Replaced handlers; nil when there are none.
   var replacedHandlers: [CrashReport.ReplacedHandler]? {
     contents.replacedHandlers.isEmpty ? nil : contents.replacedHandlers.map(replacedHandler)
   }
@@ -24,7 +24,7 @@ extension ReportBuilder {
 }
 
 extension ReportBuilder {
-  /// The handler of the program's that took the first fault's signal and raised it again; nil where there was none.
+  /// The program's handler that caught the first fault's signal and re-raised it; nil where there was none.
   func raisedAgain(slot: Int) -> CrashReport.RaisedAgain? {
     guard let record = contents.records.first(where: { $0.slot == slot }),
       let first = FirstFault(record, pid: contents.identity.pid)

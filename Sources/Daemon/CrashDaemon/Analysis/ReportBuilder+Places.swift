@@ -2,19 +2,21 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-// What is asked of images about a crash, beyond names and lines.
+// Requests to the images of a crash, beyond names and lines.
 extension ReportBuilder {
-  /// A place whose variables, or whose function's classes, can tell what a pointer was to.
+  /// An address whose variables, or whose function's classes, can show what a pointer referred to.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
-    /// It is that of the fault, where the record's registers tell what variables hold: debug information may know these, or the
-    /// code in front of it tells where a register was loaded from.
+    /// It is the fault's own address: debug information may describe variables in the record's registers, or the code
+    /// before it may show the origin of a register.
     var hasScope: Bool
   }
 
-  /// Where the first crashed thread used a null pointer, or a block without the object that was expected there; for that
-  /// also the functions that called it, as far as Swift's runtime and code without a class need them.
+  /// The address where the first crashed thread dereferenced a null pointer, or used a block without the expected
+  /// object.
+  ///
+  /// In the second case also its callers, as far as Swift's runtime and code without a class need them.
   var placesToDescribe: [Place] {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
@@ -23,10 +25,10 @@ extension ReportBuilder {
     guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
-      // What lies on the stack and looks like a caller may be none.
+      // A scanned value on the stack may be no caller.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
-        // What the runtime itself is built of says nothing of the program's classes.
+        // The runtime's internal types say nothing about the program's classes.
         number == 0 || image.path.split(separator: "/").last?.hasPrefix("libswift") != true
       else { continue }
       let address = frame.linkAddress(in: image)
@@ -40,14 +42,14 @@ extension ReportBuilder {
     return places
   }
 
-  /// Whether the classes that functions name would tell more: not where a variable has said what is expected.
+  /// Whether the classes that functions name would add anything: not where a variable already shows the expected class.
   var needsNamedClasses: Bool {
     guard let record = latestFirst.first else { return false }
     let facts = thread(record).facts
     return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
-  /// More frames are not searched for places, and more places not described.
+  /// The limit of frames to search and of addresses to describe.
   private static var frameLimit: Int { 8 }
   private static var placeLimit: Int { 3 }
 }

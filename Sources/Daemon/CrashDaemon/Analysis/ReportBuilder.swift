@@ -4,33 +4,33 @@ import CrashSymbols
 import Glibc
 import Synchronization
 
-/// Makes the report of a process from what it wrote: a pure function of the record and the symbols.
+/// Builds the report of a process from its ring: a pure function of the record and the symbols.
 struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
   let symbols: Symbols
-  /// What the place of the first crash can see, where that was asked.
+  /// The scope at the first crash, where it was requested.
   var scope: ScopeDescription?
-  /// Those that the functions name which lead there.
+  /// The classes that the functions of the call path name.
   var namedClasses: [ScopeDescription.NamedClass] = []
-  /// The code in front of the place of the first crash, where that was asked.
+  /// The code before the first crash, where it was requested.
   var codeBefore: [UInt8] = []
-  /// Whether every function that was asked has answered.
+  /// Whether every requested function was answered.
   var hasAllClasses = false
-  /// What an earlier analysis found of it, for when nothing tells any more.
+  /// The field of an earlier analysis, in case its evidence no longer exists.
   var earlierField: CrashReport.AccessedField?
-  /// What it said of the crash.
+  /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
-  /// The signal that ended the process; nil: that is not known yet.
+  /// The signal that ended the process; nil: not known yet.
   var endSignal: Int32?
-  /// What the shield saw before, and how much more than that; see `noteHistory`.
+  /// The earlier non-fatal incidents, and how many more there were; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
-  /// The frames of the first record with their names, which a report needs three times: to ask what its place sees, to
-  /// ask again, and to tell.
+  /// The symbolicated frames of the first record, which a report needs three times: to select the scope, to request
+  /// classes, and to write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
-  /// Text of the frames of one report: far below what clients read as one message.
+  /// The text limit of one report's frames: far below what clients read as one message.
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
@@ -70,13 +70,13 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.raisedAgain = raisedAgain(slot: first.slot)
     report.guardedObject =
       main.facts.page?.object ?? main.facts.heldObject?.object.object
-      ?? (diagnosis.cause == .dangling ? main.facts.ghost?.object : nil)
+      ?? (diagnosis.cause == .dangling ? main.facts.freedRecord?.object : nil)
     putHistory(into: &report)
     noteGaps(in: &report)
     return report
   }
 
-  /// A thread that crashed at the same time counts in its group, too; nil: there is no other group.
+  /// The groups of the threads that crashed at the same time; nil: no other group.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -91,7 +91,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return groups.isEmpty ? nil : groups
   }
 
-  /// One whose records have some, from before it was switched off, is as any other.
+  /// Records from before the memory was withheld make an ordinary report.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {
@@ -101,7 +101,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The image may have gone since, and with it what the variables or the functions showed.
+  /// The image may have been removed since, and with it the evidence of variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
     // It may have named the class that the code expects.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
@@ -114,11 +114,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The threads of the crash that the process has not survived, in the order in which they crashed; then those of
-  /// earlier ones.
+  /// The threads of the crash that the process has not survived, in the order of their crashes; then those of earlier
+  /// crashes.
   ///
-  /// Where one of them is known to have ended the process, it comes first. Of a signal that a handler of the program's
-  /// re-raised, the fault that came first.
+  /// The one that ended the process, if known, comes first. For a signal that the program's handler re-raised, it is
+  /// the original fault.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }
@@ -126,7 +126,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       + records.filter { $0.sequence < contents.survived }
   }
 
-  /// Tells why names are missing, and lines of the program's own code; of other images names are all that there is.
+  /// Notes why names are missing, and lines of in-app frames; other images only have names anyway.
   private func noteGaps(in report: inout CrashReport) {
     var (nameless, own): (Set<String>, Set<String>) = ([], [])
     for thread in report.threads {
@@ -144,13 +144,13 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// What each rule makes of the first crashed thread; empty when none crashed.
+  /// The outcome of each rule for the first crashed thread; empty when none crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// Where the crash is, for the sentence: the first own function, else the first on the stack with a name that is not
-  /// the Swift runtime's or the compiler's, which would tell nothing.
+  /// The location in the sentence: the first in-app function, else the first named one that belongs to neither the
+  /// Swift runtime nor the compiler.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
@@ -160,9 +160,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// Without those that were sampled and then crashed.
+  /// Sampled threads that did not crash afterwards.
   ///
-  /// One that has survived a crash of its own is among them.
+  /// A thread that has survived a crash of its own is among them.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -201,9 +201,11 @@ extension ReportBuilder {
     let placed = expanded.frames.withLine(of: RuntimeReports(facts.message).place)
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
-    facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
+    facts.freedRecords = contents.freedRecords(of: record).map {
+      FreedRecord(incident: $0, release: frames(at: $0.record?.stack ?? []))
+    }
     facts.held = contents.heldObjects(of: record).map {
-      Ghost(incident: $0, release: self.frames(at: $0.record?.stack ?? []))
+      FreedRecord(incident: $0, release: self.frames(at: $0.record?.stack ?? []))
     }
     if record.slot == latestFirst.first?.slot {
       var whole = scope ?? ScopeDescription([])
@@ -219,7 +221,7 @@ extension ReportBuilder {
     return (thread, facts)
   }
 
-  /// What the record itself tells.
+  /// The facts of the record itself.
   private func facts(
     of record: CrashRecord, runtimeFailure: String? = nil, frames: [CrashReport.Frame] = []
   ) -> CrashFacts {
@@ -235,14 +237,14 @@ extension ReportBuilder {
       incident: incident, release: frames(at: record?.stack ?? []), allocation: frames(at: record?.origin ?? []))
   }
 
-  /// Of a stack that was kept beside the records.
+  /// Frames of a stack that is stored beside the records.
   private func frames(at addresses: [UInt64]) -> [CrashReport.Frame] {
     let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
     let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// The crashed threads share as much text as the others do.
+  /// The text limit of the crashed threads together is that of all others.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
@@ -252,7 +254,7 @@ extension ReportBuilder {
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.threads.count).frames(of: walk)
     let silence = CrashReport.Silence(isBlocking: record.answer == .blocked, runState: record.runState)
-    // Without the registers: of thousand threads that wait they say nothing.
+    // Without registers: a thousand waiting threads would repeat the same values.
     return CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
       framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
@@ -267,7 +269,7 @@ extension ReportBuilder {
 
   func signal(_ record: CrashRecord) -> CrashReport.Signal {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
-    // SI_KERNEL comes without an address; the field is 0 then.
+    // SI_KERNEL has no address; the field is 0 then.
     let hasAddress = isFault && record.code != 128
     let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
@@ -286,7 +288,7 @@ extension ReportBuilder {
   }
 }
 
-/// The last record's frames, kept by what makes a report of them.
+/// Caches the last record's frames for all steps of a report.
 private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   typealias Result = FrameExpansion<Symbols>.Result
 

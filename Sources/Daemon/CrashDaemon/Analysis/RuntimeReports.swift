@@ -1,18 +1,18 @@
 import CrashReport
 
-/// What the Swift runtime said, cut into what belongs to the crash and what it said before.
+/// The Swift runtime's messages, split into the one of the crash and earlier ones.
 ///
-/// Its text grows for the life of the process: a leaked continuation of yesterday stands in front of today's trap.
+/// The text grows for the life of the process: a leaked continuation of yesterday precedes today's trap.
 struct RuntimeReports: Sendable, Equatable {
-  /// The last report; empty where that is a warning.
+  /// The last message; empty where that is a warning.
   var last: String
-  /// Whether the last report says by its words that it ended the process.
+  /// Whether the last message says that it ended the process.
   var isFatal: Bool
-  /// All that the runtime said before.
+  /// All earlier messages.
   var earlier: String
 
   init(_ text: String) {
-    // A report may have several lines: it goes from the line that begins it to the end.
+    // A message may have several lines: it extends from its first line to the end.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -27,7 +27,7 @@ struct RuntimeReports: Sendable, Equatable {
       return
     }
     if lines[...end].contains(where: Self.beginsWarning) {
-      // What the runtime goes on after is a warning as a whole.
+      // A non-fatal message is a warning as a whole.
       (last, earlier) = ("", Self.joined(lines[...]))
     } else {
       (last, earlier) = (Self.joined(lines[...]), "")
@@ -40,9 +40,9 @@ struct RuntimeReports: Sendable, Equatable {
     return lines.joined(separator: "\n")
   }
 
-  /// The standard library's own checks, with or without file and line in front.
+  /// The standard library's own checks, with or without file and line before them.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The runtime's texts that have none of these words, and end the process.
+  /// The runtime's other texts that end the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",
@@ -66,13 +66,13 @@ struct RuntimeReports: Sendable, Equatable {
 
   private static func beginsWarning(_ line: Substring) -> Bool { warningBeginnings.contains(where: line.hasPrefix) }
 
-  /// The place that the standard library puts in front of its message: `shop/Cart.swift:12: `.
+  /// The source location before a message of the standard library: `shop/Cart.swift:12: `.
   struct SourcePlace: Sendable, Equatable {
-    /// The last part of the file's path.
+    /// The last component of the file's path.
     var file: String
     var line: Int
 
-    /// - Parameter text: Ends behind the place.
+    /// - Parameter text: Ends after the location.
     init?(_ text: Substring) {
       guard text.hasSuffix(": ") else { return nil }
       let place = text.dropLast(2)
@@ -84,7 +84,7 @@ struct RuntimeReports: Sendable, Equatable {
     }
   }
 
-  /// Where the last report says that it comes from; nil where it does not say.
+  /// The source location of the last message; nil where it has none.
   var place: SourcePlace? {
     let line = last.prefix { !$0.isNewline }
     for word in Self.fatalWords {
@@ -95,9 +95,9 @@ struct RuntimeReports: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// What the Swift runtime said as it stopped the program; empty where nothing of its text belongs to this crash.
+  /// The runtime error message of this crash; empty where no part of the runtime's text belongs to it.
   ///
-  /// An instruction that carries its own reason has not called anything that says one.
+  /// An instruction with its own reason has not called a function that reports one.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {
@@ -105,7 +105,7 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // Without names it is unknown what stopped the program: only a message that says so itself is its reason.
+      // Without names it is unknown what stopped the program: only a message that says that it did is its reason.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }
@@ -114,20 +114,20 @@ extension CrashFacts {
     return ""
   }
 
-  /// For the report, a line each; nil where the runtime said nothing before.
+  /// The lines for the report; nil where the runtime reported nothing before.
   var earlierWarnings: [String]? {
     let lines = CleanText.clean(earlierMessages).split(whereSeparator: \.isNewline).map(String.init)
     return lines.isEmpty ? nil : lines
   }
 
-  /// The report stands on the stack within so many frames.
+  /// The reporting function is on the stack within so many frames.
   private static let reportingReach = 12
 
   private static func isImage(_ frame: CrashReport.Frame, _ name: String) -> Bool {
     frame.image?.split(separator: "/").last?.hasPrefix(name) == true
   }
 
-  /// What says something and then ends the process.
+  /// Functions that report a message and then end the process.
   private static let reportingFunctions = [
     "_assertionFailure", "_fatalErrorMessage", "10fatalErrorEjPKcz", "11fatalErrorv", "swift_Concurrency_fatalError",
     "swift_dynamicCastFailure", "swift_abort", "swift_unexpectedError", "swift_errorInMain",

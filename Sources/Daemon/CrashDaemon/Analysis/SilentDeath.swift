@@ -2,21 +2,22 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// A process that ended badly and left no record: what can be said of it from outside.
+/// An unreported exit: a process ended abnormally without a crash record, and outside evidence shows why.
 struct SilentDeath: Sendable {
   var death: CrashReport.Death
   var diagnosis: CrashReport.Diagnosis
-  /// What the group's key and title begin with.
+  /// The beginning of the group's key and title.
   var title: String
 
-  /// Signals by which people and service managers stop a program that is well.
+  /// Signals by which people and service managers stop a healthy program.
   private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
   private static let memoryConfidence = 0.9
-  /// Of one that shares its control group's counter with others who were killed at that time.
+  /// The confidence when other processes of the same control group were killed at that time.
   private static let sharedConfidence = 0.5
   private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
-  /// Whether it can have been one, whatever its ring says: most ends are none, and no ring need be read for them.
+  /// Whether it can be an unreported exit, whatever its ring contains: most exits are normal, and need no reading of a
+  /// ring.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false
@@ -24,24 +25,24 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // A process that crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
+      // A process that crashed and then ends by a crash signal ended by that crash, whatever handlers did in between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
 
-  /// nil when the process lives on, ended by its own exit, was stopped, or when nothing tells that it ended badly.
+  /// Nil when the process runs on, exited by itself, was stopped, or when nothing shows an abnormal end.
   /// - Parameters:
-  ///   - ended: It, and how it ended.
-  ///   - losses: What its ring could not keep.
-  ///   - hasCrashed: There is a report of a crash of it.
+  ///   - ended: The process, and how it ended.
+  ///   - losses: The losses of its ring.
+  ///   - hasCrashed: Whether a report of a crash of it exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }
     var death = CrashReport.Death(cgroup: ended.memory?.cgroup, oomKills: ended.memory?.kills)
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
-      // Most processes end well: without a sign that this one did not, it is no death. That memory ran out in its control
-      // group is none: it may have been anybody's there.
+      // Most processes end normally, so evidence is required. An OOM kill in the control group is none: it may have hit
+      // any process there.
       guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
       death.signal = Int(status & 0x7f)
@@ -54,13 +55,13 @@ struct SilentDeath: Sendable {
     self.init(death, losses: losses)
   }
 
-  /// Judges what was seen once.
+  /// Evaluates stored evidence again.
   init(_ death: CrashReport.Death, losses: [String: Int]) {
     self.death = death
     guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
       title = "Ended without a trace"
       diagnosis = CrashReport.Diagnosis(
-        cause: .init("unknown"), sentence: "\(title): this kernel does not tell how a process ended.",
+        cause: .init("unknown"), sentence: "\(title): this kernel does not report how a process ended.",
         rule: "silent-unknown", confidence: 1)
       return
     }
@@ -72,14 +73,14 @@ struct SilentDeath: Sendable {
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
-  /// The rules of unreported exits, and what they read.
+  /// The rules of unreported exits, and their evidence.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
     let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
     let candidates = "processes that can have been meant: \(death.oomCandidates ?? 0)"
     let saw: [String] = [
       candidates, unit,
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
-        ?? "the kernel does not tell how it ended",
+        ?? "the kernel does not report how it ended",
       death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "oom_kill is not counted",
       "torn records: \(losses["torn"] ?? 0)",
     ]
@@ -97,7 +98,7 @@ struct SilentDeath: Sendable {
     let candidates = death.oomCandidates ?? 1
     let group = death.cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
     let counted = "its control group\(group) counted \(kills) such \(kills == 1 ? "death" : "deaths")"
-    // systemd kills what does not end, or does not report, in its time.
+    // systemd kills a unit that does not end, or sends no heartbeat, in time.
     let limits = ["timeout": "the unit did not start or stop in time", "watchdog": "the unit's watchdog ran out"]
     if death.oomVictim != true, let result = death.unitResult, let why = limits[result] {
       let title = "Killed by systemd"
@@ -118,7 +119,7 @@ struct SilentDeath: Sendable {
         : "\(title)."
       return (
         title,
-        // Without a counter, it may have been for want of memory.
+        // Without a counter, it may have been an OOM kill.
         CrashReport.Diagnosis(
           cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)
@@ -143,9 +144,9 @@ struct SilentDeath: Sendable {
       if isTorn {
         "the handler began one and could not finish"
       } else if signal == SIGSYS {
-        "a seccomp filter killed it at once, or the handler was taken away"
+        "a seccomp filter killed it at once, or the handler was replaced"
       } else if isOurs {
-        "the thread had blocked the signal or no stack left for the handler, or the handler was taken away"
+        "the thread had blocked the signal or no stack left for the handler, or the handler was replaced"
       } else {
         "the program does not handle that signal"
       }
@@ -159,7 +160,7 @@ struct SilentDeath: Sendable {
 }
 
 extension ReportBuilder {
-  /// The report of a silent death.
+  /// The report of an unreported exit.
   func report(id: String, of death: SilentDeath, at time: Moment) -> CrashReport? {
     let number = death.death.signal
     var report = CrashReport(

@@ -1,11 +1,11 @@
 import CrashRing
 import CrashSymbols
 
-/// Answers what function stands at an address of an image.
+/// Symbolicates addresses of an image.
 protocol SymbolLookup: Sendable {
-  /// Innermost first, inlined ones included; empty when unknown.
+  /// The functions, innermost first, with inlined ones; empty when unknown.
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame]
-  /// Why it does not know all of a build; nil when it does, as far as it can tell.
+  /// Why a build is incomplete; nil when it is complete, as far as known.
   func gap(buildID: String) -> SymbolGap?
 }
 
@@ -13,16 +13,16 @@ extension SymbolLookup {
   func gap(buildID: String) -> SymbolGap? { nil }
 }
 
-/// Answers from caches that are open.
+/// Symbolicates from open caches.
 struct OpenCaches: SymbolLookup {
-  /// The link addresses that were asked for, by build id, found or not.
+  /// The requested link addresses by build id, found or not.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
-  /// Names that crashd must not write out.
+  /// Names that crashd must not demangle.
   var unreadable: Set<String> = []
 
-  /// Those of the functions at the addresses that were asked for.
+  /// The names of the functions at the requested addresses.
   var names: Set<String> {
     Set(
       asked.flatMap { buildID, addresses in
@@ -32,8 +32,8 @@ struct OpenCaches: SymbolLookup {
 
   var buildIDs: Set<String> { Set(asked.keys) }
 
-  /// Whether nothing more can be found for these addresses: a cache that was made in haste knows what was asked only, and
-  /// other names are not read.
+  /// Whether the caches have everything for these addresses: a partial cache covers only the requested ones, and other
+  /// names are not checked.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -42,12 +42,12 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Names that were not asked for were not checked.
+    // Names that were not requested were not checked.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // No demangler takes this for a name.
+      // No demangler accepts this as a name.
       shown.mangled = "?" + frame.mangled
       return shown
     }
@@ -57,15 +57,15 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address to look up: a return address stands behind its call, thus one byte before it is still in it.
+  /// The address to symbolicate: a return address is after its call, so one byte before it is still in the call.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }
 }
 
 extension RingContents {
-  /// The link addresses of the records' frames, of the stacks that guard slots and the quarantine kept for them, of
-  /// what the shield saw before, and of what replaced our handlers, by the build id of their images.
+  /// The link addresses, by build id, of the records' frames, of the stacks of guard pages and the quarantine, of
+  /// earlier incidents, and of replaced handlers.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]
@@ -73,7 +73,7 @@ extension RingContents {
       guard let image = index.flatMap({ images[$0] }), !image.buildID.isEmpty else { return }
       addresses[image.buildID, default: []].insert(address(image))
     }
-    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfGhosts
+    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfFreedRecords
       + framesOfHistory
     {
       add(frame.image) { frame.linkAddress(in: $0) }

@@ -6,14 +6,14 @@ import LinuxSystem
 
 /// The first message of a process, with its ring and its images.
 enum AttachGreeting {
-  /// Checks everything that a process says of itself.
+  /// Checks everything that a process reports in its hello.
   /// - Parameters:
-  ///   - message: What it said.
-  ///   - peer: Who it is.
-  ///   - pidfd: It; nil where the kernel gave none.
-  ///   - number: Its connection's.
+  ///   - message: The hello.
+  ///   - peer: The process, by the kernel's credentials.
+  ///   - pidfd: Its pidfd; nil where the kernel gave none.
+  ///   - number: The number of its connection.
   ///   - census: Counts its ring.
-  /// - Returns: It, and its images.
+  /// - Returns: The process, and its images.
   /// - Throws: `AttachRefusal`; the descriptors of the message are closed with it.
   static func check(
     _ message: AttachSocket.Message, from peer: Peer, pidfd: Descriptor?, number: UInt64, census: RingCensus?
@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The seals say so.
+      // The seals guarantee that closing it cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
@@ -42,7 +42,7 @@ enum AttachGreeting {
   }
 }
 
-/// What `/proc` shows of a process that attaches.
+/// What `/proc` shows about an attaching process.
 struct Surroundings: Sendable {
   var unit: String?
   var memory: MemoryEvents?
@@ -52,7 +52,7 @@ struct Surroundings: Sendable {
   /// The kernel would not dump it for the user who connected.
   var isRestricted = false
 
-  /// Of a process that has ended and been waited for, only the pidfd is known: its pid may be another's by now.
+  /// For a process that was reaped only the pidfd is known: its pid may be another's by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     guard let pidfd else { return Surroundings() }
     let pid = peer.pid
@@ -66,7 +66,7 @@ struct Surroundings: Sendable {
       memory: groups.flatMap { MemoryEvents.of(cgroups: $0) { SmallFile.text(at: $0) } },
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid))
-    // Asked afterwards: a process that is still there had its pid all the time.
+    // Checked afterwards: a process that still exists had its pid all the time.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode)
   }
 }
@@ -85,11 +85,11 @@ extension ProcessFacts {
   }
 }
 
-/// Whose a process is to the kernel: the owner of its files in `/proc` (proc(5); the directory itself is always its user's).
+/// The owner of a process's files in `/proc` (proc(5); the directory itself always belongs to its user).
 ///
-/// That is its effective user, or root (of its user namespace) where the kernel would not dump it for that user: it was
-/// started with set-user-id or file capabilities, has changed its user, or asks for no dump. So a library that does not
-/// ask the kernel itself is found out as well.
+/// It is the effective user, or root (of its user namespace) where the kernel would not dump the process for that user.
+/// Such a process was started with set-user-id or file capabilities, has changed its user, or asks for no dump. That
+/// also detects a library that does not ask the kernel itself.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()
@@ -100,8 +100,8 @@ enum ProcessOwner {
   /// Whether the kernel would not dump a process for `user`.
   ///
   /// - Parameters:
-  ///   - owner: Of its files; nil where `/proc` hides it.
-  ///   - stat: What was read after that: one that has ended belongs to root as well, and says nothing.
+  ///   - owner: The owner of its files; nil where `/proc` hides it.
+  ///   - stat: The state that was read afterwards: a process that has ended belongs to root as well, which proves nothing.
   ///   - user: The user that connected.
   /// - Returns: False where it is unknown.
   static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {

@@ -5,7 +5,7 @@ import CrashRing
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
-  /// The program has written over its ring: a crash of it will not be read.
+  /// The program has overwritten its ring: a crash of it will not be read.
   var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
@@ -16,7 +16,7 @@ struct AttachRefusal: Error, Equatable {
     self.reason = reason
   }
 
-  /// What is wrong with the ring.
+  /// Describes a defect of the ring.
   init(_ error: RingError) {
     switch error {
     case .unsealed: self.init(status: .unsealed, reason: error.description)
@@ -41,14 +41,14 @@ let attachMagic: UInt64 = 0x0048_4354_5441_5343
 
 /// The checked first message of a process.
 struct AttachHello: Equatable {
-  /// Index in the ring's image table of each descriptor after the first.
+  /// The index in the ring's image table for each descriptor after the first.
   var images: [Int]
 
   /// Checks a message.
   /// - Parameters:
   ///   - message: Its bytes.
-  ///   - descriptorCount: How many descriptors came with it.
-  ///   - isTruncated: Whether the kernel cut bytes or descriptors off.
+  ///   - descriptorCount: The number of descriptors that came with it.
+  ///   - isTruncated: Whether the kernel dropped bytes or descriptors.
   /// - Throws: `AttachRefusal`.
   init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
     let size = MemoryLayout<cs_attach_hello>.size
@@ -95,7 +95,7 @@ struct AttachHello: Equatable {
   static let imagesOffset = 32
 }
 
-/// What crashd answers.
+/// The reply of crashd.
 enum AttachReply {
   static func bytes(status: cs_attach_status, text: String, controlCount: Int = 0) -> [UInt8] {
     var reply = cs_attach_reply()

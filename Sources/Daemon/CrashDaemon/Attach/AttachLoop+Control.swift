@@ -1,6 +1,6 @@
-// Plans and messages for processes.
+// Plans and control messages for processes.
 extension AttachLoop {
-  /// Tells every process whose plan is another one, or whose memory is to be kept no more, or again.
+  /// Sends every process its new plan, and whether its memory may be stored, where either has changed.
   mutating func control() {
     let (version, rules) = (configuration.board.version, configuration.settings.current.noMemory)
     guard version != boardVersion || rules != memoryRules else { return }
@@ -15,7 +15,7 @@ extension AttachLoop {
     }
   }
 
-  /// Takes what a process says to a message, and sends it the next ones.
+  /// Handles a process's answer to a message, and sends the next messages.
   mutating func take(_ answer: ControlAnswer, of process: AttachedProcess, _ number: UInt64) {
     guard let socket = connections[number]?.socket,
       connections[number]?.control.take(answer, outcome: process.control) == true

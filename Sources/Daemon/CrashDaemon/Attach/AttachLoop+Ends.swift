@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Connections that end, and what became of their processes.
+// Connections that end, and the ends of their processes.
 extension AttachLoop {
   mutating func processEnded(_ number: UInt64) {
     if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
-    // What it sent last is still in the socket.
+    // Its last messages are still in the socket.
     receive(number)
     close(number)
   }
@@ -22,7 +22,7 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Always announced, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
+    // Always announced, whatever the flag says: the pipeline may ignore its wake-ups by now.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -30,23 +30,23 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // Where it became another program before it ended, the end is that one's, whose hello may still be in the queue.
+    // If it replaced its program before it ended, the end belongs to that program, whose hello may still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
 
-  /// Passes on how a process went away, with what its control group says of it.
+  /// Reports how a process ended, with the counter of its control group.
   mutating func tell(_ ended: EndedProcess) {
     var ended = ended
     ended.memory = memory.end(ended.process.number, wasKilled: ended.end.signal == SIGKILL)
     configuration.events.yield(.ended(ended))
   }
 
-  /// A process says hello: its earlier connections are of what it was before.
+  /// Handles a second hello of a process: its earlier connections belong to the program that it was before.
   ///
-  /// A child that was not made by `fork` may hold them open after the process has become another program; they then
-  /// close with the process, whose end is not theirs. Of a program that changed they are let go now.
-  /// - Returns: The name under which its ring is kept already, and those of what it was before.
+  /// A child that was not created by `fork` may hold them open after the process has replaced its program. They would
+  /// then close with the process, whose end is not theirs, so they are dropped now.
+  /// - Returns: The name that its ring is already stored under, and the names of the earlier program.
   mutating func supersede(_ facts: ProcessFacts) -> (kept: String?, stale: [String]) {
     var names: (kept: String?, stale: [String]) = (nil, [])
     for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
@@ -56,7 +56,7 @@ extension AttachLoop {
         let isSameRing = connection.process?.facts.identity.ringID == facts.identity.ringID
         if isSameRing && names.kept == nil { names.kept = name } else { names.stale.append(name) }
       }
-      // What is kept is the new connection's from now on.
+      // The new connection owns the stored descriptors from now on.
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
@@ -72,10 +72,10 @@ extension AttachLoop {
     return now != before
   }
 
-  /// Whether a process is neither gone nor being killed.
+  /// Whether a process neither has ended nor is being killed.
   func isWell(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
-    // Without a state from /proc, it counts that the process is there.
+    // Without a state from /proc, a process that exists counts as running.
     return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
   }
 }

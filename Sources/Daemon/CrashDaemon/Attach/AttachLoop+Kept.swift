@@ -2,12 +2,14 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-// Processes that one crashd leaves to the next: what is kept of them while none runs.
+// Processes that one crashd hands over to the next: systemd stores their descriptors meanwhile.
 extension AttachLoop {
-  /// Those that were attached before: the pidfd of a process that died meanwhile shows it, and its ring has the rest.
+  /// Resumes attached processes of an earlier crashd.
+  ///
+  /// The pidfd shows whether a process died meanwhile, and its ring has the rest.
   mutating func takeKept() {
     for kept in configuration.kept {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       let number = nextToken
       nextToken += 2
       let (identity, images) = kept.ring.introduction()
@@ -30,14 +32,14 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // After the processes: one of these may be the same that says hello again.
+    // After the processes: a process may have sent another hello.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // Its hello is kept until it was taken: one that ends crashd would do so at each start.
+        // The connection stays stored until its hello is read: a hello that crashes crashd would do so at each start.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -48,9 +50,10 @@ extension AttachLoop {
     }
   }
 
-  /// Its hello stays unread, for another crashd; a process that lives, and crashes later, learns that there is no
-  /// reader.
-  /// - Returns: Whose it is.
+  /// Leaves a hello unread for a later crashd.
+  ///
+  /// A live process that crashes later learns that there is no reader.
+  /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
     let reason = "\(kept.name): crashd has ended \(HelloTrials.limit) times while it read this hello"
@@ -59,9 +62,9 @@ extension AttachLoop {
     return peer
   }
 
-  /// Keeps a process's descriptors for a crashd that comes after this one.
+  /// Stores a process's descriptors for the next crashd.
   ///
-  /// systemd keeps no descriptor twice: where its ring is kept already, it stays under the name that it has.
+  /// systemd stores no descriptor twice: a ring that is stored already stays under its name.
   func keep(_ process: AttachedProcess, _ pidfd: Descriptor?, under name: String?) {
     guard let store = configuration.store else { return }
     process.keptName = name
@@ -71,7 +74,7 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// The hello of a connection was taken, or is not waited for any more.
+  /// Removes a stored connection: its hello was read, or is not waited for any more.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

@@ -4,20 +4,20 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// What the attach thread tells the pipeline.
+/// An event from the attach thread for the pipeline.
 enum PipelineEvent: Sendable {
   case attached(AttachedProcess, [ImageFile])
-  /// It wrote something, or ended.
+  /// The process wrote a record, or ended.
   case announced(AttachedProcess)
-  /// It recorded incidents.
+  /// The process recorded incidents.
   case recordedIncidents(AttachedProcess)
-  /// Its connection is gone, and how it went away is known; after the last `announced`.
+  /// Its connection is closed, and its end is known; follows the last `announced`.
   case ended(EndedProcess)
-  /// Files in the spool directory; nil: look for all of them.
+  /// Files in the spool directory; nil: list them all.
   case spooled([String]?)
-  /// Whether events are taken.
+  /// Shows that the pipeline handles events.
   case asked
-  /// Every event before this one was taken.
+  /// Resumed after every earlier event was handled.
   case settled(CheckedContinuation<Void, Never>)
 }
 
@@ -31,48 +31,48 @@ struct AttachLoop {
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
     var census = RingCensus()
-    /// Keeps rings while crashd is away.
+    /// Stores rings while crashd does not run.
     var store: DescriptorStore?
-    /// Those that a crashd before this one has kept.
+    /// Processes that an earlier crashd stored.
     var kept: [KeptProcess] = []
-    /// The same of connections that have not said hello yet.
+    /// Connections without a hello that an earlier crashd stored.
     var keptConnections: [KeptConnection] = []
-    /// What is known of those that end crashd; nil: not recorded.
+    /// The record of hellos that crash crashd; nil: not recorded.
     var trials: (any HelloBook)?
-    /// What processes are to do.
+    /// The plans in force.
     var board = ProtectionBoard()
-    /// Of which processes no memory is kept.
+    /// Which processes' memory is not stored.
     var settings = LiveSettings()
-    /// Shows the watchdog that the loop moves.
-    var pulse = Pulse("attach")
+    /// The heartbeat of the loop for the watchdog.
+    var heartbeat = Heartbeat("attach")
   }
 
   struct Connection {
-    /// nil: it was attached to a crashd before this one, and has not come back yet.
+    /// Nil: it was attached to an earlier crashd, and has not reconnected yet.
     var socket: AttachSocket?
     var peer: Peer
-    /// Under which its user's places are counted.
+    /// The account of its user for limits.
     var account: UInt32
-    /// Until it said hello.
+    /// The deadline of its hello.
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
-    /// What it is kept under until its hello is taken.
+    /// The name that it is stored under until its hello is read.
     var keptName: String?
-    /// The process has said hello again: that connection reports what becomes of it.
+    /// The process has sent another hello: that connection reports its end.
     var isSuperseded = false
-    /// What is sent to it.
+    /// Control messages to the process.
     var control = ControlQueue()
   }
 
-  // Tokens of the poller: 0 is its wake-up; a connection has two, its socket's and its pidfd's, which is odd.
+  // Tokens of the poller: 0 is its wake-up. A connection has two, one for its socket and an odd one for its pidfd.
   private static let listenerToken: UInt64 = 1
   private static let spoolToken: UInt64 = 2
   private static let memoryToken: UInt64 = 3
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
-  /// More than the queue of the listener holds.
+  /// More than the listener's queue holds.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -84,11 +84,11 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// Not before this: crashd has no descriptor for another connection, and the poller would report it again at once.
+  /// When to accept again: crashd has no free descriptor, and the poller would report the connection again at once.
   private var listensAgain_ns: UInt64 = 0
-  /// Of the board, when it was read last.
+  /// The board's version at the last reading.
   var boardVersion: UInt64 = 0
-  /// The rules of then.
+  /// The rules at the last reading.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -101,19 +101,19 @@ struct AttachLoop {
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
-  /// Processes and connections that have not said hello yet.
+  /// The number of connections, with and without a hello.
   var connectionCount: Int { connections.count }
 
   /// Serves until it is stopped.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // Files that were left before: after the processes, see `spooled`.
+    // Files that were left before. The processes come first, see `spooled`.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
-    // Commands may have come before.
+    // Commands may have arrived earlier.
     poller.wake()
     while true {
-      configuration.pulse.beat()
+      configuration.heartbeat.beat()
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
       for command in commands() {
@@ -123,10 +123,10 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Every ring is read once more, also when a wake-up was lost.
+          // Every ring is read once more, in case a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
-          // Those that are kept are for the next crashd.
+          // Stored ones are for the next crashd.
           if configuration.store == nil { for ended in endings.giveUp() { tell(ended) } }
           return
         }
@@ -149,15 +149,15 @@ struct AttachLoop {
     }
   }
 
-  /// Reads everything at once, whether the poller has reported it yet or not.
+  /// Reads all connections now, even those that the poller has not reported yet.
   private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
     settle(nil)
   }
 
-  /// Looks at one process at once, or at all: one that is asked for costs the others nothing.
+  /// Reads one process's connections now, or all; a request for one process costs the others nothing.
   private mutating func settle(_ pid: Int32?) {
-    // A process that has ended may stand in the queue still, with all that it sent.
+    // A process that has ended may still be in the queue, with everything that it sent.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
@@ -168,10 +168,10 @@ struct AttachLoop {
     for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
-  /// Looks for new files.
+  /// Reads the names of new files.
   ///
-  /// A process that crashes while it is connected leaves its ring as well. When the file is there, its connection is,
-  /// too: the pipeline is to know the process before it sees the file.
+  /// A process that crashes while it connects leaves its ring as well. Its connection exists before the file: the
+  /// pipeline must know the process before it sees the file.
   private mutating func spooled() {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
@@ -182,7 +182,7 @@ struct AttachLoop {
 
 // Connections that begin.
 extension AttachLoop {
-  /// Takes the connections that stand in the queue, and hellos that have come.
+  /// Accepts the queued connections, and reads hellos that have arrived.
   mutating func takeWaiting() {
     acceptAll(limit: Self.acceptsAtOnce)
     for (number, connection) in connections where connection.process == nil { receive(number) }
@@ -202,7 +202,7 @@ extension AttachLoop {
       case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-        // The connection stays in the queue, and the listener would report it again at once: pause.
+        // The connection stays queued, and the listener would report it again at once, so accepting pauses.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -213,12 +213,12 @@ extension AttachLoop {
     }
   }
 
-  /// A connection has come, or was left by a crashd before this one.
+  /// Adds an accepted connection, or one that an earlier crashd stored.
   mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
-    configuration.pulse.beat()
+    configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
-    // Before anything else: from here on it is in no queue, and would end with this crashd.
+    // First of all: from here on it is in no queue, and would be lost with this crashd.
     let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
@@ -234,7 +234,7 @@ extension AttachLoop {
         if let name { configuration.store?.forget(name) }
         return
       }
-      // What it has sent is thrown away by the kernel then, which asks no file system.
+      // The kernel then discards what it has sent, which asks no file system.
       if ForeignFileWork.shared.isFull(peer.uid) {
         refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
         socket.hangUp()
@@ -255,7 +255,7 @@ extension AttachLoop {
 
   func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal, as kind: String = "attach") {
     configuration.ledger.refuse(kind, from: peer, because: refusal.reason)
-    // A peer that does not take the reply sees the closed socket.
+    // A peer that does not read the reply sees the closed socket.
     _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
   }
 
@@ -284,7 +284,7 @@ extension AttachLoop {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        // A hello that is kept is taken when everything that came with it is kept.
+        // A stored hello is handled only when everything that came with it is stored.
         guard
           let message = try socket.receive(
             isPeek: connection.keptName != nil, of: connection.peer.uid)
@@ -294,7 +294,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // What else it sent is read in its turn: a hello that is taken while a connection closes closes no other one.
+          // Its further messages are read in their turn: a hello that is read while a connection closes must close no
+          // other one.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -313,7 +314,7 @@ extension AttachLoop {
     switch message.bytes {
     case [UInt8(CS_ATTACH_CRASHED)]: announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
-      // As for a crash.
+      // Ordering: as for a crash.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
         configuration.events.yield(.recordedIncidents(process))
       }
@@ -327,7 +328,7 @@ extension AttachLoop {
   }
 
   func announce(_ process: AttachedProcess) {
-    // release: what was sent before is seen by the pipeline, which lowers the flag before it reads.
+    // release: what was sent before is visible to the pipeline, which clears the flag before it reads.
     if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
       configuration.events.yield(.announced(process))
     }
@@ -349,7 +350,7 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that crashed before it was accepted takes no reply; its ring came all the same.
+      // A process that crashed before it was accepted reads no reply, but its ring arrived.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {
@@ -363,7 +364,7 @@ extension AttachLoop {
       connections[number]?.pidfd = pidfd
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
-      // It may have crashed before it found us.
+      // It may have crashed before it attached.
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
@@ -375,7 +376,7 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Counted without a copy: there may be thousands, and each who comes is counted against them.
+    // Counted without a copy: there may be thousands, and every attach counts them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")
@@ -392,10 +393,10 @@ extension AttachLoop {
     let rings = configuration.census.count { limits.account(of: $0) == account }
     let mostRings = limits.places(limits.rings, for: uid)
     guard rings.all < mostRings else {
-      throw .limit("\(mostRings) rings are held: processes have ended and are not analysed yet")
+      throw .limit("\(mostRings) rings are held: processes have ended and are not analyzed yet")
     }
     guard uid == 0 || rings.own < limits.ringsPerUser else {
-      throw .limit("\(limits.ringsPerUser) rings of uid \(account) are held: some have ended and are not analysed yet")
+      throw .limit("\(limits.ringsPerUser) rings of uid \(account) are held: some have ended and are not analyzed yet")
     }
   }
 }

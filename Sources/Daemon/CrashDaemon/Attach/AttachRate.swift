@@ -1,6 +1,6 @@
-/// How often a user's processes may attach: a bucket that fills again as time passes.
+/// Limits how often a user's processes may attach: a token bucket.
 ///
-/// Root has none; a refused one is no loss, because a process that crashes unattached writes its ring to the spool.
+/// Root has no limit. A refused process loses nothing: a process that crashes unattached writes its ring to the spool.
 struct AttachRate {
   private struct Bucket {
     var attaches: Double
@@ -10,12 +10,12 @@ struct AttachRate {
   private let perMinute: Int
   private var buckets: [UInt32: Bucket] = [:]
   private static let minute_ns = 60_000_000_000.0
-  /// Users that are remembered; a bucket that is full again says nothing.
+  /// The limit of remembered users; a full bucket holds no information.
   private static let limit = 4_096
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
 
-  /// Whether one more process of a user may attach now, whose uids count under `account`.
+  /// Whether one more process of a user may attach now, for an `account`.
   mutating func admit(_ uid: UInt32, as account: UInt32, at now_ns: UInt64) -> Bool {
     guard uid != 0 else { return true }
     let full = Double(perMinute)
@@ -32,7 +32,7 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // So many users in a minute are one with many uids: the number of processes is limited besides.
+    // So many users in one minute are one user with many uids, whose number of processes is limited separately.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -3,10 +3,10 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// The attach socket: starts the one thread that serves it, and passes messages to that thread.
+/// Owns the attach socket: starts the one thread that serves it, and passes messages to that thread.
 final class AttachServer: Service {
   enum Command: Sendable {
-    /// Look at a process's connections now; then all that it sent before is in the pipeline.
+    /// Reads a process's connections now; then everything that it sent before is in the pipeline.
     case settle(pid: Int32, CheckedContinuation<Void, Never>)
     case stop
   }
@@ -49,10 +49,10 @@ final class AttachServer: Service {
     }
   }
 
-  /// Has the thread make a turn.
+  /// Makes the thread take a turn.
   func nudge() { poller.wake() }
 
-  /// Returns when all that a process has sent until now is in the pipeline.
+  /// Returns when everything that a process has sent so far is in the pipeline.
   func settle(pid: Int32) async {
     await withCheckedContinuation { post(.settle(pid: pid, $0)) }
   }

@@ -12,16 +12,16 @@ struct AttachSocket {
     var descriptors: [Descriptor]
     var isTruncated: Bool
 
-    /// The other end is gone.
+    /// The other end has closed the connection.
     var isEnd: Bool { bytes.isEmpty && descriptors.isEmpty }
   }
 
   private static let messageLimit = 1_024
   private static let descriptorLimit = 253  // SCM_MAX_FD
 
-  /// The next message; nil when there is none now.
+  /// Receives the next message; nil when there is none now.
   ///
-  /// With `isPeek` it stays, and is the next one again.
+  /// With `isPeek` the message stays the next one.
   /// The descriptors are of files that `user` chose.
   func receive(isPeek: Bool = false, of user: UInt32 = 0) throws(SystemError) -> Message? {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
@@ -33,19 +33,20 @@ struct AttachSocket {
     if code == EAGAIN { return nil }
     if code == ECONNRESET { return Message(bytes: [], descriptors: [], isTruncated: false) }
     try SystemError.check(code, "receive a message")
-    // Owned from here on, whatever the message says: none is ever leaked.
+    // Owned from here on, whatever the message contains: none is ever leaked.
     let descriptors = numbers.prefix(message.descriptor_count).map { Descriptor(foreign: $0, of: user) }
     return Message(
       bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
   }
 
-  /// Ends the connection at once, also where others hold it open.
+  /// Ends the connection at once, even where others hold it open.
   ///
-  /// That is systemd, until crashd has it let go, or what this crashd was started with. What was sent is still read. A
-  /// process that was refused and crashes later learns that there is no reader, and leaves its ring in the spool.
+  /// Others are systemd, until crashd makes it drop the descriptor, and the process that started crashd. Sent messages
+  /// can still be read. A refused process that crashes later learns that there is no reader, and leaves its ring in the
+  /// spool.
   func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-  /// Sends without waiting; false when the other end does not take it.
+  /// Sends without blocking; false when the other end does not accept it.
   func send(_ bytes: [UInt8]) -> Bool {
     // send reads as many bytes as the array has.
     unsafe Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))

@@ -2,29 +2,29 @@ import CrashRing
 import LinuxSystem
 import Synchronization
 
-/// What crashd knows of a process: from the kernel who it is, from the ring the rest.
+/// What crashd knows of a process: its credentials from the kernel, the rest from the ring.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity
-  /// Of the executable.
+  /// The build id of the executable.
   var buildID: String
   var unit: String?
-  /// Who counts when the kernel kills for memory.
+  /// The counter of kills for lack of memory.
   var memory: MemoryEvents?
-  /// In the kernel's ticks; nil when `/proc` did not tell.
+  /// In the kernel's ticks; nil when `/proc` did not show it.
   var startTime: UInt64?
-  /// Of its pidfd, also when it has ended; nil before Linux 6.9.
+  /// The inode of its pidfd, also after its end; nil before Linux 6.9.
   var pidfdInode: UInt64?
   /// The program that it ran when it attached.
   var image: ProcessImage?
-  /// The kernel would not dump it for its user, as it said when the process attached.
+  /// The kernel would not have dumped it for its user when it attached.
   var isRestricted = false
-  /// The peer's pid is claimed by the ring: no process has connected.
+  /// The pid is only claimed by the ring: no process has connected.
   var isPIDClaimed = false
-  /// When what its ring tells can have happened; nil: whenever it says.
+  /// When the events in its ring can have happened; nil: any time.
   var times: TimeBounds?
 
-  /// Both are one process: no two have a pid and a start time, or the inode of a pidfd.
+  /// Whether both are one process: no two have the same pid and start time, or the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
     peer.pid != 0 && peer.pid == other.peer.pid
       && ((startTime != nil && startTime == other.startTime)
@@ -41,12 +41,12 @@ extension ProcessFacts {
   }
 }
 
-/// How many rings are held, and so their descriptors: of attached processes, of those that have ended and wait for the
-/// kernel to say how, and of those that are being analysed.
+/// Counts the held rings, and so their descriptors: of attached processes, of ended ones whose exit status is not known
+/// yet, and of those that are being analyzed.
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 
-  /// In all, and those of some uids.
+  /// The number of all rings, and of those of some uids.
   func count(of isOwn: (UInt32) -> Bool) -> (all: Int, own: Int) {
     held.withLock { held in
       (held.values.reduce(0, +), held.reduce(0) { isOwn($1.key) ? $0 + $1.value : $0 })
@@ -61,29 +61,29 @@ final class RingCensus: Sendable {
   }
 }
 
-/// Where the bytes of a process come from: its memfd, or a spool file.
+/// The source of a process's bytes: its memfd, or a spool file.
 struct RingSource: Sendable {
   let descriptor: Descriptor
   let mapping: RingMapping
 
-  /// Everything that it holds now; what was never used is not touched.
+  /// Reads its current contents, without touching unused parts.
   func contents(hasEnded: Bool = true) -> RingContents {
     mapping.contents(usedBy: descriptor.number, hasEnded: hasEnded)
   }
 
-  /// What its records keep of its memory, as it says now.
+  /// What its records currently store of its memory.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
-  /// Whether it wakes crashd for incidents; false also of a library from before it could.
+  /// Whether the process wakes crashd for incidents; false also for an older library that cannot.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
-  /// What its last self-test of its guards found; nil: there was none.
+  /// The result of the last guard self-test; nil: there was none.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
-  /// Who it is, and its images.
+  /// The identity of the process, and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
-  /// What tells one state of its records from another.
+  /// The stamp, which changes with the records.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
   /// Keeps its pages between the readings of `body`.
@@ -93,14 +93,14 @@ struct RingSource: Sendable {
     return await body()
   }
 
-  /// Inside of `withPages`: lets go of the pages while `body` runs.
+  /// Inside of `withPages`: releases the pages while `body` runs.
   func withoutPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.letGoOfPages()
     defer { mapping.keepPages() }
     return await body()
   }
 
-  /// Only what was seen while the process went on.
+  /// Reads only non-fatal incidents.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)
   }
@@ -118,27 +118,28 @@ struct RingSource: Sendable {
   }
 }
 
-/// A process that said hello, or left a spool file: the handle that the attach thread and the pipeline share.
+/// A process that sent a hello, or left a spool file: the handle that the attach thread and the pipeline share.
 final class AttachedProcess: Sendable {
   let number: UInt64
   let facts: ProcessFacts
   let ring: RingSource
   let attachTime = Moment.now()
-  /// When its crashes happened.
+  /// The times of its crashes.
   let crashTimes = CrashTimes()
-  /// Raised by the attach thread with a wake-up, lowered by the pipeline before it reads: keeps its queue as short
-  /// as the number of processes, whatever a process sends.
+  /// Set by the attach thread at a wake-up, cleared by the pipeline before it reads.
+  ///
+  /// So its queue is as short as the number of processes, whatever a process sends.
   let isAnnounced = Atomic(false)
-  /// The same of a wake-up for incidents.
+  /// The same for a wake-up for incidents.
   let hasNewIncidents = Atomic(false)
-  /// The socket was closed, or the process has ended: what the ring holds now is all.
+  /// The socket was closed, or the process has ended: the ring is complete.
   let hasEnded = Atomic(false)
-  /// What it made of crashd's control messages.
+  /// Its answers to crashd's control messages.
   let control = ControlOutcome()
-  /// What its descriptors are kept under while crashd is away; set once, before others know of it.
+  /// The name that its descriptors are stored under; set once, before other threads have the object.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
-  /// Its ring is a stored one: what was to be taken out of it was, before it was stored.
+  /// The ring comes from a stored record, from which withheld memory is already removed.
   let isStored: Bool
 
   var keptName: String? {

@@ -1,31 +1,31 @@
 import CShimRing
 import Synchronization
 
-/// What a process made of the plan that it has: written by the attach thread, for clients of crashd.
+/// Whether a process has applied its plan: written by the attach thread, for clients of crashd.
 final class ControlOutcome: Sendable {
-  /// What a plan is about.
+  /// A part of a plan.
   enum Subject: Sendable, Equatable {
     case deadObjects
     case guards
   }
 
-  /// What is known.
+  /// The current state.
   struct State: Sendable, Equatable {
-    /// What is sent to the process; nil: nothing.
+    /// The plan that is sent to the process; nil: none.
     var plan: ControlPlan?
     /// All of it was answered.
     var isComplete = true
-    /// The process is gone, or will not be asked.
+    /// The process has ended, or gets no messages.
     var isOver = false
-    /// Classes that are as the plan says.
+    /// The number of classes that are as planned.
     var done = 0
-    /// What was not done, by class.
+    /// Refusals, by class.
     var refused: [String: String] = [:]
 
-    /// What the process said to the modes of its guards, when it did not do it.
+    /// The process's answer when it refused its guard modes.
     var guardsRefused: String?
 
-    /// Whether the process has done what the plan says of this.
+    /// Whether the process has applied this part of the plan.
     func obeys(_ wanted: ControlPlan?, about subject: Subject) -> Bool {
       !isOver && hasReached(wanted) && (subject == .guards ? guardsRefused == nil : refused.isEmpty)
     }
@@ -49,7 +49,7 @@ final class ControlOutcome: Sendable {
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
 
-    /// Those who have waited long enough.
+    /// The waiters that can be resumed.
     mutating func ready() -> [Waiter] {
       let ready = waiters.filter { state.hasReached($0.value.plan) }
       for number in ready.keys { waiters[number] = nil }
@@ -67,12 +67,12 @@ final class ControlOutcome: Sendable {
     change { state in
       if isLast { state.isComplete = true }
       if kind == .CS_CONTROL_WITHHOLD {
-        // A process that does not do it is none that is less safe: crashd throws away what it keeps.
+        // A refusal makes nothing less safe: crashd discards the memory anyway.
       } else if kind == .CS_CONTROL_GUARDS {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
-        // Nothing was said of dead objects: a process that knows none of them has refused nothing.
+        // The plan has no classes: a process without a quarantine has refused nothing.
       } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {
@@ -81,17 +81,17 @@ final class ControlOutcome: Sendable {
     }
   }
 
-  /// It sends nothing any more.
+  /// Records that the process sends nothing any more.
   func end() { change { $0.isOver = true } }
 
-  /// Waits until the process has answered to all of a plan, or is gone; at most so long.
+  /// Waits until the process has answered all of a plan, or has ended; at most `timeout_ms`.
   func reached(_ plan: ControlPlan?, timeout_ms: Int) async {
     await withCheckedContinuation { continuation in
       let isReady = guarded.withLock { guarded in
         if guarded.state.hasReached(plan) { return true }
         guarded.nextWaiter += 1
         let number = guarded.nextWaiter
-        // Begun under the lock: however soon it rings, it finds the waiter.
+        // Created under the lock: however soon it rings, it finds the waiter.
         let alarm = Task { [weak self] in
           try await Task.sleep(for: .milliseconds(timeout_ms))
           self?.giveUp(number)

@@ -1,10 +1,10 @@
 import CShimRing
 
-/// Control messages on their way to one process: never more of them unanswered than fit into its socket.
+/// Control messages for one process: at most as many unanswered ones as fit into its socket.
 struct ControlQueue {
   private struct Message {
     var number: UInt32
-    /// What crashd said together.
+    /// The round that the message belongs to.
     var round: UInt32
     var subject: String
     var kind: cs_control_kind
@@ -14,23 +14,25 @@ struct ControlQueue {
   private static let window = Int(CS_CONTROL_UNANSWERED_LIMIT)
 
   private(set) var plan: ControlPlan?
-  /// Nothing of its memory is to be kept: no part of the plan, which is one for all processes of a program.
+  /// None of its memory may be stored: not a part of the plan, which all processes of a program share.
   private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
   private var nextNumber: UInt32 = 1
   private var round: UInt32 = 0
 
-  /// How many messages go out at once.
+  /// The number of messages that can be sent at once.
   var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
 
-  /// Takes another plan; what still waits of the last one is left out, as the new one says everything again.
+  /// Replaces the plan.
+  ///
+  /// Unsent messages of the last one are dropped, because the new one repeats everything.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
     (self.plan, self.isWithheld) = (plan, isWithheld)
     // Different from every round that an earlier crashd may have begun.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = []
-    // First of all: a process may crash any moment.
+    // First of all, because a process may crash at any moment.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(
@@ -41,21 +43,21 @@ struct ControlQueue {
     outcome.begin(plan)
   }
 
-  /// Sends what may be sent now.
+  /// Sends as many messages as allowed.
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // A full socket: the next answer makes room.
+      // The socket is full: the next answer makes room.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message
     }
   }
 
-  /// Takes an answer; false: to no message.
+  /// Handles an answer; false: no message is unanswered.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    // What was said before is over, and so is what the process said to it.
+    // An earlier round is obsolete, and so is the answer.
     guard message.round == round else { return true }
     outcome.note(
       answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP && waiting.isEmpty)

@@ -1,44 +1,45 @@
 import Glibc
 import LinuxSystem
 
-/// The record of which hello is being read.
+/// Records which hello is being read.
 protocol HelloBook: Sendable {
-  /// A hello is to be read.
+  /// A hello will be read.
   mutating func begin(_ name: String) -> HelloTrials.Verdict
-  /// It was.
+  /// It was read.
   mutating func end(_ name: String)
 }
 
-/// Hellos that a crashd before this one has left, while they are read: one that ends crashd each time waits for
-/// another crashd.
+/// Counts attempts to read the hellos that an earlier crashd left (crash-loop guard): a hello that crashes crashd each
+/// time waits for another crashd.
 ///
-/// A number is written down before a hello is read, and struck out behind it. They are read one after the other,
-/// so the next start finds the one at which crashd ended.
+/// A number is written to a file before a hello is read, and removed afterwards. Hellos are read one after the other,
+/// so the next start finds the one that crashed crashd.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has ended at it often enough: it stays with systemd.
+    /// crashd has crashed at it too often: systemd keeps it.
     case skip
-    /// And there are so many of these that systemd shall let go of it.
+    /// And there are so many of these that systemd drops it.
     case giveUp
   }
 
-  /// How often one is read, besides the first time, before it was kept.
+  /// The attempts for one hello, in addition to the first one before it was stored.
   static let limit = 3
-  /// So many stay with systemd.
+  /// The number that systemd keeps.
   static let skipLimit = 16
   private static let limitBytes = 256 << 10
 
   private let path: String
   private let program: String
-  /// What could not be written is logged once.
+  /// Logs a failed write once.
   private let tell: (@Sendable (SystemError) -> Void)?
   private var isTold = false
   private var counts: [String: Int] = [:]
   private var skipped = 0
 
-  /// Reads what the crashd before this one has written down of these connections; what another program has written, such
-  /// as the one of before an upgrade, counts for nothing.
+  /// Reads the records of an earlier crashd for these connections.
+  ///
+  /// Records of another program, such as the version before an upgrade, are ignored.
   init(
     path: String, kept names: Set<String>, program: String = Self.ownProgram(),
     tell: (@Sendable (SystemError) -> Void)? = nil
@@ -56,7 +57,7 @@ struct HelloTrials: HelloBook {
     }
   }
 
-  /// Which file this crashd was started from.
+  /// Identifies the file that this crashd was started from.
   static func ownProgram() -> String {
     var status = stat()
     // stat writes one struct stat.
@@ -83,13 +84,13 @@ struct HelloTrials: HelloBook {
 
   private mutating func write() {
     if counts.isEmpty {
-      // Not there is as good.
+      // A missing file has the same meaning.
       _ = unsafe unlink(path)
       return
     }
     let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
     do throws(SystemError) { try SmallFile.replace(path, by: "\(program)\n\(list)") } catch {
-      // They are read without: as good as can be. An old count would grow without a crashd that ends.
+      // They are read without records, as the best effort. An old count would grow although crashd does not crash.
       _ = unsafe unlink(path)
       counts = [:]
       if !isTold { tell?(error) }

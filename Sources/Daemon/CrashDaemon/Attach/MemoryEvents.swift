@@ -1,25 +1,25 @@
 import CrashReport
 
-/// How often the kernel killed a process of a control group because memory had run out.
+/// How often the kernel killed a process of a control group for lack of memory (OOM).
 struct MemoryEvents: Sendable, Equatable {
   /// The group's path below its hierarchy.
   var cgroup: String
-  /// The file that counts.
+  /// The file of the counter.
   var path: String
-  /// The word before the number there.
+  /// The key before the number there.
   private static let word = "oom_kill"
 
-  /// What it said when the process attached.
+  /// The counter when the process attached.
   var oomKills: Int
 
-  /// The counter of the first control group that has one.
+  /// Finds the counter of the first control group that has one.
   /// - Parameters:
   ///   - text: `/proc/PID/cgroup`.
-  ///   - read: A file's text.
-  /// - Returns: It; nil where there is no counter.
+  ///   - read: Reads a file.
+  /// - Returns: The counter; nil where there is none.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
-      // A path outside of our own namespace begins with `/..`.
+      // A path outside of crashd's own namespace begins with `/..`.
       guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
         continue
       }
@@ -44,10 +44,10 @@ struct MemoryEvents: Sendable, Equatable {
     return nil
   }
 
-  /// The kernel reports a change of the file by inotify: version 2 does, version 1 does not.
+  /// Whether the kernel reports a change of the file by inotify: version 2 does, version 1 does not.
   var tellsOfChanges: Bool { !path.hasSuffix("/memory.oom_control") }
 
-  /// What a file says now; nil when it is gone, and with it the group.
+  /// The current counter of a file; nil when the file is gone, and with it the group.
   static func count(at path: String) -> Int? { SmallFile.text(at: path).flatMap { count(in: $0) } }
 
   private static func count(in text: String) -> Int? {
@@ -62,9 +62,9 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`: `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// Split by bytes: a path may have anything in it, and this is done for each process that attaches.
+/// Split by bytes: a path may contain anything, and every attach does this.
 struct ControlGroup {
-  /// None for version 2's hierarchy.
+  /// Empty for version 2's hierarchy.
   var controllers: Substring
   var path: Substring
 

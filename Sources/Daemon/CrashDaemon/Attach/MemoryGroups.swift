@@ -1,67 +1,67 @@
 import Glibc
 
-/// What the counter of a control group says of one process that ended.
+/// The evidence of a control group's counter about one ended process.
 struct MemoryShare: Sendable, Equatable {
   /// The group's path.
   var cgroup: String
-  /// How many the kernel killed there that can have been this process.
+  /// The number of OOM kills that can have hit this process.
   var kills: Int
-  /// How many of its processes can have been those, this one included: they were killed, or how they ended is not
-  /// known yet.
+  /// The number of processes that they can have hit, this one included: processes that were killed, or whose exit status
+  /// is not known yet.
   var candidates = 1
-  /// One of the kills was left for this process.
+  /// One of the kills remains for this process.
   var isVictim = false
 }
 
-/// Tells which of the killed processes were killed for want of memory, by the counters of their control groups.
+/// Decides which killed processes were OOM kills, by the counters of their control groups.
 ///
-/// The kernel counts before it kills, and counts for the whole group. So each process has a baseline: what the counter
-/// said when it was last seen well. Of the kills between that and its hang-up each is one process's at most.
+/// The kernel counts before it kills, and counts for the whole group. So each process has a baseline: the counter when
+/// the process was last seen running. Each kill between that and its hang-up hit one process at most.
 struct MemoryGroups {
   private struct Member {
     var group: String
     var baseline: Int
-    /// The counter when its connection went; nil while that is there.
+    /// The counter when its connection closed; nil before.
     var atHangUp: Int?
 
-    /// The kills that can have been this process, once its connection is gone.
+    /// The kills that can have hit this process, once its connection is closed.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 
   /// A process that was killed.
   private struct Killed {
     var range: Range<Int>
-    /// Which kill it took.
+    /// The kill that is attributed to it.
     var kill: Int?
   }
 
   private struct Group {
     var events: MemoryEvents
-    /// What the counter said last, and when.
+    /// The last counter, and its time.
     var count: Int
     var time_ns: UInt64
     var members: Set<UInt64> = []
     var killed: [Killed] = []
   }
 
-  /// The kernel kills within microseconds after it has counted; one that is well so long after that is not the victim.
+  /// The kernel kills within microseconds of counting: a process that still runs so long afterwards is not the victim.
   static let settling_ns: UInt64 = 100_000_000
   /// How long the group is read more often after its counter rose.
   private static let attention_ns: UInt64 = 10_000_000_000
-  /// A group whose processes are never seen well remembers so many that were killed.
+  /// How many killed processes are remembered of a group whose processes are never seen running.
   private static let killedLimit = 64
 
   private let count: @Sendable (String) -> Int?
   private var members: [UInt64: Member] = [:]
   private var groups: [String: Group] = [:]
 
-  /// - Parameter count: What a group's file says; nil when it is gone.
+  /// - Parameter count: Reads the counter of a group's file; nil when it is gone.
   init(count: @escaping @Sendable (String) -> Int? = MemoryEvents.count(at:)) { self.count = count }
 
-  /// The files of the groups that have processes.
+  /// The files of groups with processes.
   var paths: [String] { Array(groups.keys) }
 
-  /// A process attached.
+  /// Adds an attached process.
   /// - Returns: Whether it is the first of its group.
   mutating func join(_ number: UInt64, _ events: MemoryEvents, at now_ns: UInt64) -> Bool {
     let isFirst = groups[events.path] == nil
@@ -73,14 +73,14 @@ struct MemoryGroups {
     return isFirst
   }
 
-  /// Looks at a group's counter.
+  /// Reads a group's counter.
   ///
-  /// What it has counted for some time already was not one of those who are well: their baselines move.
+  /// Kills that were counted some time ago did not hit processes that still run: their baselines move.
   /// - Parameters:
   ///   - path: The group's file.
   ///   - now_ns: The time.
-  ///   - isWell: Whether a process is neither gone nor being killed.
-  /// - Returns: Whether another look, `settling_ns` later, may move baselines.
+  ///   - isWell: Whether a process neither has ended nor is being killed.
+  /// - Returns: Whether another reading, `settling_ns` later, may move baselines.
   mutating func look(at path: String, at now_ns: UInt64, isWell: (UInt64) -> Bool) -> Bool {
     guard var group = groups[path] else { return false }
     if now_ns >= group.time_ns + Self.settling_ns {
@@ -97,8 +97,9 @@ struct MemoryGroups {
     return mayMove(path, at: now_ns)
   }
 
-  /// Whether a process of a group has not been seen well since the counter rose; not for ever: a victim that waits for a
-  /// disk is left alone.
+  /// Whether a process of a group was not seen running since the counter rose.
+  ///
+  /// This ends after a time: a victim may wait for a disk.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -111,7 +112,7 @@ struct MemoryGroups {
 
   func contains(_ path: String) -> Bool { groups[path] != nil }
 
-  /// The connection of a process is gone: counted now, for the group may go with its last process.
+  /// Reads the counter when a connection closes, because the group may disappear with its last process.
   mutating func hangUp(_ number: UInt64, at now_ns: UInt64) {
     guard let member = members[number], member.atHangUp == nil, var group = groups[member.group] else { return }
     if let now = count(member.group), now > group.count { (group.count, group.time_ns) = (now, now_ns) }
@@ -119,11 +120,11 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// It is known how a process went away.
+  /// Handles the end of a process.
   /// - Parameters:
-  ///   - number: Whose connection it was; its `hangUp` was before.
+  ///   - number: The number of its connection; `hangUp` came before.
   ///   - wasKilled: It ended by SIGKILL.
-  /// - Returns: What its group's counter says; nil where there is none.
+  /// - Returns: The evidence of its group's counter; nil where there is none.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
     guard let member = members.removeValue(forKey: number), let group = groups[member.group] else { return nil }
     defer { leave(number, member.group) }
@@ -144,7 +145,7 @@ struct MemoryGroups {
     if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
   }
 
-  /// No process that is left can have been killed in their place.
+  /// Forgets killed processes that no remaining process competes with.
   private mutating func forgetOldDeaths(_ path: String) {
     guard let group = groups[path], !group.killed.isEmpty else { return }
     let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count

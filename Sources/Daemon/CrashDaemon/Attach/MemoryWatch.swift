@@ -2,19 +2,18 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Looks after the counters of the control groups that have processes: at once where the kernel tells that one has
-/// changed (inotify), now and then where it does not.
+/// Watches the counters of control groups with processes: by inotify where the kernel reports changes, else by polling.
 struct MemoryWatch {
-  /// How often a counter without notifications is read; longer when there are many.
+  /// The polling interval of a counter without notifications; longer when there are many.
   private static let period_ns: UInt64 = 1_000_000_000
-  /// Of the attach thread's time they may take about a thousandth.
+  /// Limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
-  /// nil where there is none: then every group is read now and then.
+  /// Nil without inotify: then every group is polled.
   let descriptor: Descriptor?
   private var watches: [String: Int32] = [:]
-  /// Groups that are to be read again.
+  /// Groups to read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 
@@ -55,18 +54,18 @@ struct MemoryWatch {
     return share
   }
 
-  /// When `look` is due; nil: not before the descriptor is readable.
+  /// The time until `look` is due; nil: not before the descriptor is readable.
   func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
 
-  /// The descriptor is readable.
+  /// Handles a readable descriptor.
   mutating func changed(isWell: (UInt64) -> Bool) {
     var bytes = [UInt8](repeating: 0, count: 4_096)
-    // read writes at most as many bytes as the array has. Which group it is does not matter: changes are rare.
+    // read writes at most as many bytes as the array has. All groups are read, because changes are rare.
     while let number = descriptor?.number, unsafe read(number, &bytes, bytes.count) > 0 {}
     look(at: Array(watches.keys), isWell)
   }
 
-  /// Looks at what is due.
+  /// Reads the groups that are due.
   mutating func look(isWell: (UInt64) -> Bool) {
     guard let next = next_ns, next <= Moment.monotonic_ns() else { return }
     look(at: groups.paths.filter { watches[$0] == nil || risen.contains($0) }, isWell)

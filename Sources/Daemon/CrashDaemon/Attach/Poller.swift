@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// epoll and a wake-up, for one thread.
 struct Poller: Sendable {
-  /// What a `wait` says of the wake-up itself.
+  /// The token of the wake-up itself.
   static let wakeToken: UInt64 = 0
 
   private let poller: Descriptor
@@ -23,26 +23,28 @@ struct Poller: Sendable {
     try SystemError.check(cd_poller_add(poller.number, descriptor.number, token), "watch a descriptor")
   }
 
-  /// A descriptor that is not watched is no error: the kernel forgets closed ones by itself.
+  /// Removes a descriptor.
+  ///
+  /// One that is not watched is no error, because the kernel removes closed ones itself.
   func remove(_ descriptor: Descriptor) {
     _ = cd_poller_remove(poller.number, descriptor.number)
   }
 
-  /// From now on reports only the hang-up of a descriptor that is watched.
+  /// Reports only the hang-up of a watched descriptor from now on.
   func awaitHangUp(_ descriptor: Descriptor, token: UInt64) {
     _ = cd_poller_await_hangup(poller.number, descriptor.number, token)
   }
 
   /// Makes `wait` return, now or the next time.
   ///
-  /// Any thread.
+  /// Any thread may call it.
   func wake() {
     var one: UInt64 = 1
     // write reads the eight bytes of `one`. EAGAIN means that a wake-up is pending already.
     _ = unsafe write(alarm.number, &one, MemoryLayout<UInt64>.size)
   }
 
-  /// The tokens of the descriptors that have something; empty after the time-out.
+  /// Waits for the tokens of ready descriptors; empty after the time-out.
   func wait(timeout_ms: Int32) throws(SystemError) -> [UInt64] {
     var events = [cd_poller_event](repeating: cd_poller_event(), count: 64)
     var count = 0
@@ -53,7 +55,7 @@ struct Poller: Sendable {
     let tokens = events.prefix(count).map(\.token)
     if tokens.contains(Self.wakeToken) {
       var value: UInt64 = 0
-      // read writes the eight bytes of `value` and so lowers the eventfd.
+      // read writes the eight bytes of `value` and so resets the eventfd.
       _ = unsafe read(alarm.number, &value, MemoryLayout<UInt64>.size)
     }
     return tokens

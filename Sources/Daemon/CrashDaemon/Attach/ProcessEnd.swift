@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// How an attached process went away, as far as the kernel tells.
+/// How an attached process ended or disconnected, as far as the kernel reports.
 enum ProcessEnd: Sendable, Equatable {
-  /// It lives on without us, or has lived on: it became another program, or closed the connection.
+  /// It still runs, or ran on: it replaced its program, or closed the connection.
   case goesOn
   /// It has ended, with this status of wait(2).
   case status(Int32)
-  /// It has ended, and this kernel does not tell how.
+  /// It has ended, and this kernel does not report how.
   case unknown
 
   /// The signal that ended it.
@@ -17,10 +17,10 @@ enum ProcessEnd: Sendable, Equatable {
     return status & 0x7f
   }
 
-  /// How the process of a pidfd ended; nil while that is not known yet.
+  /// Determines how the process of a pidfd ended; nil while that is not known yet.
   ///
-  /// The kernel tells it once the parent has taken the status. A parent that never does so leaves a zombie, of which
-  /// `/proc` shows it to those who may trace the process.
+  /// The kernel reports it once the parent has reaped the process. A parent that never does leaves a zombie, whose
+  /// status `/proc` shows to those who may trace the process.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number.
@@ -34,7 +34,7 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // Without the right to trace it, 0 is read, whatever it was: by root in a container, and by a user of a process that
+    // Without the right to trace it, the status reads as 0: for root in a container, and for a user of a process that
     // had more rights.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)

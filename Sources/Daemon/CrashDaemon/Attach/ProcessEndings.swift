@@ -1,19 +1,19 @@
 import LinuxSystem
 
-/// A process whose connection is gone, and how it went away.
+/// A process whose connection is closed, and how it ended.
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// What the counter of its control group says; nil where there is none.
+  /// The evidence of its control group's counter; nil where there is none.
   var memory: MemoryShare?
 }
 
-/// Processes whose connection is gone, until the kernel tells how they ended.
+/// Processes whose connection is closed, until the kernel reports how they ended.
 struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
-    /// Under which its user's places are counted.
+    /// The account of its user for limits.
     var account: UInt32 = 0
     /// Known when the connection closed.
     var end: ProcessEnd?
@@ -31,26 +31,26 @@ struct ProcessEndings {
     self.limits = limits
   }
 
-  /// A connection is gone.
+  /// Handles a closed connection.
   /// - Parameters:
-  ///   - process: Whose.
-  ///   - pidfd: It, watched under `token`; nil where the kernel gave none.
-  ///   - token: What the poller reports.
-  /// - Returns: How it ended, where no hello changes that; nil when `look(at:)` will tell.
+  ///   - process: The process of the connection.
+  ///   - pidfd: Its pidfd, watched under `token`; nil where the kernel gave none.
+  ///   - token: The token that the poller reports.
+  /// - Returns: How it ended, where no hello changes that; nil when `look(at:)` returns it later.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of a process before it is seen to end; one that is not about to end lives on.
+    // The kernel closes the descriptors of a process before its end is visible; one that is not exiting runs on.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
-      // Or it has ended since the first look.
+      // Or it has ended since the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if ending.end == nil && !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(.goesOn)
       }
     }
-    // A user whose parents do not wait for their children uses up that user's places only.
+    // A user whose parents do not reap their children uses up only its own limit.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard
@@ -68,13 +68,13 @@ struct ProcessEndings {
     return nil
   }
 
-  /// A process says hello: those that have ended under its pidfd are what it was before, and their end is not theirs.
+  /// Handles a second hello of a process: earlier endings under its pidfd belong to the replaced program.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {
     let tokens = endings.filter { $0.value.process.facts.isSameProcess(as: facts) }.keys
     return tokens.sorted().compactMap { finish($0, .goesOn) }
   }
 
-  /// The poller has reported a token: the process and its end, once that is known.
+  /// Handles a token of the poller: the process and its end, once that is known.
   mutating func look(at token: UInt64) -> EndedProcess? {
     guard let ending = endings[token] else { return nil }
     guard let end = ending.end ?? ProcessEnd.of(pidfd: ending.pidfd, pid: ending.process.facts.peer.pid) else {
@@ -92,19 +92,19 @@ struct ProcessEndings {
     return ending.ended(end)
   }
 
-  /// Of all of them, or of those with a pid, those that are known now.
+  /// The ends that are known now, of all processes or of those with a pid.
   mutating func lookAll(pid: Int32? = nil) -> [EndedProcess] {
     let tokens = endings.filter { pid == nil || $0.value.process.facts.peer.pid == pid }.keys
     return tokens.sorted().compactMap { look(at: $0) }
   }
 
-  /// All that are left: their parents have not waited for them.
+  /// Gives up on all remaining ones, whose parents have not reaped them.
   mutating func giveUp() -> [EndedProcess] {
     defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }
   }
 
-  /// A pidfd is readable as long as a parent does not wait for its child: the poller would report it again and again.
+  /// A pidfd stays readable until the parent reaps its child, and the poller would report it again and again.
   private func awaitParent(_ pidfd: Descriptor, _ token: UInt64) {
     if pidfd.isReadable { poller.awaitHangUp(pidfd, token: token) }
   }

@@ -2,19 +2,19 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-/// A ring without its empty parts: what the store keeps beside a report, enough to analyse it again.
+/// A ring without its empty parts: the store keeps it beside a report, to analyze it again.
 ///
-/// Form: the text `CSRAW1` and two zeros, the ring's size (8 bytes), then pieces: offset (8), size (8), bytes. All
-/// numbers little-endian. What no piece covers is zero.
+/// Format: the text `CSRAW1` and two zeros, the ring's size (8 bytes), then pieces: offset (8), size (8), bytes. All
+/// numbers are little-endian. Bytes outside of the pieces are zero.
 enum RingExcerpt {
   static let magic = Array("CSRAW1\0\0".utf8)
   private static let block = 512
 
-  /// Reads what of a ring's file is in use: the header, images and classes as many as it counts, what stands between
-  /// them, then slots and threads up to the first that was never used.
+  /// Reads the used parts of a ring's file: the header, as many images and classes as it counts, the parts in between,
+  /// then slots and threads up to the first unused one.
   /// - Parameters:
-  ///   - descriptor: The file's.
-  ///   - withoutMemory: Whether the program's memory stays out of it.
+  ///   - descriptor: The file's descriptor.
+  ///   - withoutMemory: Whether the program's memory is omitted.
   /// - Returns: The excerpt.
   /// - Throws: `SystemError` where it cannot be read.
   static func read(descriptor: Int32, withoutMemory: Bool = false) throws(SystemError) -> [UInt8] {
@@ -33,7 +33,7 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // They begin with their state, and are used in their order.
+        // They begin with their state, and are used in order.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
@@ -42,9 +42,9 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The parts of the tables that a reader looks at.
+  /// The parts of the tables that a reader needs.
   ///
-  /// To read the holes of the others costs as much as all the rest.
+  /// Reading the holes of the others would cost as much as all the rest.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
     func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
       guard let offset = MemoryLayout<Layout>.offset(of: field) else {
@@ -63,7 +63,7 @@ enum RingExcerpt {
     return [images..<min(imagesEnd, notes), notes..<classes, classes..<min(classesEnd, slots)]
   }
 
-  /// Changes the structure that bytes begin with; of a file that ended before, nothing is left.
+  /// Changes the structure at the start of bytes; does nothing for a truncated file.
   private static func edit<Structure>(_ bytes: inout [UInt8], _ change: (UnsafeMutablePointer<Structure>?) -> Void) {
     guard bytes.count >= MemoryLayout<Structure>.size else {
       bytes = []
@@ -75,7 +75,7 @@ enum RingExcerpt {
     }
   }
 
-  /// What stands between two places of the file; less where it ends before.
+  /// Reads a range of the file; less at its end.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
@@ -96,10 +96,10 @@ enum RingExcerpt {
 
   private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
 
-  /// Leaves blocks of zeros out.
+  /// Omits blocks of zeros.
   static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
 
-  /// The pieces of bytes that stand at `offset` in the ring.
+  /// The pieces of bytes at `offset` in the ring.
   private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
     var packed: [UInt8] = []
     unsafe ring.withUnsafeBytes { bytes in
@@ -119,7 +119,7 @@ enum RingExcerpt {
 
   private static let zeros = [UInt8](repeating: 0, count: block)
 
-  /// Whether the block that begins at `start`, before the end, has nothing but zeros.
+  /// Whether the block at `start`, before the end, contains only zeros.
   private static func isZero(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     // Both have so many bytes: the block ends where the buffer ends.
@@ -129,7 +129,7 @@ enum RingExcerpt {
     }
   }
 
-  /// The ring again; nil when the bytes are no excerpt.
+  /// Restores the ring; nil when the bytes are no excerpt.
   static func unpack(_ packed: [UInt8]) -> [UInt8]? {
     guard packed.starts(with: magic), packed.count >= 16, number(packed[8..<16]) == UInt64(MemoryLayout<cs_ring>.size)
     else { return nil }

@@ -5,23 +5,22 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// When something that a process reports can have happened, as far as the kernel and crashd know.
+/// The bounds of a reported time, as far as the kernel and crashd know them.
 ///
-/// The process itself writes the times in its ring, and its clock may not have been set then. One that is
-/// impossible is replaced by the moment when crashd saw it first: neither is such a report the newest for good, nor is it
-/// too old at once.
+/// The process itself writes the times in its ring, and its clock may have been wrong. An impossible time is replaced
+/// by the moment when crashd first saw the report, which is then neither the newest for ever nor too old at once.
 struct TimeBounds: Sendable, Equatable {
-  /// CLOCK_BOOTTIME before which it did not happen: the start of the process, or 0; nil: perhaps before this boot.
+  /// The earliest CLOCK_BOOTTIME: the start of the process, or 0; nil: perhaps before this boot.
   var earliestBoot_ns: UInt64?
-  /// When the kernel saw the file last changed in which it stands; nil: it is no file.
+  /// The last change of its file, by the kernel; nil: it is not in a file.
   var changed_ns: UInt64?
 
-  /// 2023-01-01: no program with this shield ran before.
+  /// 2023-01-01: no program with this shield ran earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The kernel counts the start of a process in ticks, and a clock is corrected by a little.
+  /// The kernel counts the start of a process in ticks, and clocks are corrected by small amounts.
   private static let slack_ns: UInt64 = 1_000_000_000
 
-  /// The two clocks of one moment.
+  /// Both clocks at one moment.
   struct Clocks: Sendable {
     var real_ns: UInt64
     var boot_ns: UInt64
@@ -29,14 +28,16 @@ struct TimeBounds: Sendable, Equatable {
     static func now() -> Clocks { Clocks(real_ns: Moment.now().nanoseconds, boot_ns: ClockWatch.boot_ns()) }
   }
 
-  /// Of a process that is attached; its start is in the kernel's ticks since the boot, and nil where that is not known.
+  /// The bounds of an attached process.
+  ///
+  /// Its start is in the kernel's ticks since boot; nil: unknown.
   static func attached(startTime: UInt64?) -> TimeBounds {
     let ticks = UInt64(clamping: max(1, sysconf(Int32(_SC_CLK_TCK))))
     let (product, isTooLarge) = (startTime ?? 0).multipliedReportingOverflow(by: 1_000_000_000 / ticks)
     return TimeBounds(earliestBoot_ns: isTooLarge ? 0 : product)
   }
 
-  /// Of a file: what lies in memory was written since the boot.
+  /// The bounds of a file: files in memory were written since boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)
@@ -46,7 +47,7 @@ struct TimeBounds: Sendable, Equatable {
       changed_ns: isTooLarge ? nil : changed &+ UInt64(clamping: status.st_ctim.tv_nsec))
   }
 
-  /// What is possible at a moment, in the time of day as it is now.
+  /// The possible times of day, by the current clock.
   func range(at now: Clocks) -> ClosedRange<UInt64> {
     var earliest = Self.floor_ns
     if let earliestBoot_ns {
@@ -57,7 +58,7 @@ struct TimeBounds: Sendable, Equatable {
     return min(earliest, now.real_ns)...now.real_ns
   }
 
-  /// The time itself where it is possible; else that of the file, or the moment when crashd reads it.
+  /// The claimed time where it is possible; else the file's, or the time of the reading.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -66,7 +67,7 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// The times of what one process reported: a later read finds the times of the first one.
+/// The times that one process reported: a later reading uses the times of the first one.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
@@ -74,10 +75,10 @@ final class CrashTimes: Sendable {
   }
 
   private let known = Mutex(Known())
-  /// As many as a ring has, and those whose places were used again.
+  /// As many as a ring has, and those whose entries were reused.
   private static let incidentLimit = 1_024
 
-  /// Replaces what is impossible in what was read of a ring.
+  /// Replaces impossible times in the contents of a ring.
   func correct(_ contents: inout RingContents, _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
     for index in contents.records.indices {
       let record = contents.records[index]
@@ -95,7 +96,7 @@ final class CrashTimes: Sendable {
     correct(&contents.incidents, bounds, at: now)
   }
 
-  /// The same of what was seen while the process went on.
+  /// The same for non-fatal incidents.
   func correct(_ incidents: inout [Incident], _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
     for index in incidents.indices {
       let incident = incidents[index]

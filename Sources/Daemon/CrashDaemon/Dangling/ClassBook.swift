@@ -3,7 +3,7 @@ import DanglingStatistics
 
 /// The statistics of the classes of one service, by build.
 struct ClassBook: Codable, Sendable {
-  /// More are not kept; the ones with the fewest hits give way.
+  /// The classes that are kept at most; those with the fewest hits are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {
@@ -14,7 +14,7 @@ struct ClassBook: Codable, Sendable {
   private struct Entry: Codable {
     var key: Key
     var statistics: ClassStatistics
-    /// Deallocations of one process, on average over those that there were.
+    /// Deallocations of one process, on average over the processes.
     var deallocations = 0.0
     /// Since the last period ended.
     var hits = 0.0
@@ -40,7 +40,7 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Takes what one process has counted of a class since it was last looked at.
+  /// Adds what one process has counted of a class since its last reading.
   /// - Parameters:
   ///   - counted: The class.
   ///   - before: What it had counted then; nil: nothing.
@@ -53,7 +53,7 @@ struct ClassBook: Codable, Sendable {
     let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
     func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
       let (new, old) = (field(counted), before.map(field) ?? 0)
-      // A counter that fell is hostile or another process's.
+      // A counter that fell is hostile or belongs to another process.
       return new >= old ? Double(new - old) : 0
     }
     let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
@@ -65,9 +65,9 @@ struct ClassBook: Codable, Sendable {
     entries[index].seen_s = time_s
   }
 
-  /// Takes a hit.
+  /// Records a hit.
   ///
-  /// A delay is known of the first one of its kind only.
+  /// Only the first one of a group has a delay.
   mutating func hit(
     _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
     at time_s: Double
@@ -77,20 +77,20 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
-  /// Takes that a handle was asked for an object of the class that had gone.
+  /// Records that a handle was asked for a deallocated object of the class.
   mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeHandleMiss()
   }
 
-  /// Takes a crash that was attributed to a class.
+  /// Records a crash that was attributed to a class.
   mutating func crash(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeAttributedCrash()
     entries[index].attributed += 1
   }
 
-  /// Ends a round of looks at all processes, and a period when an hour is over.
+  /// Ends a round of readings of all processes, and a period after each hour.
   mutating func endRound(at time_s: Double) {
     for index in entries.indices {
       let count = UInt64(min(max(entries[index].deallocations, 0), 0x1p62))
@@ -108,7 +108,9 @@ struct ClassBook: Codable, Sendable {
     periodStart_s = time_s
   }
 
-  /// Divides a budget among classes, by what is known of them; at least the standard number each.
+  /// Splits a budget among classes by their evidence.
+  ///
+  /// Each gets at least the standard number.
   func split(
     _ classes: [String], budgetBytes: UInt64, using generator: inout some RandomNumberGenerator
   ) -> [String: Int] {

@@ -1,34 +1,34 @@
 import CShimRing
 
-/// What a process is to do about dead objects, and its guards about faults: all that crashd says of it.
+/// The policy that crashd sends to a process: which classes to quarantine, and the modes of its guards.
 struct ControlPlan: Sendable, Equatable {
-  /// What is said of one class, or of all.
+  /// The policy of one class, or of all.
   struct Word: Sendable, Equatable {
-    /// Nil: all classes of the program's own.
+    /// Nil: all classes that the program defines.
     var name: String?
-    /// Never protected, in place of protected.
+    /// Never protect, instead of protect.
     var isRelease = false
-    /// An operator says so.
+    /// An operator's override.
     var isOperator = false
     var policy = DanglingMode.zero
     var limit = ControlPlan.standardLimit
   }
 
   static let standardLimit = 50
-  /// A process has no more: more words would only wait.
+  /// A process stores no more: further entries would only wait.
   static let wordLimit = 512
   static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  /// Nil: nothing is said of dead objects.
+  /// Nil: the plan says nothing about the quarantine.
   var budgetBytes: UInt64?
-  /// The budget is an operator's word.
+  /// The budget is an operator's override.
   var isOperator = false
-  /// No class is protected, no matter which request asks for it.
+  /// Protects no class, no matter which request asks for it.
   var isOff = false
   var words: [Word] = []
   var guards = GuardWords()
 
-  /// A message of a round, and of which class it is.
+  /// A message of a round, with its class.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
   /// The messages of one round.
@@ -36,11 +36,13 @@ struct ControlPlan: Sendable, Equatable {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Guards first: what comes right after the reply is in force when the program is told that it is attached.
+    // Guards first: what directly follows the reply is in force before the program learns that it is attached.
     return guards + deadObjects(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// That nothing of the memory is to be kept; it is said of a process, not of a plan.
+  /// The message to store none of the memory.
+  ///
+  /// It belongs to a process, not to a plan.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
@@ -51,7 +53,7 @@ struct ControlPlan: Sendable, Equatable {
     let settings = cs_control_settings(
       budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
-    // All classes before single ones, whose words say more.
+    // All classes before single classes, whose entries are more specific.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
     return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
       + words.compactMap { word in
@@ -85,7 +87,7 @@ struct ControlPlan: Sendable, Equatable {
   }
 }
 
-/// What becomes of objects of a protected class.
+/// The quarantine's treatment of objects of a protected class.
 enum DanglingMode: String, Sendable, Codable, CaseIterable {
   case absorb
   case zero
@@ -100,7 +102,7 @@ enum DanglingMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// What a process said to one of crashd's messages.
+/// The answer of a process to one of crashd's messages.
 struct ControlAnswer: Sendable, Equatable {
   var number: UInt32
   var result: UInt32
@@ -108,7 +110,7 @@ struct ControlAnswer: Sendable, Equatable {
 
   private static let magic: UInt64 = 0x0052_5753_4e41_5343
 
-  /// Nil: it is none.
+  /// Nil: the message is no answer.
   init?(_ message: [UInt8]) {
     guard message.count == MemoryLayout<cs_control_answer>.size else { return nil }
     // As many bytes as the structure has, and any bytes are a valid one.
@@ -117,7 +119,7 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
-  /// A word for people.
+  /// The result as text.
   static func word(_ result: UInt32) -> String {
     switch cs_control_result(rawValue: result) {
     case .CS_CONTROL_DONE: "done"

@@ -2,17 +2,19 @@ import CShimRing
 import CrashRing
 import DanglingStatistics
 
-// What the quarantine, guard slots and handles saw while processes went on.
+// Non-fatal incidents of the quarantine, guard pages and handles.
 extension PolicyKeeper {
-  /// An incident that is new, or has happened again, since the last look.
+  /// An incident that is new, or has occurred again, since the last reading.
   struct News: Sendable {
     var incident: Incident
     var isFirst: Bool
-    /// Equal for uses from the same place.
+    /// Equal for uses from the same call site.
     var group: String
   }
 
-  /// Takes what was seen since the last look: each incident once, as those of a loop say no more than one.
+  /// Records the incidents since the last reading.
+  ///
+  /// Each counts once: a loop of them is no more evidence than one.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
     if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)
@@ -30,7 +32,7 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // To keep the class's objects would not help whoever asks by a handle.
+        // A larger quarantine would not help: a handle never reaches the object.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
         let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil
@@ -43,16 +45,16 @@ extension PolicyKeeper {
   }
 }
 
-/// What an incident says of dead objects of its class.
+/// What an incident says about use-after-free of its class.
 enum DanglingUse: Equatable {
-  /// One was used.
+  /// A deallocated object was used.
   ///
-  /// `hasDelay`: the age of an object that the quarantine held is one of those that its estimates are made of.
+  /// `hasDelay`: the age of the quarantined object is a sample for the estimates of delay.
   case hit(ClassStatistics.HitKind, hasDelay: Bool)
-  /// A handle was asked for one, and gave nil.
+  /// A handle was asked for a deallocated object, and returned nil.
   case handleMiss
 
-  /// Nil where it says nothing of them, or where a crash follows, which counts as one.
+  /// Nil for incidents of another kind, and for those that a crash follows, which counts instead.
   init?(_ incident: Incident) {
     guard incident.mode != .crash else { return nil }
     switch incident.source {
@@ -60,7 +62,7 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // Seen when the object left: nobody knows when it was done.
+      // Detected when the object left the quarantine: the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }
@@ -68,7 +70,7 @@ enum DanglingUse: Equatable {
       switch cs_ring_pages(rawValue: incident.kind) {
       case .CS_RING_PAGES_READ, .CS_RING_PAGES_WRITE: self = .hit(.access, hasDelay: false)
       case .CS_RING_PAGES_DOUBLE_FREE: self = .hit(.release, hasDelay: false)
-      // Past an object, or of none: its lifetime is not in question.
+      // Out of bounds, or not of an object: no lifetime is in question.
       default: return nil
       }
     case .guarding, .isolated, .other: return nil

@@ -4,7 +4,7 @@ import CrashStore
 import DanglingStatistics
 import Logging
 
-/// What an operator may change of the rules of a service; nil: it stays.
+/// Changes of an operator to the rules of a service; nil: no change.
 struct RuleChange: Sendable, Equatable {
   var pin: Pin?
   var allowsAutomaticProtection: Bool?
@@ -13,7 +13,7 @@ struct RuleChange: Sendable, Equatable {
   var crashLoop_s: Double?
   var alarmThreshold_days: Double?
 
-  /// In words, for the event.
+  /// The text for the event.
   var text: String {
     [
       pin.map { "pin \($0.rawValue)" },
@@ -25,9 +25,9 @@ struct RuleChange: Sendable, Equatable {
   }
 }
 
-// What operators say. It is stronger than the statistics, and than what a program says of its own classes.
+// Overrides of operators. They take precedence over the statistics, and over the program's own settings.
 extension PolicyKeeper {
-  /// Services that may be seen, whose name contains this or whose program it is; all of them without one.
+  /// Finds visible services whose name contains `name` or whose program it is; nil: all.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
       visibility.includes(key)
@@ -65,7 +65,9 @@ extension PolicyKeeper {
     }
   }
 
-  /// Takes a class off the list; it is not protected until it is listed again.
+  /// Removes a class from the list.
+  ///
+  /// It is not protected until it is listed again.
   func release(_ keys: [ServiceKey], _ className: String) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -76,7 +78,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Waits until the attached processes have applied their plans, at most so long.
+  /// Waits until the attached processes have applied their plans, at most `timeout_ms`.
   /// - Returns: How many there are, and how many of them did.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
@@ -84,7 +86,7 @@ extension PolicyKeeper {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // One after the other, but of the same time: a process that has answered meanwhile costs nothing.
+    // One after the other, with one deadline: a process that has answered meanwhile costs nothing.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()
@@ -96,7 +98,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether one more class can be listed: a plan has so many at most.
+  /// Whether one more class fits into the plan.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)
@@ -110,7 +112,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// Stores the service, and what the operator said of it.
+  /// Stores the service and the operator's change.
   func note(_ key: ServiceKey, _ text: String, classes: [String] = []) {
     guard let service = services[key] else { return }
     let level = service.policy.loop.protection.level

@@ -3,7 +3,7 @@ import CrashReport
 import CrashStore
 import DanglingStatistics
 
-// What clients see of policies.
+// The policies as clients see them.
 extension PolicyKeeper {
   func reports(_ keys: [ServiceKey]) -> [DanglingPolicyReport] { keys.compactMap(report) }
 

@@ -6,24 +6,24 @@ import DanglingStatistics
 import FoundationEssentials
 import Logging
 
-/// Decides which classes of which service are protected: feeds the statistics with what crashd sees, keeps their state in
-/// the store, and writes on the board what processes are to do.
+/// Decides which classes of which service are protected: feeds the statistics with crashes and counters, stores their
+/// state, and publishes the plans of processes on the board.
 ///
-/// Of processes that crash in a loop, or that lie, only their own user's services are concerned.
+/// Processes that crash in a loop, or that lie, affect only services of their own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
-    /// Whether an alarm may protect classes of services whose operator has said nothing about it.
+    /// Whether an alarm may protect classes of services without an operator's override.
     var allowsAutomaticProtection = false
     var limits = Limits()
   }
 
-  /// A service as it is known here.
+  /// A service in memory.
   struct Service {
     var policy: ServicePolicy
     var book = ClassBook()
-    /// Attached processes: their builds, and what was read of their classes.
+    /// Attached processes: their builds, and the last counters of their classes.
     private(set) var processes: [UInt64: Attached] = [:]
-    /// How many there are of each build.
+    /// The number of processes of each build.
     private(set) var loads: [String: Double] = [:]
     /// Changed since it was stored.
     var isDirty = false
@@ -36,7 +36,7 @@ actor PolicyKeeper {
 
     init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
 
-    /// One has come, or goes.
+    /// Adds, changes or removes a process.
     mutating func set(_ process: Attached?, at number: UInt64) {
       if let old = processes[number] {
         let left = loads[old.build, default: 1] - 1
@@ -50,7 +50,7 @@ actor PolicyKeeper {
       processes[number]?.classes[counted.name] = counted
     }
 
-    /// Whether no crash of this incarnation was counted: its report is made anew when more of its threads are in it.
+    /// Whether no crash of this incarnation was counted: its report is rebuilt when more of its threads are in it.
     mutating func isNew(_ incarnation: String) -> Bool {
       guard !crashed.contains(incarnation) else { return false }
       if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
@@ -65,11 +65,11 @@ actor PolicyKeeper {
     var outcome: ControlOutcome
   }
 
-  /// What a crash needs to count.
+  /// The confidence at which a crash counts.
   static let leastConfidence = 0.8
   private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
-  /// Smaller changes of a limit are not worth that a quarantine is emptied.
+  /// Smaller changes of a limit are not worth emptying a quarantine.
   private static let limitChange = 0.25
 
   let store: ReportStore
@@ -80,7 +80,7 @@ actor PolicyKeeper {
   private let clock: @Sendable () -> Double
   var services: [ServiceKey: Service] = [:]
 
-  /// Takes up what an earlier crashd has left.
+  /// Resumes with the state of an earlier crashd.
   init(
     store: ReportStore, board: ProtectionBoard, ledger: Ledger, logger: Logger,
     configuration: Configuration = Configuration(),
@@ -97,7 +97,7 @@ actor PolicyKeeper {
     for (key, service) in services { board.set(service.policy.plan, for: key) }
   }
 
-  /// Takes what is stored of services that have not come yet: the store was not open at the start.
+  /// Loads the stored services that no process belongs to yet: the store was closed at the start.
   func load() {
     let found = Self.stored(in: store, at: clock(), logger: logger)
     for (key, service) in found where services[key] == nil {
@@ -117,7 +117,7 @@ actor PolicyKeeper {
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
-          // Another version wrote it: what it had learned is learned again.
+          // Another version wrote it, and its statistics start anew.
           logger.warning(
             "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
         }
@@ -131,7 +131,7 @@ actor PolicyKeeper {
   var now_s: Double { clock() }
 }
 
-// What processes do.
+// Events of processes.
 extension PolicyKeeper {
   func attached(_ process: AttachedProcess) {
     let key = ServiceKey(process.facts)
@@ -150,7 +150,9 @@ extension PolicyKeeper {
     receive(.load(loads(of: key)), key)
   }
 
-  /// Whether a report says something of dangling pointers: most do not, and have not to wait for this actor.
+  /// Whether a report counts for the statistics.
+  ///
+  /// Most do not, and need not wait for this actor.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
@@ -182,7 +184,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// A class's name as a plan can have it.
+  /// The name of a class as a plan can hold it.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
@@ -190,9 +192,9 @@ extension PolicyKeeper {
   static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
-// Time, and what follows.
+// Time, and its consequences.
 extension PolicyKeeper {
-  /// The end of a round of looks at all processes: moves the clocks, and stores what has changed.
+  /// Ends a round of readings of all processes: advances the clocks, and stores what has changed.
   func tick() {
     for key in services.keys.sorted() {
       addHours(of: key)
@@ -203,7 +205,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Takes an input, and does what follows from it.
+  /// Feeds an input to the policy, and acts on the result.
   func receive(_ input: PolicyInput, _ key: ServiceKey) {
     guard var service = services[key] else { return }
     let before = service.policy.loop.protection
@@ -217,7 +219,7 @@ extension PolicyKeeper {
     board.set(services[key]?.policy.plan, for: key)
   }
 
-  /// Stores the service, and what was decided.
+  /// Stores the service and the decisions.
   func save(_ key: ServiceKey, _ decisions: [DanglingDecision] = []) {
     guard let service = services[key] else { return }
     do {
@@ -233,13 +235,13 @@ extension PolicyKeeper {
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
     } catch {
-      // It holds all the same, as long as this crashd runs; the next change stores it again.
+      // The decision stays in force while this crashd runs; the next change stores it again.
       logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
       ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
     }
   }
 
-  /// Makes a service known; false when there are too many.
+  /// Adds a service; false when there are too many.
   func makeService(_ key: ServiceKey, name: String, peer: Peer) -> Bool {
     if services[key] != nil {
       if !name.isEmpty { services[key]?.policy.name = name }
@@ -252,9 +254,9 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // A user's own programs make room for one another; those with rules of an operator stay.
+      // A user's own programs evict one another. Those with an operator's rules stay.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Those that only have modes of guards go last: `guards set` for all programs gives every one some.
+      // Services that only have guard modes are evicted last: `guards set` for all programs gives every one some.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
           < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
@@ -297,7 +299,7 @@ extension PolicyKeeper {
     services[key]?.isDirty = true
   }
 
-  /// Divides the budget anew: when what is protected has changed, else once an hour.
+  /// Splits the budget again: when the protected classes have changed, else once an hour.
   private func split(_ key: ServiceKey, isForced: Bool = false) {
     guard var service = services[key] else { return }
     let protection = service.policy.loop.protection

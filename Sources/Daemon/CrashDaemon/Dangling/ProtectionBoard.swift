@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The plans that hold now: written by the policy, read by the attach thread when a process attaches and when something
-/// has changed.
+/// The plans in force.
+///
+/// The policy writes them; the attach thread reads them when a process attaches and when one changes.
 final class ProtectionBoard: Sendable {
   private struct State {
     var plans: [ServiceKey: ControlPlan] = [:]
@@ -14,10 +15,10 @@ final class ProtectionBoard: Sendable {
   /// Changes with every plan.
   var version: UInt64 { state.withLock { $0.version } }
 
-  /// Nil: crashd has nothing to say to these processes.
+  /// Nil: crashd has no plan for these processes.
   func plan(of key: ServiceKey) -> ControlPlan? { state.withLock { $0.plans[key] } }
 
-  /// What is called after a change, from any thread.
+  /// Sets the callback that runs after a change, on any thread.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func set(_ plan: ControlPlan?, for key: ServiceKey) {

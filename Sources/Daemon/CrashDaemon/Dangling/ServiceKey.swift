@@ -1,13 +1,13 @@
 import CrashRing
 import CrashStore
 
-/// What has one policy: the processes of one user that run one program.
+/// The scope of one policy: the processes of one user that run one program.
 ///
 /// Processes with more rights than their user have a policy of their own under the same uid. That user neither sees nor
-/// changes it, and programs of the user take no place of it.
+/// changes it, and the user's programs do not use up its limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
-  /// The executable's path, as the process says it; its name where it says none.
+  /// The executable's path, as the process reports it; its name where it reports none.
   var program: String
   /// Its processes have more rights than their user.
   var isRestricted: Bool

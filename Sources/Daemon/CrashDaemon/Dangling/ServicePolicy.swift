@@ -1,24 +1,24 @@
 import DanglingStatistics
 
-/// One service: its policy loop, the operator's wishes, and what happened on each day.
+/// One service: its policy loop, the operator's overrides, and the counts of each day.
 ///
-/// All of it survives crashd.
+/// All of it survives a restart of crashd.
 struct ServicePolicy: Codable, Sendable {
-  /// What an operator wants of one class beside that it is listed.
+  /// The operator's options for one listed class.
   struct Wish: Codable, Sendable, Equatable {
     var limit: Int?
     var mode: DanglingMode?
   }
 
-  /// What came on one day, UTC.
+  /// The counts of one day, UTC.
   struct Day: Codable, Sendable, Equatable {
     /// Days since 1970.
     var day: Int
-    /// Reports with a dangling cause.
+    /// Reports with a use-after-free as their cause.
     var crashes = 0
-    /// Those of them that counted: a process once, a restart loop once an hour.
+    /// Those that the statistics counted: a process once, a restart loop once an hour.
     var counted = 0
-    /// Uses of dead objects that the quarantine caught.
+    /// Use-after-free incidents of the quarantine.
     var hits = 0
     /// Processes times hours.
     var processHours = 0.0
@@ -29,18 +29,18 @@ struct ServicePolicy: Codable, Sendable {
   static let dayLimit = 90
   static let buildLimit = 16
 
-  /// What the program is called.
+  /// The program's name.
   var name: String
   var loop: PolicyLoop
   var wishes: [String: Wish] = [:]
-  /// Objects to keep of each class, by the last split of the budget.
+  /// Quarantine capacity of each class, by the last split of the budget.
   var limits: [String: Int] = [:]
-  /// The operator has said how large the budgets are.
+  /// The operator has set the budgets.
   var hasOperatorsBudget = false
-  /// What the operator wants of guards; nil: nothing, or an older crashd wrote it.
+  /// The operator's guard modes; nil: none, or an older crashd wrote it.
   var guards: GuardWords?
   var days: [Day] = []
-  /// When something was last heard of it, in seconds since 1970.
+  /// The time of the last event, in seconds since 1970.
   var lastSeen_s: Double
 
   init(name: String, rules: ProtectionRules, at time_s: Double) {
@@ -49,13 +49,13 @@ struct ServicePolicy: Codable, Sendable {
     lastSeen_s = time_s
   }
 
-  /// Whether an operator has said anything about what it does with dead objects.
+  /// Whether an operator has set anything about the quarantine.
   var hasRules: Bool {
     loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
       || hasOperatorsBudget
   }
 
-  /// Adds to the day of a time.
+  /// Changes the counts of the day that contains a time.
   mutating func count(at time_s: Double, _ change: (inout Day) -> Void) {
     let day = Int(clamping: Int64(min(max(time_s / 86_400, 0), 1e9)))
     if days.last?.day != day {
@@ -65,14 +65,16 @@ struct ServicePolicy: Codable, Sendable {
     change(&days[days.count - 1])
   }
 
-  /// What crashd protects: what the statistics have listed only where the operator lets them.
+  /// The classes that crashd protects.
+  ///
+  /// Those that the statistics listed count only where the operator allows it.
   var protectedClasses: [String] {
     let classes = loop.protection.classes
     let isFree = loop.rules.allowsAutomaticProtection || loop.rules.pin == .on
     return isFree ? classes : classes.filter { loop.rules.listedClasses.contains($0) }
   }
 
-  /// What its processes are to do; nil: nothing.
+  /// The plan for its processes; nil: none.
   var plan: ControlPlan? {
     guard let guards, !guards.isEmpty else { return danglingPlan }
     var plan = danglingPlan ?? ControlPlan()

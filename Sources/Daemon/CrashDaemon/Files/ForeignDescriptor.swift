@@ -4,23 +4,25 @@ import Glibc
 import LinuxSystem
 
 extension Descriptor {
-  /// Takes over a descriptor of a file that a user chose; a thread that may hang closes it.
+  /// Takes ownership of a descriptor of a file that a user chose.
+  ///
+  /// A thread that may block closes it.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
     }
   }
 
-  /// What the kernel knows of it without asking its file system.
+  /// What the kernel knows about the file without asking its file system.
   func facts() throws(SystemError) -> FileFacts { try FileFacts(of: number) }
 }
 
-/// What the kernel knows of an open file without asking its file system.
+/// What the kernel knows about an open file without asking its file system.
 struct FileFacts {
   var device: UInt
   var inode: UInt
   var size: UInt64
-  /// When it changed last, by the kernel's clock.
+  /// The time of its last change, by the kernel's clock.
   var changed_s: Int64
   var changed_ns: Int64
   var mode: UInt32
@@ -35,10 +37,10 @@ struct FileFacts {
   }
 
   var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-  /// Other users than the owner can change it.
+  /// Users other than the owner can change it.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
-  /// What hangs together when it hangs.
+  /// The device or directory of the file: files of one place block together.
   static func place(of number: Int32) -> String {
     guard let facts = try? FileFacts(of: number) else { return "" }
     return "device \(facts.device)"
@@ -48,6 +50,6 @@ struct FileFacts {
 extension stat {
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
   var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-  /// Other users than the owner can change it.
+  /// Users other than the owner can change it.
   var isSharedWritable: Bool { st_mode & 0o022 != 0 }
 }

@@ -3,13 +3,13 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// Does what may wait for a file system that crashd does not know.
+/// Runs work that may block on a file system that crashd does not trust.
 ///
-/// That is to open a path that a process named, and to close a descriptor that a process sent. A file system of a user's
-/// own, or of a dead server, may never answer.
+/// Such work opens a path that a process named, or closes a descriptor that a process sent. A user's own file system,
+/// or one of a dead server, may never answer.
 ///
-/// Nothing of that happens on Swift's cooperative pool or on the attach thread. Threads of their own do it, a few for each
-/// user's account, and one for each place: a place that hangs holds one thread, and what its user has elsewhere goes on.
+/// It never runs on Swift's cooperative pool or on the attach thread, but on threads of its own: a few for each user's
+/// account, and one for each place. A place that blocks holds one thread; the user's work at other places continues.
 final class ForeignFileWork: Sendable {
   /// Work that waits or runs.
   struct Piece: Sendable {
@@ -21,12 +21,12 @@ final class ForeignFileWork: Sendable {
 
   /// The work of one account.
   private struct Queue {
-    /// By place, first come first served.
+    /// By place, first come, first served.
     var waiting: [String: [Piece]] = [:]
-    /// Places where work waits and none runs, in the order of their turns.
+    /// Places with waiting and no running work, in the order of their turns.
     var ready: [String] = []
     var running: Set<String> = []
-    /// Pieces that wait.
+    /// The number of waiting pieces.
     var count = 0
 
     var isIdle: Bool { count == 0 && running.isEmpty }
@@ -50,7 +50,7 @@ final class ForeignFileWork: Sendable {
       if waiting[piece.place] != nil { ready.append(piece.place) }
     }
 
-    /// Removes a piece that waits.
+    /// Removes a waiting piece.
     mutating func remove(_ piece: Piece) {
       guard let index = waiting[piece.place]?.firstIndex(where: { $0.number == piece.number }) else { return }
       waiting[piece.place]?.remove(at: index)
@@ -63,7 +63,7 @@ final class ForeignFileWork: Sendable {
 
   private struct State {
     var queues: [UInt32: Queue] = [:]
-    /// The account of each piece that runs.
+    /// The account of each running piece.
     var running: [UInt32] = []
     var threads = 0
     var clock: UInt64 = 0
@@ -76,20 +76,20 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether so much of a user's waits that nothing more is to be taken from that user.
+  /// Whether so much work of a user waits that crashd must accept nothing more from that user.
   func isFull(_ user: UInt32) -> Bool {
     let most = UserAccounts.isTrusted(user) ? limits.trustedForeignWork : limits.foreignWorkPerUser
     let account = limits.account(of: user)
     return state.withLock { $0.queues[account]?.count ?? 0 >= most }
   }
 
-  /// Runs work later, on a thread of its own; never waits.
+  /// Runs work later, on a thread of its own; never blocks.
   ///
   /// - Parameters:
-  ///   - user: Whose file it is about.
-  ///   - place: What may hang: a device, a directory. One piece of work of a user is at a place at a time.
+  ///   - user: The owner of the file.
+  ///   - place: What may block: a device, a directory. One piece of work of a user runs at a place at a time.
   ///   - body: The work.
-  /// - Returns: The work, which can be withdrawn as long as it waits.
+  /// - Returns: The work, which can be withdrawn while it waits.
   @discardableResult
   func submit(of user: UInt32, at place: String, _ body: @escaping @Sendable () -> Void) -> Piece {
     let account = limits.account(of: user)
@@ -107,15 +107,17 @@ final class ForeignFileWork: Sendable {
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
-      // What waits is done with the next piece that finds a thread.
+      // Waiting work runs after the next piece that gets a thread.
       state.withLock { $0.threads -= 1 }
     }
     return piece
   }
 
-  /// The result of `body`; nil when it does not come in time, or too much of the user's waits.
+  /// The result of `body`.
   ///
-  /// Where `body` has begun, it goes on for as long as it takes.
+  /// Nil when it misses the deadline, or too much of the user's work waits.
+  ///
+  /// A `body` that has begun runs to its end.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {
@@ -131,7 +133,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// The same for a thread that may wait.
+  /// The same for a thread that may block.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -151,7 +153,7 @@ final class ForeignFileWork: Sendable {
     return found.value
   }
 
-  /// Removes work that has not begun.
+  /// Withdraws work that has not begun.
   private func withdraw(_ piece: Piece) {
     state.withLock { state in
       state.queues[piece.account]?.remove(piece)
@@ -168,7 +170,7 @@ final class ForeignFileWork: Sendable {
       account, beside: state.running, of: limits.foreignThreads, most: limits.foreignThreadsPerUser)
   }
 
-  /// Of the accounts whose work may run, the one that has the fewest threads.
+  /// The account with the fewest threads among those whose work may run.
   private func nextAccount(_ state: State) -> UInt32? {
     state.queues.lazy.filter { !$0.value.ready.isEmpty && self.mayRun($0.key, state) }
       .min { $0.value.running.count < $1.value.running.count }?.key
@@ -177,7 +179,7 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Under the same lock: what is submitted from now on finds no thread here.
+        // Ordering: under the same lock, so that work submitted from now on starts another thread.
         state.threads -= 1
         return nil
       }
@@ -198,7 +200,7 @@ final class ForeignFileWork: Sendable {
   }
 }
 
-/// Resumes a continuation once, with what comes first.
+/// Resumes a continuation once, with the first result.
 private final class Answer<Value: Sendable>: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Value?, Never>?

@@ -4,7 +4,7 @@ import CrashStore
 import FoundationEssentials
 import NIOCore
 
-/// Writes events for a collector, and reads what it says.
+/// Encodes events for a collector, and decodes its answers.
 struct ForwardFormat {
   private struct Line: Encodable {
     var cursor: String
@@ -18,7 +18,7 @@ struct ForwardFormat {
     var parameters: Line
   }
 
-  /// What a collector may say.
+  /// An answer of a collector.
   enum Answer: Equatable {
     /// It has every event up to this cursor.
     case has(StoreCursor)

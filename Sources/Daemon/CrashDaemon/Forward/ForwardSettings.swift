@@ -14,9 +14,9 @@ public struct ForwardSettings: Sendable, Hashable {
   public var path: String
   /// How events are written.
   public var format = Format.jsonl
-  /// Whether a collector of lines says what it has, by `{"ack": CURSOR}`.
+  /// Whether a collector of lines acknowledges events by `{"ack": CURSOR}`.
   public var acknowledges = false
-  /// Whether what the privacy rules name is taken out.
+  /// Whether events are scrubbed by the privacy rules.
   public var scrubs = true
   /// Which reports it gets.
   public var filter = ReportFilter()
@@ -24,11 +24,11 @@ public struct ForwardSettings: Sendable, Hashable {
   /// A collector at a path.
   public init(path: String) { self.path = path }
 
-  /// No client can have a name that begins like this.
+  /// No client may use a name with this prefix.
   static let subscriberPrefix = "forward "
-  /// Under which its cursor is kept.
+  /// The name that its cursor is stored under.
   var subscriber: String { Self.subscriberPrefix + path }
 
-  /// Whether an event is the collector's only when it says so.
+  /// Whether an event counts as delivered only when the collector acknowledges it.
   var waitsForAcknowledgement: Bool { format == .varlink || acknowledges }
 }

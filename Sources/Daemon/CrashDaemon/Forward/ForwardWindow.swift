@@ -1,13 +1,13 @@
 import CrashStore
 import Synchronization
 
-/// What a collector was sent on one connection, and how much of that it has.
+/// The events that were sent on one connection, and how many of them the collector has acknowledged.
 ///
-/// One task sends, another hears what the collector says: an acknowledgement counts as soon as it is there, also while
-/// the next event is being sent.
+/// One task sends, another receives acknowledgements. One counts as soon as it arrives, also while the next event is
+/// being sent.
 final class ForwardWindow: Sendable {
   private struct State {
-    /// Sent, and not the collector's yet, in order: a page of events at most.
+    /// Sent and not acknowledged, in order: a page of events at most.
     var open: [StoreCursor] = []
     var sent: StoreCursor
     var reached: StoreCursor?
@@ -16,12 +16,12 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// One element for any number of acknowledgements since the last one was taken; for one reader.
+  /// One element for any number of acknowledgements since the last element; for one reader.
   let progress: AsyncStream<Void>
-  /// Of the cursors that the connection sends.
+  /// The epoch of the cursors of this connection.
   let epoch: StoreEpoch
 
-  /// - Parameter start: The connection begins behind this one.
+  /// - Parameter start: The cursor that the connection continues after.
   init(from start: StoreCursor) {
     state = Mutex(State(sent: start))
     epoch = start.epoch
@@ -31,14 +31,14 @@ final class ForwardWindow: Sendable {
   /// The collector has every event up to this one; nil: none of this connection.
   var reached: StoreCursor? { state.withLock { $0.reached } }
 
-  /// Whether the collector has all that it was sent.
+  /// Whether the collector has acknowledged everything that was sent.
   var isEmpty: Bool { state.withLock { $0.open.isEmpty } }
 
-  /// Whether the connection ends because the collector took too long, and not by the collector's will.
+  /// Whether the connection ends because of the collector's time-out, and not by the collector.
   var isLate: Bool { state.withLock { $0.isLate } }
   func noteLate() { state.withLock { $0.isLate = true } }
 
-  /// This event is sent next.
+  /// Adds the event that is sent next.
   func send(_ cursor: StoreCursor) {
     state.withLock { state in
       state.open.append(cursor)
@@ -46,8 +46,8 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// The collector has everything up to a cursor.
-  /// - Returns: How many events that are, 0 when it said so before; nil: it was not sent so much.
+  /// Acknowledges everything up to a cursor.
+  /// - Returns: How many events that newly acknowledges; nil: the cursor was not sent yet.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
@@ -55,7 +55,7 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// The collector has the event that was sent first of those it has not acknowledged.
+  /// Acknowledges the oldest unacknowledged event.
   /// - Returns: 1; nil: there is none.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }

@@ -7,10 +7,10 @@ import NIOPosix
 // One connection to the collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// Answers that wait to be read; a page is as many events, and a collector has no more to answer.
+  /// Answers that wait to be read: one for each event of a page, and the collector has no reason for more.
   private static let answerLimit = 64
 
-  /// Sends what comes after `start` until the connection is over, which is always an error, or the task is cancelled.
+  /// Sends the events after `start` until the connection ends, which is always an error, or the task is cancelled.
   func send(from start: StoreCursor) async throws {
     let (answers, continuation) = AsyncStream.makeStream(
       of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.answerLimit))
@@ -18,7 +18,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // A write waits for the collector and not for the task: only the end of the connection ends it.
+    // A write waits for the collector, not for the task: only closing the connection ends it.
     await withTaskCancellationHandler {
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -34,8 +34,8 @@ extension Forwarder {
     } onCancel: {
       channel.close(promise: nil)
     }
-    // Acknowledged before the connection broke: the next one begins behind it. Where the store takes nothing now, it
-    // begins earlier, and events come twice.
+    // The collector acknowledged these before the connection broke, so the next connection continues after them. Where
+    // the store cannot store the cursor now, events arrive twice.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -46,7 +46,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // Who has nothing to say may close his half.
+      // A collector without acknowledgements may close its half.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -62,7 +62,7 @@ extension Forwarder {
       .connect(unixDomainSocketPath: forward.path).get()
   }
 
-  /// Goes by what the collector says, as soon as it says it.
+  /// Handles the collector's answers as they arrive.
   private func hear(_ answers: AsyncStream<[UInt8]>, _ window: ForwardWindow) async throws {
     let format = ForwardFormat(format: forward.format)
     for await frame in answers {
@@ -85,7 +85,7 @@ extension Forwarder {
 
   private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
     let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
-    // Listening begins before the first look, as in firstEvent.
+    // Subscribe before the first read, as in `firstEvent`.
     var news = hub.news().makeAsyncIterator()
     var progress = window.progress.makeAsyncIterator()
     let reader = hub.beginReading(at: start)
@@ -111,7 +111,7 @@ extension Forwarder {
           // Ends without an element when the task is cancelled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // What was removed and is not told yet stays behind the cursor.
+        // The cursor stays before removed events that are not reported yet.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -120,11 +120,11 @@ extension Forwarder {
     } while await news.next() != nil
   }
 
-  /// Returns when the kernel has taken the event.
+  /// Returns when the kernel has accepted the event.
   private func send(
     _ message: ByteBuffer, _ cursor: StoreCursor, over channel: any Channel, _ window: ForwardWindow
   ) async throws {
-    // The collector's time begins here, and is not spent on our work.
+    // The collector's time-out begins here, so that crashd's own work does not count.
     let alarm = alarm(channel, window)
     defer { alarm.cancel() }
     window.send(cursor)
@@ -132,7 +132,7 @@ extension Forwarder {
     if !forward.waitsForAcknowledgement, let count = window.acknowledge(through: cursor) { noteDelivered(count) }
   }
 
-  /// Ends the connection unless it is cancelled in time.
+  /// Closes the connection unless the alarm is cancelled in time.
   private func alarm(_ channel: any Channel, _ window: ForwardWindow) -> Scheduled<Void> {
     channel.eventLoop.scheduleTask(in: .milliseconds(Int64(configuration.limits.collector_ms))) {
       window.noteLate()
@@ -141,7 +141,9 @@ extension Forwarder {
   }
 }
 
-/// Hands over what a collector says; whoever says more than there is to answer is cut off.
+/// Passes on the collector's answers.
+///
+/// A collector that sends more answers than it got events is disconnected.
 private final class ForwardAnswers: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
@@ -149,8 +151,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: nil: nobody listens, and what comes is raw bytes.
-  ///   - end: Is finished with the connection.
+  ///   - answers: Nil: no task reads answers, and the channel carries raw bytes.
+  ///   - end: Finished when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
   }
@@ -162,6 +164,6 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  /// Every channel comes here in the end, also one that was never connected.
+  /// Every channel gets here in the end, also one that was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

@@ -6,9 +6,9 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// Sends the events of the store to one collector, each at least once, from where it was the last time.
+/// Sends the events of the store to one collector, each at least once, and resumes at its stored cursor.
 ///
-/// It holds one page of events at most; a collector that is slow or gone delays nobody else.
+/// It holds one page of events at most, so that a slow or absent collector delays no other.
 struct Forwarder: Sendable {
   struct Configuration: Sendable {
     var store: ReportStore
@@ -19,7 +19,7 @@ struct Forwarder: Sendable {
     var logger: Logger
   }
 
-  /// Why a connection is over.
+  /// Why a connection ended.
   enum Failure: Error, CustomStringConvertible {
     case closed
     case refused(String)
@@ -30,7 +30,7 @@ struct Forwarder: Sendable {
       switch self {
       case .closed: "it has closed the connection"
       case .refused(let reason): "it refuses an event: \(CleanText.line(reason))"
-      case .unintelligible: "what it says is no acknowledgement"
+      case .unintelligible: "its answer is no acknowledgement"
       case .tooSlow(let limit_ms): "it has not taken or acknowledged an event within \(limit_ms) ms"
       }
     }
@@ -39,14 +39,14 @@ struct Forwarder: Sendable {
   let forward: ForwardSettings
   let configuration: Configuration
 
-  /// Until it is cancelled.
+  /// Runs until it is cancelled.
   func run() async {
     var backoff = Backoff()
     var isTold = false
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // No connection before there is something to send: a collector that is started by then is early enough.
+        // Connect only when there is an event to send: a collector that starts by then is early enough.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {
@@ -55,21 +55,21 @@ struct Forwarder: Sendable {
           count.isConnected = false
           count.failures &+= 1
         }
-        // Whoever took something is not out of order: the next failure is told again.
+        // The collector worked meanwhile: the next failure is logged again.
         if configuration.counts.delivered(forward.path) != before {
           backoff.reset()
           isTold = false
         }
-        if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); trying again") }
+        if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); retrying") }
         isTold = true
       }
       do { try await Task.sleep(for: backoff.delay()) } catch { return }
     }
   }
 
-  /// Waits until the store has something behind the collector's cursor; nil when cancelled.
+  /// Waits until the store has an event after the collector's cursor; nil when cancelled.
   private func firstEvent() async throws -> StoreCursor? {
-    // Listening begins before the first look: no event falls between the two.
+    // Subscribe before the first read: no event falls between the two.
     var news = configuration.hub.news().makeAsyncIterator()
     var cursor = try enter()
     var (seen, unreadable) = (cursor, 0)
@@ -77,7 +77,7 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // What was removed or cannot be read is told with the next event, so the cursor stays before it until then.
+      // Removed and unreadable events are reported with the next event, so the cursor stays before them until then.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen
@@ -87,7 +87,7 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// How far the collector has come.
+  /// The collector's cursor.
   func enter() throws -> StoreCursor {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
@@ -100,11 +100,11 @@ struct Forwarder: Sendable {
   }
 }
 
-/// What became of the events for each collector, for status and metrics.
+/// The outcome of events for each collector, for status and metrics.
 final class ForwardCounts: Sendable {
   struct Count: Sendable, Equatable {
     var isConnected = false
-    /// Events that the collector has.
+    /// Delivered events: acknowledged ones, or those that its socket accepted.
     var delivered = 0
     /// Connections that could not be made, or broke.
     var failures = 0

@@ -2,16 +2,16 @@ import CrashStore
 import Logging
 import ServiceLifecycle
 
-/// Sends events to the collectors that the settings name now; others are let go of.
+/// Runs one forwarder for each collector of the current settings, and stops those of removed ones.
 actor Forwarding: Service {
   private let configuration: Forwarder.Configuration
   private var running: [ForwardSettings: Task<Void, Never>] = [:]
 
   init(_ configuration: Forwarder.Configuration) {
     self.configuration = configuration
-    // Who is new begins with what is stored from now on, and nothing is stored yet.
+    // A new collector begins with what is stored from now on, and nothing is stored yet.
     for forward in configuration.settings.current.forward {
-      // The forwarder tries it again, and tells why it cannot.
+      // The forwarder retries, and logs why it fails.
       _ = try? Forwarder(forward: forward, configuration: configuration).enter()
     }
   }
@@ -30,7 +30,7 @@ actor Forwarding: Service {
     for (forward, task) in running where !wanted.contains(forward) {
       task.cancel()
       running[forward] = nil
-      // One with the same path may follow, and goes on where this one has ended.
+      // A collector with the same path may follow, and resumes where this one ended.
       await task.value
       configuration.counts.forget(forward.path)
     }

@@ -1,7 +1,7 @@
 import CShimRing
 import CrashReport
 
-/// What a guard does about a fault: `ShieldMode`'s names.
+/// What a guard does about a fault, by the names of `ShieldMode`.
 enum GuardMode: String, Sendable, Codable, CaseIterable {
   case off
   case observe
@@ -16,17 +16,21 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The modes that an operator wants of a program's guards; of other kinds the program's own word holds.
+/// The operator's guard modes for a program.
+///
+/// For other kinds the program's own modes hold.
 struct GuardWords: Codable, Sendable, Equatable {
   /// The modes of guards at call sites, by the kind's name.
   ///
-  /// One that only a later crashd knows is kept, and not told.
+  /// A mode that only a later crashd knows is stored, but not sent.
   var modes: [String: String] = [:]
-  /// Of protections that nobody asked for at the place.
+  /// Modes of implicit protections, which the source code does not ask for.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }
 
+  /// Sets the mode of kinds.
+  ///
   /// Nil: the program decides again.
   mutating func set(_ mode: GuardMode?, of kinds: some Sequence<String>, isImplicit: Bool) {
     for kind in kinds {
@@ -34,7 +38,7 @@ struct GuardWords: Codable, Sendable, Equatable {
     }
   }
 
-  /// What processes are told.
+  /// The message to processes.
   func message(round: UInt32) -> cs_control_guards {
     var message = cs_control_guards()
     message.round = round
@@ -46,7 +50,7 @@ struct GuardWords: Codable, Sendable, Equatable {
 
   private static func fill(_ bytes: UnsafeMutableRawBufferPointer, _ modes: [String: String]) {
     for (kind, mode) in modes {
-      // Names that another version has stored are nobody's here.
+      // Skip names that another version of crashd has stored.
       guard let number = GuardKinds.number(of: kind), number < bytes.count, let mode = GuardMode(rawValue: mode)
       else { continue }
       unsafe bytes[number] = mode.word.rawValue

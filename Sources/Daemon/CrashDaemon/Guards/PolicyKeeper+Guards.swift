@@ -1,9 +1,11 @@
 import CrashProtocol
 
-// What an operator says of guards. It is kept where what he says of dead objects is, and stronger than the program's
-// own word.
+// An operator's guard modes. They are stored with the operator's quarantine overrides, and take precedence over the
+// program's own modes.
 extension PolicyKeeper {
-  /// Sets the mode of kinds; nil: the program decides again.
+  /// Sets the mode of kinds.
+  ///
+  /// Nil: the program decides again.
   func setGuards(_ keys: [ServiceKey], _ kinds: [String], to mode: GuardMode?, isImplicit: Bool, _ text: String) {
     for key in keys {
       guard let before = services[key].map({ $0.policy.guards ?? GuardWords() }) else { continue }

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import ServiceLifecycle
 
-/// Writes the metrics into a file now and then: whole at any moment, for node_exporter's textfile collector.
+/// Writes the metrics into a file at an interval, atomically, for node_exporter's textfile collector.
 struct MetricsFile: Service {
   var interface: CrashdInterface
   var settings: LiveSettings

@@ -1,4 +1,4 @@
-/// Writes metrics as OpenMetrics text, in the part of it that Prometheus' older format has too.
+/// Formats metrics as OpenMetrics text, restricted to what Prometheus' older format accepts too.
 struct OpenMetrics {
   enum Kind: String {
     case counter
@@ -31,7 +31,7 @@ struct OpenMetrics {
     add(name, kind, help, ["": number])
   }
 
-  /// Everything, with the end that OpenMetrics asks for.
+  /// Everything, with the end that OpenMetrics requires.
   var ended: String { text + "# EOF\n" }
 
   private static func escape(_ text: String) -> String {

@@ -4,15 +4,15 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-// What is known of a crash only when its process has ended.
+// The end of a process: facts of a crash that are known only then.
 extension CrashAnalysis {
-  /// How often a report is made anew when something else has changed it meanwhile.
+  /// How often a rebuilt report is retried when another change comes in between.
   private static let endAttempts = 4
 
-  /// Puts that of several crashed threads first whose signal ended the process.
+  /// Among several crashed threads, puts the one first whose signal ended the process.
   ///
-  /// Holds a permit, as a look does, because it holds as much memory. Uses the symbols that are there: the report gets
-  /// late ones when they come.
+  /// Precondition: a permit is held, because this needs as much memory as a reading. It uses the symbols that exist;
+  /// late ones improve the report when they arrive.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -23,10 +23,10 @@ extension CrashAnalysis {
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
-        // It waits in memory, or was removed meanwhile.
+        // The report waits in memory, or was removed meanwhile.
         return
       } catch {
-        // The store's keeper reports a store that does not work.
+        // The store's keeper reports an outage.
         if !error.isOutage {
           logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
         }
@@ -55,9 +55,9 @@ extension CrashAnalysis {
     if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
   }
 
-  /// Reports the end of a process that left no record, unless it ended well.
+  /// Reports an unreported exit, unless the process ended normally.
   ///
-  /// One that crashed before, and did not end by that, has two reports.
+  /// A process that crashed before, and did not end because of that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
     return await permits.withPermit(for: ended.process.facts.peer.uid) { _ in

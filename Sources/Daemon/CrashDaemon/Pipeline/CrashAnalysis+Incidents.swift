@@ -3,17 +3,17 @@ import CrashRing
 import CrashStore
 import Logging
 
-/// What parts of the shield saw while a process went on: from its ring to the store.
+/// Non-fatal incidents: from the ring to the store.
 extension CrashAnalysis {
-  /// How often each incident of a ring had happened, by its key.
+  /// The occurrences of each incident of a ring, by its key.
   typealias Occurrences = [UInt64: UInt64]
 
-  /// Stores the incidents that are new in a ring, or have happened again.
+  /// Stores the incidents of a ring that are new or have occurred again.
   /// - Parameters:
-  ///   - process: Whose ring.
-  ///   - seen: What the last look found.
-  ///   - whenUnstored: Called where the store did not take them: they are to be read again.
-  /// - Returns: What this one found.
+  ///   - process: The process of the ring.
+  ///   - seen: The result of the last reading.
+  ///   - whenUnstored: Called where the store did not take them: they must be read again.
+  /// - Returns: The result of this reading.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
   ) async -> Occurrences {
@@ -29,16 +29,16 @@ extension CrashAnalysis {
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
-      // One transaction a read: a flood of incidents holds up no crash.
+      // One transaction per reading: a flood of incidents delays no crash.
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // They are new to the next look.
+      // They are new to the next reading.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen
     }
-    hub.notify(.incidents)
+    hub.notifyOfIncidents(of: process.facts)
     var result = seen
     let news = zip(changed, reports).map { incident, report in
       result[incident.key] = incident.count
@@ -49,26 +49,27 @@ extension CrashAnalysis {
     return result
   }
 
-  /// Shows the policy the counters of the classes that a process protects.
+  /// Passes the counters of a process's protected classes to the policy.
   func sampleClasses(of process: AttachedProcess) async {
     guard let policy else { return }
     await policy.saw([], process.ring.observations().classes, of: process)
   }
 
-  /// Counts what is not stored of a process that has ended: nobody will look at its ring again.
+  /// Counts the unstored incidents of a process that has ended as lost: its ring is not read again.
   func loseUnstored(of process: AttachedProcess, seen: Occurrences) {
     let count = Self.new(process.ring.observations().incidents, seen: seen).count
     if count == 0 { return }
     ledger.lose(["incidents": count], of: process.facts.peer, process: process.facts.identity.name)
   }
 
-  /// Those of which there is more than what was seen; those of a crash are for its report.
+  /// Incidents with more occurrences than in `seen`.
+  ///
+  /// Those that a crash follows belong to its report.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
     incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }
 
-  /// What tells one place of use from another: the class, how it was used, and the three innermost functions of the
-  /// program's own, without their lines.
+  /// Identifies a call site: the class, the access kind, and the three innermost in-app functions, without their lines.
   private static func group(of report: IncidentReport) -> String {
     let own = report.use.filter { $0.isOwn && !$0.function.isEmpty }.prefix(3).map(\.function)
     let place = own.isEmpty ? report.use.prefix(3).map(\.address.description) : own

@@ -3,14 +3,14 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 
-// The first crash of a build: what is shown of it while its symbols are read.
+// The first crash of a build: its preliminary report while its symbols are read.
 extension CrashAnalysis {
-  /// Shows what is known of a crash without the symbols that it waits for.
+  /// Lists a crash without the symbols that it waits for.
   ///
-  /// Names come from caches that are ready, where each was judged before; no child runs for it. A crash of which an earlier
-  /// report is stored shows that one.
+  /// Names come from existing caches, where each was checked before; no child runs. A crash with a stored earlier
+  /// report is listed with that one.
   ///
-  /// What has too many frames is shown without the threads that did not crash, or not at all.
+  /// A report with too many frames is listed without the threads that did not crash, or not at all.
   func showPreliminary(_ contents: RingContents, of process: AttachedProcess) async {
     let (ring, user) = (RingKey(process.facts), process.facts.peer.uid)
     guard preliminary.hasRoom(for: user, limits), let contents = sized(contents) else { return }
@@ -19,15 +19,15 @@ extension CrashAnalysis {
     builder.noteHistory()
     guard var report = builder.report(id: ring.id) else { return }
     report.isPreliminary = true
-    // Without names the key would be another one than that of the same crash a moment later.
+    // Without names the group key would differ from the one of the same crash a moment later.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
-    // A store that does not answer has nothing to show.
+    // If the store fails, nothing is listed.
     guard let new = try? store.unstored([report]), !new.isEmpty else { return }
     preliminary.show(report, of: ring, limits)
   }
 
-  /// The contents as far as they fit into a preliminary report; nil where the crashed threads alone do not.
+  /// The contents reduced to the size of a preliminary report; nil where the crashed threads alone exceed it.
   private func sized(_ contents: RingContents) -> RingContents? {
     let crashed = contents.records.reduce(0) { $0 + $1.frames.count }
     guard crashed <= limits.preliminaryFrames else { return nil }

@@ -3,26 +3,26 @@ import CrashRing
 import LinuxSystem
 import Logging
 
-// The first step of a crash: what its ring holds.
+// The first step of a crash: the contents of its ring.
 extension CrashAnalysis {
-  /// What a ring held at a moment.
+  /// The contents of a ring at one moment.
   struct Snapshot: Sendable {
     var contents: RingContents
     var stamp: RingStamp
     /// The copy of the ring that is stored beside the report.
     var raw: [UInt8] = []
-    /// Contents and copy are of one moment, and the stamp is that moment's.
+    /// Contents, copy and stamp are from the same moment.
     var isConsistent = false
-    /// Something was seen while the process went on.
+    /// The process recorded non-fatal incidents.
     var hasIncidents: Bool
-    /// Of the first reading.
+    /// Those of the first reading.
     var losses: [String: Int]
 
-    /// What the report is made of.
+    /// What the report contains.
     var seen: Seen { Seen(contents, stamp: isConsistent ? stamp : nil) }
   }
 
-  /// What the first reading of a ring found.
+  /// The result of the first reading of a ring.
   enum FirstReading: Sendable {
     case nothingNew(hasIncidents: Bool)
     case news(Snapshot)
@@ -51,14 +51,14 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // While the process lives, a record without an end is being written, and a thread may still answer.
+    // While the process lives, a torn record is still being written, and a thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
   }
 
-  /// Whether nothing of its memory is kept, whatever it has put into its ring: an operator wants it, or the process had
-  /// more rights than its user and a library that does not mind that.
+  /// Whether none of its memory is stored, whatever its ring contains: an operator has set that, or the process had
+  /// more rights than its user and a library that ignores it.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

@@ -5,12 +5,12 @@ import LinuxSystem
 
 // The second step of a crash: the symbols of its frames.
 extension CrashAnalysis {
-  /// How often the frames may lead to new images while the symbols of the others are made.
+  /// How often the frames may lead to new images while the symbols of the others are built.
   private static let symbolRounds = 4
 
-  /// Finds the symbols of a snapshot, and takes what changes in the ring meanwhile into the snapshot.
+  /// Finds the symbols of a snapshot, and updates the snapshot with what the ring records meanwhile.
   ///
-  /// While symbols are made, the permit, the ring's pages and the snapshot's contents are released.
+  /// The permit, the ring's pages and the snapshot's contents are released while symbols are built.
   @inline(never)
   func symbolicate(
     _ snapshot: inout Snapshot, of source: some CrashSource, _ permit: FairSemaphore.Permit
@@ -30,11 +30,11 @@ extension CrashAnalysis {
       snapshot.contents = read(process, isFinal: source.isFinal)
       snapshot.hasIncidents = snapshot.contents.hasObservations
     }
-    // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
-    // this is not followed for ever: its last frames have addresses then.
+    // More threads may have crashed while symbols were built, perhaps in other images. The rounds are bounded: the last
+    // frames of a process that continues to do so stay addresses.
     for _ in 0..<Self.symbolRounds {
-      // One stamp before the contents were read and after the copy: both are of one moment. A copy with more than the
-      // report would hide what is new in it; of a copy with less the report could not be made anew.
+      // The stamp is read before the contents and after the copy: equal stamps mean that both are from one moment. A
+      // newer copy would hide its additional records; an older one could not reproduce the report.
       snapshot.raw = try excerpt(process)
       let after = process.ring.stamp()
       snapshot.isConsistent = after == snapshot.stamp && symbols.cover(snapshot.contents.addressesOfFrames)
@@ -45,14 +45,14 @@ extension CrashAnalysis {
         symbols = await openCaches(for: snapshot.contents, of: process)
       }
     }
-    // Of one that never stands still, the report is made of what is stored beside it.
+    // A ring that keeps changing is reported from its stored copy.
     if let copy = Reanalysis.process(ofOrphan: snapshot.raw) {
       snapshot.contents = read(copy, isFinal: source.isFinal)
     }
     return symbols
   }
 
-  /// A ring that is not written any more, and the symbols of today for it.
+  /// A ring that is not written any more, and its current symbols.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -62,13 +62,13 @@ extension CrashAnalysis {
     await openCaches(SymbolQuestion(contents), nil, for: process.facts.peer.uid)
   }
 
-  /// The symbols of today, as far as they need not be waited for.
+  /// The current symbols that exist without waiting.
   func openCachesThatAreThere(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let wanted = contents.addressesOfFrames
     return await judged(wanted, await caches.answer(to: wanted, for: process.facts.peer.uid, timeout_ms: 0))
   }
 
-  /// What the frames of a ring need.
+  /// The symbols that the frames of a ring need.
   private struct SymbolQuestion: Sendable {
     var wanted: [String: Set<UInt64>]
     var images: [ImageFile]
@@ -80,7 +80,7 @@ extension CrashAnalysis {
     }
   }
 
-  // Waits for what is not `ready` without it.
+  // Waits for the images that are not `ready`.
   private func openCaches(
     _ question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
   ) async -> OpenCaches {
@@ -101,7 +101,7 @@ extension CrashAnalysis {
     return open
   }
 
-  /// What makes the report, and `old` made it before; with the variables of the place where a pointer was wrong.
+  /// The builder of the report, and the one with the earlier state; with the variables at the place of the bad pointer.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
     endSignal: Int32? = nil
@@ -116,12 +116,12 @@ extension CrashAnalysis {
       let scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
     {
       builder.codeBefore = scope.codeBefore
-      // Without debug information there is the code alone.
+      // Without debug information only the code is described.
       if !scope.types.isEmpty { builder.scope = scope }
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true
-    // All of them may take as long as the slowest one may.
+    // One deadline for all of them.
     let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
     for place in places where builder.namedClasses.isEmpty {
       guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,
@@ -137,7 +137,7 @@ extension CrashAnalysis {
 }
 
 extension RingContents {
-  /// What takes room goes.
+  /// Drops the payload.
   fileprivate mutating func forgetAll() {
     (records, threads, images, incidents) = ([], [], [], [])
     (breadcrumbs, annotations, protectedClasses) = ([], [:], [])

@@ -2,13 +2,13 @@ import CrashReport
 import CrashStore
 import Logging
 
-/// The second look at the stacks of a report that is stored already: nobody who follows waits for it.
+/// The unwind cross-check of a stored report; it delays no subscriber.
 extension CrashAnalysis {
-  /// Unwinds the crashed threads of a ring that nobody writes any more again, and notes in the report what came of it.
+  /// Unwinds the crashed threads of a final ring again, and adds the findings to the report.
   ///
-  /// An agreement is no event. Better frames are: the report comes again with them.
+  /// An agreement causes no event. Better frames do: subscribers get the report again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // Asked first: to read the ring only to find that there is no place would cost most where crashes are most.
+    // Checked first: reading a ring only to find no permit would cost most when crashes are most frequent.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
@@ -29,11 +29,11 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Without its raw record it could never be analysed again.
+      // Without its raw record the report could never be analyzed again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {
-      logger.warning("cannot note the second unwinding of \(id): \(error), ignoring")
+      logger.warning("cannot store the unwind cross-check of report \(id): \(error), ignoring")
     }
   }
 }

@@ -6,36 +6,36 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The way of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
+/// The steps of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
 struct CrashAnalysis: Sendable {
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
-  /// For rings that are read, symbolicated and stored.
+  /// Permits for reading, symbolicating and storing rings.
   var permits: FairSemaphore
-  /// Time that reading the rings of each user takes.
+  /// The time spent on reading the rings of each user.
   ///
-  /// Those of a user beyond its allowance are read with a lower priority.
+  /// Beyond its allowance, a user's rings are read with a lower priority.
   var lookTime: CPUAccounts
-  /// The same for rings that are read for announced incidents, which wait: they lower no crash's priority.
+  /// The same for announced incidents, which wait instead: they lower no crash's priority.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
-  var trouble: StoreTrouble
+  var outage: StoreOutage
   var ledger: Ledger
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
-  /// Of which processes no memory is kept.
+  /// Which processes' memory is not stored.
   var settings = LiveSettings()
-  /// What is shown of crashes that wait for their symbols.
+  /// The reports of crashes that wait for their symbols.
   var preliminary = PreliminaryReports()
-  /// Learns of dangling crashes and of what the quarantine saw; nil in tests that have none.
+  /// Gets use-after-free crashes and the quarantine's incidents; nil in some tests.
   var policy: PolicyKeeper?
 
-  /// Counts the time of one look; what it waits for symbols is not its own.
+  /// Charges the time of one reading, without the time that it waits for symbols.
   func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }
 
-  /// Counts the time of one reading of announced incidents.
+  /// Charges the time of one reading of announced incidents.
   func chargeIncidents(of uid: UInt32, since start_ns: UInt64) { charge(incidentTime, uid, since: start_ns) }
 
   private func charge(_ accounts: CPUAccounts, _ uid: UInt32, since start_ns: UInt64) {
@@ -43,25 +43,25 @@ struct CrashAnalysis: Sendable {
     accounts.charge(uid, min(Moment.monotonic_ns() - start_ns, longest_ns))
   }
 
-  /// What reading a ring led to.
+  /// The outcome of reading a ring.
   enum Outcome: Sendable, Equatable {
-    /// No thread has crashed, or none that the last reading did not know.
+    /// No thread has crashed, or none since the last reading.
     case nothingNew
     case stored(id: String, seen: Seen)
-    /// It waits in memory for a store that takes it.
+    /// The report is held in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store takes nothing now; the file that it came from is as safe a place as memory.
+    /// The store fails now; the report stays in its file, which is as safe as memory.
     case unanswered(StoreError)
     case failed
   }
 
-  /// What reading a ring found, to tell whether the next one finds more.
+  /// The result of a reading, to decide whether the next one finds more.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// Threads that the sweep found: with it a report is whole.
+    /// Threads of the sweep: they complete a report.
     var threads: [Int32]
     var losses: [String: Int]
-    /// Of a moment when the ring held just this; nil when it changed meanwhile.
+    /// The stamp of the ring with exactly these contents; nil when it changed meanwhile.
     var stamp: RingStamp?
 
     init(_ contents: RingContents, stamp: RingStamp? = nil) {
@@ -71,20 +71,20 @@ struct CrashAnalysis: Sendable {
       losses = contents.losses
     }
 
-    /// The stamp is no part of what was found.
+    /// Two readings may be equal although their stamps differ.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }
 
-    /// Whether a ring of that stamp has nothing else, nor anything that only its process's end shows.
+    /// Whether a ring with that stamp has no more to read, even after its process ends.
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
   /// Reads a ring, symbolicates what is new in it, and stores the report.
   /// - Parameters:
   ///   - source: The ring.
-  ///   - permit: The caller's; it is given back while symbols are waited for.
-  /// - Returns: What it led to, and whether something was seen while the process went on.
+  ///   - permit: The caller's permit; it is released while symbols are built.
+  /// - Returns: The outcome, and whether the process recorded non-fatal incidents.
   func analyse(
     _ source: some CrashSource, _ permit: FairSemaphore.Permit
   ) async -> (outcome: Outcome, hasIncidents: Bool) {
@@ -105,7 +105,7 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// The same of a spool file, when there is a permit.
+  /// The same for a spool file, when a permit is free.
   func analyse(_ file: SpooledFile) async -> Outcome {
     await permits.withPermit(for: file.process.facts.peer.uid) { await analyse(file, $0).outcome }
   }

@@ -2,21 +2,21 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-// Looking at rings.
+// Reading rings.
 extension CrashPipeline {
-  /// Looks at a ring of which there is news, when it is its turn.
+  /// Reads an announced ring in its turn.
   ///
-  /// The task begins with the turn: thousands of rings wait in a storm, and a task has a stack of 12 KB.
+  /// The task begins with the turn: in a storm thousands of rings wait, and a task has a stack of 12 KB.
   func begin(_ process: AttachedProcess) {
     let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
       analysis.permits.enter(uid) { permit in
-        // Each priority has threads of its own: rings that always have news keep no other user's crash waiting.
+        // Each priority has its own threads: rings that change all the time delay no other user's crash.
         let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
     }
-    // Sees to it that symbols are there, or under way.
+    // Makes sure that symbols exist or are being built.
     guard let preparation = entry(process.number)?.preparation else { return enter() }
     Task.detached {
       await preparation.value
@@ -34,7 +34,7 @@ extension CrashPipeline {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
     }
-    // Read anew: it may have come while the ring was read.
+    // Read again: the end may have arrived while the ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
       if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
@@ -45,11 +45,11 @@ extension CrashPipeline {
   }
 
   /// The part of a turn that holds the permit.
-  /// - Returns: Whether the process had ended when its ring was read, and whether something was seen while it went on.
+  /// - Returns: Whether the process had ended when its ring was read, and whether it recorded non-fatal incidents.
   private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
     defer { permit.giveBack() }
     guard let entry = takeTurn(process.number) else { return nil }
-    // Lowered before the look: what is written after it is announced again.
+    // Ordering: cleared before the reading, so that later records are announced again.
     process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
     let isFinal = process.hasEnded.load(ordering: .acquiring)
     if entry.ring == .read { return (isFinal, false) }
@@ -63,14 +63,14 @@ extension CrashPipeline {
     }
   }
 
-  /// More news, and another turn; else the next news begins it.
+  /// Begins another turn if there is more to read; else the next announcement begins it.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)
     drains.end()
   }
 
-  /// - Returns: Whether something was seen while the process went on.
+  /// - Returns: Whether the process recorded non-fatal incidents.
   private func look(
     at process: AttachedProcess, _ permit: FairSemaphore.Permit, _ entry: ProcessLife, isFinal: Bool
   ) async -> Bool {
@@ -87,11 +87,11 @@ extension CrashPipeline {
   private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
-    // Before anybody sees that it is gone.
+    // Before the process disappears from the state.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
     state.withLock { state in
       state.entries[number] = nil
-      // With that: a caller finds it in one of the two.
+      // In the same critical section: a caller finds the process in one of the two.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)
@@ -100,9 +100,9 @@ extension CrashPipeline {
     rings.remove(ring)
     tellCount()
     register.note(.ended(entry.process))
-    // Everything of it is stored: a crashd that comes later has nothing to do for it.
-    if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
-    // What has failed would fail again: its file is for the next start.
+    // Everything is stored, so the next crashd has nothing to do for this ring.
+    if let name = entry.process.keptName, analysis.outage.mayForget(name) { store?.forget(name) }
+    // A failed report would fail again: its file stays for the next start.
     if !entry.isDone && entry.crash != .failed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }
 }

@@ -1,9 +1,9 @@
 import CrashRing
 import Synchronization
 
-// What happens while processes go on.
+// Non-fatal incidents.
 extension CrashPipeline {
-  /// Reads what processes announce, until crashd stops: then every ring is read once more anyway.
+  /// Reads announced incidents until crashd stops; the stop reads every ring once more anyway.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -11,7 +11,7 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // The reading that waits stores them, or `readUnannounced`. Later ones are announced again.
+          // The waiting reading stores them, or `readUnannounced`. Later ones are announced again.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -19,10 +19,10 @@ extension CrashPipeline {
     }
   }
 
-  /// A process decides how often it announces, and crashd how often it reads: a ring has a pause after each reading, and a
-  /// user a share of the time.
+  /// A process decides how often it announces, and crashd how often it reads: a ring has a pause after each reading,
+  /// and a user a share of the time.
   ///
-  /// What waits holds no process: one that ends meanwhile is released.
+  /// A waiting reading retains no process: one that ends meanwhile is released.
   private func readIncidents(of ring: RingKey, first number: UInt64) async {
     let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
     let wait_ns = min(
@@ -32,18 +32,18 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Lowered before the reading: what is recorded after it is announced again.
+    // Ordering: cleared before the reading, so that later records are announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another one waits for its turn, and reads for both: while a reading waits for symbols, one waits at most.
+    // Another reading waits for its turn, and serves both: while one waits for symbols, at most one waits.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
-    // A task of its own: a reading that a stop cancels would store incidents without their symbols.
+    // A separate task: a reading cancelled by a stop would store incidents without their symbols.
     await Task { await observe(process) }.value
     analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
 
-  /// Reads now and then what is not announced, such as the counters of protected classes, and the incidents that no
-  /// announcement has stored (docs/decisions/0125).
+  /// Periodically reads what is not announced: the counters of protected classes, and incidents that no announcement
+  /// has stored (docs/decisions/0125).
   func watch() async {
     while !Task.isCancelled {
       do {
@@ -68,14 +68,14 @@ extension CrashPipeline {
     }
   }
 
-  /// Returns when what had happened in the process before this call is stored.
+  /// Returns when the process's incidents before this call are stored.
   func observe(_ process: AttachedProcess) async {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// In a turn of its own: two looks at once would count what is new twice for the policy.
+  /// Runs in a turn of its own: two concurrent readings would count new incidents twice for the policy.
   private func observeAlone(_ process: AttachedProcess) async {
-    // The policy takes what it sees of those that it knows.
+    // The policy accepts incidents only of registered processes.
     await register.settle()
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
@@ -84,9 +84,9 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// A process that has the ring: the one of this number, or another one when that has gone.
+  /// A process that has the ring: the one with this number, or another one after its end.
   ///
-  /// Those who wait for a turn of the ring share it, whichever of its processes they mean.
+  /// All callers that wait for a turn of the ring share it, for whichever of its processes they wait.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
     state.withLock { state in
       if let entry = state.entries[number] { return entry.process }
@@ -94,7 +94,7 @@ extension CrashPipeline {
     }
   }
 
-  /// Counts what its last look could not store.
+  /// Counts what its last reading could not store as lost.
   func loseUnstored(of process: AttachedProcess) {
     guard entry(process.number) != nil else { return }
     analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))

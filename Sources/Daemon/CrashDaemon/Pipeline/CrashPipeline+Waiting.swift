@@ -3,14 +3,14 @@ import Synchronization
 
 // Waiting for a process.
 extension CrashPipeline {
-  /// What is known of a process.
+  /// The state of a process.
   struct Progress: Sendable, Equatable {
     var isAttached: Bool
     var isSettled: Bool
     var reports: [String]
   }
 
-  /// Waits until everything that was announced of a process is stored, at most `timeout_ms`.
+  /// Waits until everything that a process announced is stored, at most `timeout_ms`.
   func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
     await wait(pid, timeout_ms: timeout_ms)
     let (all, ended, isSettled) = state.withLock { state in
@@ -21,11 +21,11 @@ extension CrashPipeline {
     guard let newest = live.last?.process.facts ?? past.last?.facts else {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
-    // A process that became another program attached more than once, and its ends may come in any order.
+    // A process that replaced its program attached more than once, and the ends may arrive in any order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
-    // A process that crashes while it connects may do so twice: both connections bring one ring, and its report.
+    // A process that crashes while it connects may have two connections with one ring and report.
     var seen: Set<String> = []
     reports.removeAll { !seen.insert($0).inserted }
     return Progress(isAttached: true, isSettled: isSettled, reports: reports)
@@ -33,7 +33,7 @@ extension CrashPipeline {
 
   private func hasSettled(_ pid: Int32, _ state: State) -> Bool {
     state.entries.values.allSatisfy { $0.process.facts.peer.pid != pid || $0.isSettled }
-      && !analysis.trouble.isHolding(pid: pid)
+      && !analysis.outage.isHolding(pid: pid)
   }
 
   private func wait(_ pid: Int32, timeout_ms: Int) async {
@@ -42,7 +42,7 @@ extension CrashPipeline {
         if hasSettled(pid, state) { return true }
         state.nextWaiter += 1
         let number = state.nextWaiter
-        // Under the lock: it finds whom it is for, however short the time is.
+        // Under the lock, so that the alarm finds its waiter, however short the time-out is.
         let alarm = Task {
           do { try await Task.sleep(for: .milliseconds(timeout_ms)) } catch { return }
           giveUp(number)
@@ -58,10 +58,10 @@ extension CrashPipeline {
     state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
   }
 
-  /// Those of one process, or all.
+  /// Wakes the waiters of one process, or all.
   func wakeWaiters(of pid: Int32? = nil) {
     let woken = state.withLock { state in
-      // Asked first: in a storm hardly anybody waits, and to look at all entries takes its time.
+      // Checked first: in a storm almost no call waits, and to check all entries takes time.
       let possible = state.waiters.filter { pid == nil || $0.value.pid == pid }
       let settled = possible.filter { hasSettled($0.value.pid, state) }
       for number in settled.keys { state.waiters[number] = nil }

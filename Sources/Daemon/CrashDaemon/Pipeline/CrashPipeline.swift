@@ -4,11 +4,11 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// What is to be done with attached processes and spool files: takes the events of the attach thread in their order,
-/// looks at one ring at most once at a time, and knows when everything of a process is stored.
+/// Serializes the work per process: consumes attach and spool events in order, never reads one ring from two tasks at
+/// once, and knows when everything of a process is stored.
 ///
-/// No actor: in a storm of crashes each of its short jobs would wait for its turn behind the looks at all rings, and what
-/// was looked at would stay until the storm is over (docs/decisions/0099).
+/// Not an actor: in a storm of crashes each of its short jobs would queue behind the readings of all rings, and read
+/// rings would stay until the end of the storm (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]
@@ -18,13 +18,13 @@ final class CrashPipeline: Service {
     var isStopping = false
   }
 
-  /// What `AwaitProcess` still tells of a process that has ended.
+  /// What `AwaitProcess` returns for an ended process.
   struct Ended {
     var facts: ProcessFacts
     var reports: [String]
   }
 
-  /// Who waits until a process is settled.
+  /// A call that waits until a process is settled.
   struct Waiter {
     var pid: Int32
     var continuation: CheckedContinuation<Void, Never>
@@ -33,49 +33,50 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Held for moments; under it only locks are taken that nothing else is done under: those of `Outstanding` and
-  /// `StoreTrouble`.
+  /// Held for moments.
+  ///
+  /// Under it only the locks of `Outstanding` and `StoreOutage` are taken, which guard nothing else.
   let state = Mutex(State())
   let store: DescriptorStore?
-  /// Told how many processes there are, each time that changes.
+  /// Gets the number of processes after each change.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Held while it is told: the last number that is told is the last one.
+  /// Ordering: held during the callback, so that the last call has the last number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
   let rings = RingTable()
   let unwindings: SecondUnwindings
-  /// Who reads the incidents of a ring.
+  /// Turns for reading the incidents of a ring.
   let observing = SharedTurns<RingKey>()
-  /// Rings of which there is news, until they are looked at.
+  /// Announced rings that are not read yet.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>
-  /// Processes that have announced incidents; each stands in it once.
+  /// Processes that have announced incidents, each at most once.
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
-  private let pulse: Pulse
+  private let heartbeat: Heartbeat
   private let images: RecentImages
   /// Changes of the store: one stream for calls that wait for a process, one for the spool.
-  private let changes: (waiters: AsyncStream<StoreTrouble.Change>, spooler: AsyncStream<StoreTrouble.Change>)
+  private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
   /// Tasks that follow `changes` until the pipeline is deinitialized: the store's keeper stores the last reports after
   /// `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
-  /// How often a report that changes meanwhile is improved.
+  /// How often the improvement of a report is retried when it changes meanwhile.
   private static let improvements = 4
 
   init(
     analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil,
-    pulse: Pulse = Pulse("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
+    heartbeat: Heartbeat = Heartbeat("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
   ) {
     self.whenChanged = whenChanged
     self.store = store
-    self.pulse = pulse
+    self.heartbeat = heartbeat
     self.analysis = analysis
     self.events = events
     limits = analysis.limits
     images = RecentImages(memory_ms: analysis.limits.recentImages_ms)
     register = PolicyRegister(analysis.policy)
     unwindings = SecondUnwindings(analysis)
-    changes = (analysis.trouble.changes(), analysis.trouble.changes())
+    changes = (analysis.outage.changes(), analysis.outage.changes())
     spooler = SpoolTaker(analysis: analysis, spool: spool, rings: rings, unwindings: unwindings)
   }
 
@@ -83,7 +84,7 @@ final class CrashPipeline: Service {
     for task in following.withLock({ $0 }) { task.cancel() }
   }
 
-  /// Takes events until the attach thread ends, then finishes what is begun.
+  /// Handles events until the attach thread ends, then finishes the work that has begun.
   func run() async throws {
     followStore()
     await withDiscardingTaskGroup { group in
@@ -93,7 +94,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // What is stored is safe; systemd does not wait for a second look at it.
+      // Stored reports are safe: systemd does not wait for unwind cross-checks.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -103,7 +104,7 @@ final class CrashPipeline: Service {
     await spooler.finish()
     await unwindings.finish()
     await register.settle()
-    // A service that returns before its turn counts as failed.
+    // A service that returns before the shutdown counts as failed.
     try await gracefulShutdown()
   }
 
@@ -121,7 +122,7 @@ final class CrashPipeline: Service {
   }
 
   private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {
-    pulse.beat()
+    heartbeat.beat()
     switch event {
     case .asked: break
     case .attached(let process, let images): attach(process, images)
@@ -154,7 +155,7 @@ final class CrashPipeline: Service {
     telling.withLock { _ in whenChanged(state.withLock { $0.entries.count }) }
   }
 
-  /// - Returns: Whether somebody has to look at its ring.
+  /// - Returns: Whether a turn for its ring must begin.
   private func announce(_ process: AttachedProcess) -> Bool {
     let hasEnded = process.hasEnded.load(ordering: .acquiring)
     let announcement = change(process.number) { entry in
@@ -167,13 +168,13 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Under the lock: a stop waits for every turn that was begun before it.
+  /// Ordering: under the lock, so that a stop waits for every turn that began before it.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
   }
 
-  /// Nil: there is no such entry.
+  /// Nil: no such entry exists.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in
@@ -185,7 +186,7 @@ final class CrashPipeline: Service {
 
   func entry(_ number: UInt64) -> ProcessLife? { state.withLock { $0.entries[number] } }
 
-  /// How many processes are attached, and how many of them have ended and wait for their last look.
+  /// The number of attached processes, and how many of them have ended and wait for their last reading.
   func count(mayRead: (Peer) -> Bool) -> (all: Int, ending: Int) {
     state.withLock { state in
       state.entries.values.reduce(into: (0, 0)) { counts, entry in
@@ -202,9 +203,9 @@ final class CrashPipeline: Service {
   }
 }
 
-// Symbols that come late.
+// Late symbols.
 extension CrashPipeline {
-  /// Makes reports again whose symbols have come since, one after the other.
+  /// Rebuilds reports whose symbols arrived late, one after the other.
   private func improveLateReports() async {
     let reanalysis = Reanalysis(analysis)
     for await late in analysis.caches.lateReports where !state.withLock({ $0.isStopping }) {
@@ -213,14 +214,14 @@ extension CrashPipeline {
   }
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
-    // More threads of its process may be read meanwhile, or its stacks unwound again, perhaps with the symbols of before.
+    // Meanwhile more threads may be read, or stacks cross-checked, perhaps with the earlier symbols.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
-        // The report may be gone.
+        // The report may have been removed.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
         return
       }

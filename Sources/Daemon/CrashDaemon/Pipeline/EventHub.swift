@@ -3,12 +3,13 @@ import Synchronization
 
 /// Notifies listeners that the store has something new.
 ///
-/// What it is, they read from the store: nothing is queued here.
+/// Listeners read the news from the store: nothing is queued here.
 final class EventHub: Sendable {
   enum Topic { case reports, incidents }
 
   private struct Listener {
     var topic: Topic
+    var visibility: Visibility
     var continuation: AsyncStream<Void>.Continuation
   }
 
@@ -27,19 +28,23 @@ final class EventHub: Sendable {
       PermitLimit(total: limits.connections, perUser: limits.eventPagesPerUser, hasReserve: false), limits.accounts)
   }
 
-  /// Something was stored.
-  func notify(_ topic: Topic = .reports) {
-    let listeners = state.withLock { $0.listeners.values.filter { $0.topic == topic } }
-    for listener in listeners { listener.continuation.yield() }
+  /// Notifies that a report was stored.
+  func notify() { notify { $0.topic == .reports } }
+
+  /// Notifies that incidents of a process were stored.
+  func notifyOfIncidents(of process: ProcessFacts) {
+    notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
   /// The store was replaced: each topic may have something new.
-  func notifyOfNewStore() {
-    let listeners = state.withLock { $0.listeners.values }
+  func notifyOfNewStore() { notify { _ in true } }
+
+  private func notify(_ isMeant: (Listener) -> Bool) {
+    let listeners = state.withLock { $0.listeners.values.filter(isMeant) }
     for listener in listeners { listener.continuation.yield() }
   }
 
-  /// A reader begins at a cursor.
+  /// Registers a reader that begins at a cursor.
   /// - Returns: Its number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in
@@ -49,20 +54,22 @@ final class EventHub: Sendable {
     }
   }
 
-  /// It has come so far.
+  /// Records the progress of a reader.
   func read(_ number: UInt64, to cursor: StoreCursor) { state.withLock { $0.readers[number] = cursor } }
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
 
-  /// How far the slowest of those has come who read now.
+  /// The position of the slowest current reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// One element for any number of news since the last one was taken.
-  func news(of topic: Topic = .reports) -> AsyncStream<Void> {
+  /// One element for any number of news since the last element.
+  ///
+  /// Incidents wake only a listener whose `visibility` includes their process; reports wake every listener.
+  func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       state.next += 1
-      state.listeners[state.next] = Listener(topic: topic, continuation: continuation)
+      state.listeners[state.next] = Listener(topic: topic, visibility: visibility, continuation: continuation)
       return state.next
     }
     continuation.onTermination = { [weak self] _ in

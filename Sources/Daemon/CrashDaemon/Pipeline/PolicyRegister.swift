@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Tells the policy which processes come and go, in their order.
+/// Notifies the policy of attached and ended processes, in order.
 ///
-/// All that came meanwhile are told in one turn of its actor: in a storm of crashes an actor that is asked for each gets
-/// one turn in the time of one look at a ring, and who waits for his turn keeps his ring.
+/// All pending notes take one turn of its actor. In a storm of crashes an actor that is called for each gets one turn
+/// per reading of a ring, and a caller that waits for its turn keeps its ring.
 final class PolicyRegister: Sendable {
   enum Note: Sendable {
     case attached(AttachedProcess)
     case ended(AttachedProcess)
-    /// Every note before this one was taken.
+    /// Resumed after every earlier note was handled.
     case settled(CheckedContinuation<Void, Never>)
   }
 
@@ -35,7 +35,7 @@ final class PolicyRegister: Sendable {
     if begins { Task.detached { await self.tell(policy) } }
   }
 
-  /// Returns when the policy knows of everything that was noted until now.
+  /// Returns when the policy has handled every note so far.
   func settle() async {
     guard state.withLock({ $0.isTelling }) else { return }
     await withCheckedContinuation { note(.settled($0)) }

@@ -1,6 +1,6 @@
 /// The life of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four states change independently: the turn of its ring, the presence of the process, the ring, and what became of
+/// Four states change independently: the turn of its ring, the presence of the process, the ring, and the outcome of
 /// its crash. An empty cell changes nothing.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
@@ -23,7 +23,7 @@
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
-    /// There is news, and its turn has not come.
+    /// The ring has news and waits for its turn.
     case queued
     case reading
     /// More news came since the turn began.
@@ -42,7 +42,7 @@ struct ProcessLife: Sendable {
     case read
   }
 
-  /// What became of the last reading with news.
+  /// The outcome of the last reading with news.
   enum Crash: Sendable {
     case none
     case stored
@@ -52,20 +52,20 @@ struct ProcessLife: Sendable {
     case failed
   }
 
-  /// What an announcement leads to.
+  /// The effect of an announcement.
   enum Announcement: Sendable {
-    /// A turn has to be begun.
+    /// A turn must begin.
     case begins
-    /// One is under way, or will be.
+    /// A turn is under way or queued.
     case joins
-    /// Its wake-ups have brought nothing new too often.
+    /// Too many of its wake-ups have brought nothing new.
     case isIgnored
   }
 
   let process: AttachedProcess
-  /// Symbol jobs for its images are in the queue when this has ended; nil: they were already.
+  /// Ends when the symbol jobs for its images are queued; nil: they were already.
   var preparation: Task<Void, Never>?
-  /// The same of the jobs for its unwind tables.
+  /// The same for the jobs of its unwind tables.
   var tables: Task<Void, Never>?
 
   private(set) var turn = Turn.idle
@@ -81,7 +81,7 @@ struct ProcessLife: Sendable {
 
 // Events.
 extension ProcessLife {
-  /// There is news in its ring, or its socket `isClosed`.
+  /// Its ring has news, or its socket `isClosed`.
   mutating func announce(isClosed: Bool, emptyWakesLimit: Int) -> Announcement {
     if isClosed, case .attached = presence { presence = .disconnected }
     if emptyWakes >= emptyWakesLimit && !isClosed { return .isIgnored }
@@ -109,7 +109,7 @@ extension ProcessLife {
 
   mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) { note(outcome) }
 
-  /// - Returns: Whether the next turn has to be begun.
+  /// - Returns: Whether the next turn must begin.
   mutating func finishTurn() -> Bool {
     let isDue = turn == .queued || turn == .readingAndDue
     turn = isDue ? .queued : .idle
@@ -139,25 +139,25 @@ extension ProcessLife {
   }
 }
 
-// What follows from the states.
+// Derived values.
 extension ProcessLife {
-  /// How it went away; nil until that is known.
+  /// How the process ended; nil until that is known.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }
 
   /// A record was read, or could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// A process that crashed is settled when its record is read: that is its end, as far as is known.
+  /// A crashed process is settled when its record is read: as far as is known, that is its end.
   var isSettled: Bool {
     guard turn == .idle else { return false }
     if case .disconnected = presence { return hasCrashed && ring == .read }
     return true
   }
 
-  /// Threads crashed at once: its end shows which of them ended it.
+  /// Several threads crashed: the exit status shows which of them ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
-  /// Everything of it is stored, and nothing more can come: one that goes on may leave another ring any moment.
+  /// Everything of it is stored, and no more can come: a process that runs on may leave another ring at any moment.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

@@ -7,29 +7,30 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// Analyses stored raw records again, with the rules and symbols of today; one at a time for each user, because it costs
-/// what a crash costs and any user may ask for it.
+/// Analyzes stored raw records again, with the current rules and symbols.
+///
+/// One at a time for each user, because it costs as much as a crash and any user may request it.
 actor Reanalysis {
-  /// Why a report stays as it is.
+  /// Why a report stays unchanged.
   enum Failure: Error, Equatable {
     case store(StoreError)
-    /// There is no raw record, or it is of a ring of another version.
+    /// The raw record is missing, or of another ring version.
     case unreadable(String)
-    /// Today the symbols of these builds are not there: the new report would say less.
+    /// The symbols of these builds no longer exist: the new report would contain less.
     case symbolsGone([String])
-    /// Another report took its place meanwhile: more threads of its process were read.
+    /// The report changed meanwhile: more threads of its process were read.
     case changed
-    /// Another re-analysis of this user runs, or too many do.
+    /// Another re-analysis of this user runs, or too many run.
     case busy
   }
 
-  /// What came of it.
+  /// The result of a re-analysis.
   struct Outcome: Sendable {
     var report: CrashReport
     var hasChanged: Bool
   }
 
-  /// What the rules say of a stored crash.
+  /// The results of all rules for a stored crash.
   struct Explanation: Sendable {
     var report: CrashReport
     var rules: [CrashReport.RuleOutcome]
@@ -41,9 +42,9 @@ actor Reanalysis {
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// Analyses the report whose id begins with `prefix` again and stores what it says now.
+  /// Analyzes the report whose id begins with `prefix` again, and stores the result.
   ///
-  /// Nobody who asks holds his place in line behind the crashes that are being unwound again, unless he `waits`.
+  /// The call fails with `busy` instead of waiting for unwind cross-checks, unless it `waits`.
   func run(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
   ) async throws(Failure) -> Outcome {
@@ -55,13 +56,13 @@ actor Reanalysis {
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
-    // What was lost was lost then; the copy of a ring that was still being written would count more.
+    // Losses are those of the first reading; the copy of a ring that was still being written would count more.
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // An agreement is no event, today as when the process died.
+      // An agreement causes no event here either.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }
@@ -74,7 +75,7 @@ actor Reanalysis {
     return Outcome(report: new, hasChanged: change != .unchanged)
   }
 
-  /// Asks every rule of today about the report whose id begins with `prefix`, and stores nothing.
+  /// Evaluates every current rule for the report whose id begins with `prefix`, and stores nothing.
   func explain(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility
   ) async throws(Failure) -> Explanation {
@@ -89,12 +90,12 @@ actor Reanalysis {
     return Explanation(report: old, rules: builder.explanation())
   }
 
-  /// Takes the user's place; it is given back by whoever has taken it.
+  /// Takes the user's permit; the caller gives it back.
   private func begin(_ user: UInt32, _ visibility: Visibility) throws(Failure) {
     guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
   }
 
-  /// The report with what it is made of: the frames are those of a second unwinding where these are better.
+  /// Reads the report and its raw record; the frames are those of an unwind cross-check where these are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (
@@ -111,10 +112,10 @@ actor Reanalysis {
     } catch {
       throw .busy
     }
-    // Tables may be gone that it was unwound with.
+    // The unwind tables of the earlier cross-check may no longer exist.
     let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
     guard lost.isEmpty else {
-      throw .unreadable("its frames came from a second unwinding, which is not possible today")
+      throw .unreadable("its frames come from an unwind cross-check, which is not possible now")
     }
     if let second, second.isBetter {
       contents = second.contents
@@ -124,12 +125,12 @@ actor Reanalysis {
     return (before, builder, second?.findings)
   }
 
-  /// The threads that have the frames of a second unwinding.
+  /// The threads whose frames come from an unwind cross-check.
   private static func better(_ unwinding: [CrashReport.Unwinding]?) -> Set<Int> {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// A silent death stays one: how the process ended is in its report alone.
+  /// An unreported exit stays one: only its report says how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
     var report: CrashReport?
     if let death = old.death, let time = Moment(rfc3339: old.time) {
@@ -141,7 +142,7 @@ actor Reanalysis {
     return report
   }
 
-  /// The process as it was: the ring's word for itself, the report's for what only crashd could know.
+  /// The process at the time of the crash: from the ring, and from the report where only crashd could know.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
       throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
@@ -163,7 +164,7 @@ actor Reanalysis {
     }
   }
 
-  /// The process of a raw record that nothing else is known of; its owner is crashd's own user.
+  /// The process of a raw record without a report; its owner is crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
     guard let ring = RingExcerpt.unpack(raw) else { return nil }
     do {
@@ -178,7 +179,7 @@ actor Reanalysis {
     }
   }
 
-  /// What the raw record of a report has of the stacks of its crashed threads; nothing when it cannot be read.
+  /// The raw stacks of a report's crashed threads; empty when the record cannot be read.
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }
     return process.ring.contents().records.filter { !$0.stack.isEmpty }.map { record in
@@ -186,7 +187,7 @@ actor Reanalysis {
     }
   }
 
-  /// Whether a place that had a name has none now.
+  /// Whether an address that had a name has none now.
   private static func losesNames(_ new: CrashReport, of old: CrashReport) -> Bool {
     let named = { (report: CrashReport) in
       Set(report.threads.flatMap { $0.frames.filter { !$0.function.isEmpty }.map(\.address) })

@@ -1,7 +1,7 @@
 import CrashRing
 import Synchronization
 
-/// A ring and whose it is: what a spool file is known by.
+/// A ring and its owner: the identity of a spool file.
 struct RingKey: Hashable, Sendable {
   var id: String
   var user: UInt32
@@ -10,28 +10,30 @@ struct RingKey: Hashable, Sendable {
   init(_ facts: ProcessFacts) { self.init(id: facts.identity.ringID, user: facts.peer.uid) }
 }
 
-/// The rings of attached processes, each of which may also stand in the spool directory.
+/// The rings of attached processes.
+///
+/// Each may also be in the spool directory.
 final class RingTable: Sendable {
   private struct State {
-    /// How many processes have each: one that connects again is two for a moment.
+    /// The number of processes of each ring: a process that reconnects counts twice for a moment.
     var counts: [RingKey: Int] = [:]
-    /// The incidents of each that are stored.
+    /// The stored incidents of each ring.
     ///
-    /// They belong to the ring: a ring that comes over many connections is read as one.
+    /// They belong to the ring: one that arrives over many connections is read as one.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
-    /// When the incidents of each were read last.
+    /// The time of each ring's last incident reading.
     var readings_ns: [RingKey: UInt64] = [:]
     /// Rings with incidents that no announcement has stored: `readUnannounced` reads them.
     var unread: Set<RingKey> = []
-    /// Rings whose announced incidents wait for their reading, and how many they are by account.
+    /// Rings whose announced incidents wait to be read, and their number by account.
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
-    /// Rings without a process, the oldest first; one may have come back.
+    /// Rings without a process, oldest first; one may have returned.
     var left: [RingKey] = []
   }
 
   private let state = Mutex(State())
-  /// Rings without a process whose incidents are remembered.
+  /// The limit of rings without a process whose incidents are remembered.
   private static let leftLimit = 1_024
 
   func add(_ ring: RingKey) { state.withLock { $0.counts[ring, default: 0] += 1 } }
@@ -55,7 +57,7 @@ final class RingTable: Sendable {
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
 
-  /// A reading of its incidents begins: of a ring that has a process.
+  /// Records that a reading of incidents begins, for a ring with a process.
   func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
     state.withLock { state in
       state.unread.remove(ring)
@@ -63,7 +65,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// It has incidents that are not stored, and may announce no others: of a ring that has a process.
+  /// Marks a ring with a process as having unstored incidents that it may not announce again.
   func noteUnread(_ ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.unread.insert(ring) }
@@ -72,8 +74,8 @@ final class RingTable: Sendable {
 
   func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
 
-  /// Its announced incidents are to wait for their reading, until `endWaiting`.
-  /// - Returns: false: they wait already, or `limit` rings of the account do; then the ring is unread.
+  /// Queues a ring's announced incidents until `endWaiting`.
+  /// - Returns: False: they wait already, or `limit` rings of the account do; then the ring is marked as unread.
   func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
     state.withLock { state in
       if state.waiting.contains(ring) { return false }
@@ -94,7 +96,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// How long its incidents are not to be read again.
+  /// How long the ring's incidents must not be read again.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {
@@ -103,7 +105,7 @@ final class RingTable: Sendable {
     return end_ns > now_ns ? end_ns - now_ns : 0
   }
 
-  /// Of a ring that has a process.
+  /// Records the stored incidents of a ring with a process.
   func note(_ occurrences: CrashAnalysis.Occurrences, of ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.occurrences[ring] = occurrences }

@@ -1,13 +1,17 @@
-/// Starts second unwindings, for which no other ring and nobody who waits for a report waits.
+/// Starts unwind cross-checks.
+///
+/// They delay no other ring and no reader of a report.
 final class SecondUnwindings: Sendable {
   private let analysis: CrashAnalysis
   private let outstanding = Outstanding()
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// The report is stored, and the ring stays mapped: its file can go, and who waits for the report has it.
+  /// Precondition: the report is stored.
+  ///
+  /// The ring stays mapped, so its file can be removed, and readers have the report.
   func start(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
-    // In a storm there is no place for most: their rings are not kept to be told that later.
+    // In a storm most get no permit: their rings are not retained to find that out later.
     guard analysis.unwinder.isOpen(for: process.facts.peer.uid) else { return }
     outstanding.begin()
     Task.detached { [self] in
@@ -17,6 +21,6 @@ final class SecondUnwindings: Sendable {
     }
   }
 
-  /// Returns when those that were started until now have ended.
+  /// Returns when the cross-checks started so far have ended.
   func finish() async { await outstanding.finish() }
 }

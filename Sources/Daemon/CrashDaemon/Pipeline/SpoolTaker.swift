@@ -3,29 +3,31 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-/// Takes what processes have left in the spool directory, one file after the other.
+/// Reads the rings that processes have left in the spool directory, one file after the other.
 actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
   private let limits: Limits
-  /// Files of these are taken care of by whoever looks at their processes.
+  /// Attached processes, whose spool files the pipeline handles.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
-  /// The last list of the spool was cut off.
+  /// The last list of the spool was truncated.
   private var isListFull = false
-  /// Files that are not looked at again: removed, or failed.
+  /// Files that need no more reading: removed, or failed.
   private var settledFiles = 0
-  /// Files that could not be taken, as they are: they would fail again, until the store has failed and is well again.
+  /// Unchanged files that failed.
+  ///
+  /// They would fail again, until the store has failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that were refused for want of something, which is told once.
+  /// Names of files that were refused for lack of resources, which is logged once.
   private var toldFiles: Set<String> = []
-  /// Files that are read again after a change of the store, and how many had been left until then.
+  /// Files to read again after a change of the store, and how many had been left until then.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// When the directory was tidied last, and whether that is to be done again.
+  /// When the directory was last tidied, and whether it must be tidied again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -37,22 +39,22 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// From now on changes of the store begin nothing.
+  /// Ignores later changes of the store.
   func stop() { isStopping = true }
 
-  /// Returns when those are taken that were asked for before.
+  /// Returns when all requested files are read.
   func finish() async { await taking?.value }
 }
 
 // After a change of the store.
 extension SpoolTaker {
-  /// Has all files read again; those that failed as well, when the store is well again.
+  /// Reads all files again; also those that failed, when the store has recovered.
   ///
   /// Returns before they are read: more files may come all the time.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
-    let leavings = analysis.trouble.leavings
+    let leavings = analysis.outage.leavings
     guard queueSpool(nil) else { return }
     pass = (spooled, leavings)
     if !isSpoolBusy { taking = Task { await take([]) } }
@@ -62,17 +64,17 @@ extension SpoolTaker {
   private func endPassIfDone() {
     guard let pass, pass.names.isEmpty else { return }
     self.pass = nil
-    analysis.trouble.readLeftFiles(since: pass.leavings)
+    analysis.outage.readLeftFiles(since: pass.leavings)
   }
 }
 
 // Tidying.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
-  /// A file that is being written grows without a sign.
+  /// A file that is being written grows without an event.
   private static let whileWritten_ms = 10_000
 
-  /// Removes what has no place in the directory; at most once a second, and once more when it was asked for meanwhile.
+  /// Removes foreign and excess files; at most once a second, and once more when that was requested meanwhile.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -113,14 +115,15 @@ extension SpoolTaker {
 
 // Taking.
 extension SpoolTaker {
-  /// Takes a file that may be there.
+  /// Reads a file if it exists.
   ///
-  /// Asked without a turn of this actor: in a storm of crashes hardly any is, and who waits for a turn keeps his ring.
+  /// Checked without a turn of this actor: in a storm of crashes hardly any file exists, and a waiting caller keeps its
+  /// ring.
   nonisolated func takeIfThere(_ name: String) async {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Takes the named files, or all that are there; one after the other, whoever calls.
+  /// Reads the named files, or all; one after the other across all callers.
   func take(_ names: [String]?) async {
     tidy()
     queueSpool(names)
@@ -133,14 +136,14 @@ extension SpoolTaker {
         pass?.names.remove(name)
         endPassIfDone()
       }
-      // There were more than a list has: those that follow, as long as there is room for them.
+      // The directory had more files than fit into a list: continue while there is room for them.
       guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty
     isSpoolBusy = false
   }
 
-  /// - Returns: false: the spool cannot be read.
+  /// - Returns: False: the spool cannot be read.
   @discardableResult
   private func queueSpool(_ names: [String]?) -> Bool {
     if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }
@@ -155,16 +158,16 @@ extension SpoolTaker {
     }
   }
 
-  /// Whether the ring of a file is also that of an entry, at whose end the file goes, or is held in memory.
+  /// Whether an entry has the same ring and removes the file at its end, or the report is held in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }
-    return rings.contains(RingKey(id: id, user: user)) || analysis.trouble.isHolding(report: id, of: user)
+    return rings.contains(RingKey(id: id, user: user)) || analysis.outage.isHolding(report: id, of: user)
   }
 
   private func takeSpoolFile(_ name: String) async {
     guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
-    // Open until the end: its number is no other file's as long.
+    // Stays open until the end, so that no other file can get its inode number.
     var left: AttachedProcess?
     defer { withExtendedLifetime(left) {} }
     do throws(SpoolRefusal) {
@@ -172,9 +175,9 @@ extension SpoolTaker {
       guard let left else { return }
       guard await take(left, name, file) else { return }
     } catch {
-      // crashd's own want: it is looked at again, and told once.
+      // crashd lacks resources: the file is read again later, and the failure logged once.
       if error.isPassing {
-        analysis.trouble.leaveFile()
+        analysis.outage.leaveFile()
         guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
       }
       if error.isLoss {
@@ -185,8 +188,8 @@ extension SpoolTaker {
       if error.isPassing { return }
     }
     toldFiles.remove(name)
-    // A process that lives may have put another one there meanwhile: the watch tells of that. One that its owner has only
-    // changed waits for the next list.
+    // A live process may have replaced the file meanwhile, which the watch reports. A file that its owner changed in
+    // place waits for the next list.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
@@ -197,25 +200,25 @@ extension SpoolTaker {
     }
   }
 
-  /// It is not looked at again as it is.
+  /// Skips the file as long as it does not change.
   private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
     guard failedFiles.count < limits.spoolFiles else { return }
     failedFiles[name] = file
     settledFiles += 1
   }
 
-  /// Stores what a file says, unless all of it is stored.
-  /// - Returns: false: not stored, or not yet; the file stays for the next start, or until it is.
+  /// Stores the contents of a file, unless all of it is stored.
+  /// - Returns: False: not stored, or not yet; the file stays until it is, or for the next start.
   private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
     switch await analysis.compare(left) {
     case .stored: return true
     case .unknown(let error):
-      analysis.trouble.leaveFile(because: error)
+      analysis.outage.leaveFile(because: error)
       return false
     case .news(let process):
       switch await analysis.analyse(SpooledFile(process: process)) {
       case .unanswered(let error):
-        analysis.trouble.leaveFile(because: error)
+        analysis.outage.leaveFile(because: error)
         return false
       case .held: return false
       case .failed:

@@ -1,26 +1,26 @@
 import CrashRing
 
-/// Processes of whose memory nothing is kept (`privacy.no-memory`): those that are all that a rule says.
+/// Processes whose memory crashd does not store (`privacy.no-memory`): those that match all keys of a rule.
 public struct MemoryRule: Sendable, Equatable {
-  /// A pattern of the executable's path, as the process says it.
+  /// A pattern of the executable's path, as the process reports it.
   public var executable: String?
-  /// A pattern of the process's name, as it says it.
+  /// A pattern of the process's name, as it reports it.
   public var name: String?
   /// A pattern of the systemd unit, with its `.service`.
   public var unit: String?
   /// The user's number.
   public var user: UInt32?
 
-  /// A rule that says nothing, and so holds for nobody.
+  /// An empty rule, which matches no process.
   public init() {}
 
-  /// Whether it says anything.
+  /// Whether the rule has no key.
   var isEmpty: Bool { self == MemoryRule() }
 
-  /// Whether it holds for a process.
+  /// Whether the rule matches a process.
   ///
-  /// Who left a ring in the spool is known by less: where the unit cannot be known, it may be the one that is meant, and
-  /// what is kept by mistake cannot be taken back.
+  /// Less is known about the process of a spooled ring. A rule with a unit matches where the unit cannot be known:
+  /// memory that was stored by mistake cannot be taken back.
   func holds(for process: ProcessFacts) -> Bool {
     guard !isEmpty, user ?? process.peer.uid == process.peer.uid else { return false }
     if let executable, !Glob.matches(executable, process.identity.executable) { return false }
@@ -31,21 +31,21 @@ public struct MemoryRule: Sendable, Equatable {
 }
 
 extension [MemoryRule] {
-  /// Whether nothing of a process's memory is to be kept.
+  /// Whether no memory of a process may be stored.
   func hold(for process: ProcessFacts) -> Bool { contains { $0.holds(for: process) } }
 }
 
 extension ProcessFacts {
-  /// Whether `unit` is all there is to know: `/proc` told of the process while it was there.
+  /// Whether a missing `unit` means that there is none: crashd read `/proc` while the process existed.
   fileprivate var knowsUnit: Bool { unit != nil || startTime != nil }
 }
 
-/// Patterns of names: `*` stands for any characters, also none and `/`; `?` for one byte.
+/// Patterns of names: `*` matches any characters, also none and `/`; `?` matches one byte.
 enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (place, at) = (0, 0)
-    // The last `*`, and how far the text was when it took one more: only that one is ever tried anew.
+    // The last `*`, and where its match ended: the search only ever backtracks to that one.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

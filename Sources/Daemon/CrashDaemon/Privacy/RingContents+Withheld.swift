@@ -2,7 +2,7 @@ import CrashRing
 import Glibc
 
 extension RingContents {
-  /// Takes the program's memory out, as `cs_ring_slot_withhold` does it with what is stored beside the report.
+  /// Removes the program's memory from the contents, as `cs_ring_slot_withhold` does in the ring beside the report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)
@@ -14,7 +14,7 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// The processor could not fetch what is at pc, so that data stand there, if anything.
+  /// The processor could not fetch the instruction at pc, so only data can be there.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

@@ -2,9 +2,11 @@ import CrashReport
 import CrashStore
 import Synchronization
 
-/// What can be changed while crashd runs: whoever goes by it asks for it each time, or is told of changes.
+/// The settings that can change while crashd runs.
+///
+/// Users read them each time, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// Of one moment.
+  /// A snapshot.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []
@@ -27,11 +29,11 @@ final class LiveSettings: Sendable {
 
   var current: Values { state.withLock { $0.values } }
 
-  /// What is called after a change, from any thread.
+  /// Sets the callback that runs after a change, on any thread.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func change(to new: Values) {
-    // Told under the lock, so that nobody is told of two changes in the wrong order; whoever waits goes on elsewhere.
+    // Ordering: listeners get the values under the lock, so that they see changes in order. `yield` does not block.
     let wake = state.withLock { state in
       state.values = new
       for listener in state.listeners.values { listener.yield(new) }
@@ -40,7 +42,7 @@ final class LiveSettings: Sendable {
     wake?()
   }
 
-  /// The values of now, then those of each change.
+  /// The current values, then those of each change.
   func changes() -> AsyncStream<Values> {
     let (stream, continuation) = AsyncStream.makeStream(of: Values.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

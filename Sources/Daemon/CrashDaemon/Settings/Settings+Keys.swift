@@ -3,7 +3,7 @@ import CrashSettings
 import CrashStore
 
 extension Settings {
-  /// Every key there is; `systemd/crashd.yaml` explains each.
+  /// Every key; `systemd/crashd.yaml` explains each.
   static let table = SettingsTable<Settings>(
     keys, lists: [noMemoryRules, collectors], variablesBegin: "CRASHD_",
     but: ["CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE"])
@@ -18,7 +18,7 @@ extension Settings {
     .path("state-directory", \.stateDirectory),
     .path("analyse-path", \.analysePath),
     .path("fetch-path", \.fetchPath),
-    // In a text they stand between blanks, as URLs have commas.
+    // The text separates them with blanks, because URLs may contain commas.
     .list(
       "debuginfod-urls", \.debuginfodURLs,
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",
@@ -75,7 +75,7 @@ extension Settings {
     .number(name, path, "a number", 1...1_000_000, isLive: isLive)
   }
 
-  // crash-fetch takes them as words of its command line.
+  // crash-fetch takes them as arguments.
   private static func isServer(_ url: String) -> Bool {
     (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.contains { $0.isWhitespace || $0 == "\0" }
   }

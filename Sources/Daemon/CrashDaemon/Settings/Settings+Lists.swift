@@ -28,7 +28,7 @@ extension Settings {
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' stands in the list a second time" : nil
   }
 
-  /// A reply of varlink is an acknowledgement: there the key says nothing.
+  /// A Varlink reply is an acknowledgement, so that the key has no effect there.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
     key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }
@@ -42,12 +42,12 @@ extension Settings {
     .text(name, path, takes, where: isGood, write: SettingText.quoted)
   }
 
-  /// The rules that say of which processes no memory is kept.
+  /// The rules for processes whose memory is not stored.
   static let noMemoryRules = SettingList<Settings>(
     "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
     example: "exe: /usr/bin/shop", empty: MemoryRule(),
     keys: [
-      // A rule that could never hold would seem to protect something.
+      // A rule that never matches would only seem to protect something.
       .text(
         "exe", \.executable, "a path, in which * stands for any characters",
         where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),
@@ -62,7 +62,7 @@ extension Settings {
     ], isInline: true
   ) { rule, _ in rule.isEmpty ? "each of privacy.no-memory's has keys, such as exe: /usr/bin/shop" : nil }
 
-  /// A number need not be a user's: containers have others.
+  /// A number need not belong to a user of this machine: containers have others.
   private static func user(_ text: String) -> UInt32? {
     if let number = UInt32(text) { return number == .max ? nil : number }
     var entry = unsafe passwd()

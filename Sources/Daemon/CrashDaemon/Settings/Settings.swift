@@ -2,45 +2,45 @@ import CrashProtocol
 public import CrashReport
 public import CrashStore
 
-/// Everything that an operator can set: by a file, by the environment, on the command line.
+/// The operator's settings: from a file, the environment and the command line.
 public struct Settings: Sendable, Equatable {
-  /// The least level that is logged; nil: info.
+  /// The lowest level that is logged; nil: info.
   public var logLevel: String?
-  /// Where the sockets and the spool are; nil: what the environment says.
+  /// The directory of the sockets and the spool; nil: from the environment.
   public var runtimeDirectory: String?
-  /// Where reports and symbol caches are kept; nil: what the environment says.
+  /// The directory of reports and symbol caches; nil: from the environment.
   public var stateDirectory: String?
-  /// The crash-analyse to use; nil: the one beside crashd.
+  /// The path of crash-analyse; nil: beside crashd.
   public var analysePath: String?
-  /// The crash-fetch to use; nil: the one beside crashd.
+  /// The path of crash-fetch; nil: beside crashd.
   public var fetchPath: String?
-  /// debuginfod's servers, in the order in which they are asked; none: nobody is asked.
+  /// The debuginfod servers, in the order in which they are asked; empty: no server is asked.
   public var debuginfodURLs: [String] = []
-  /// Whether classes are protected by itself when dangling crashes become more frequent, in programs whose operator has
-  /// said nothing about it.
+  /// Whether crashd protects classes automatically when use-after-free crashes become more frequent, in programs
+  /// without an operator's override.
   public var protectsAutomatically = false
-  /// Whose members see and change everything.
+  /// The group whose members see and change everything.
   public var accessGroup = AccessGroup.own
-  /// What the store keeps.
+  /// The retention of the store.
   public var retention = RetentionPolicy()
-  /// What crashd allows.
+  /// The limits.
   public var limits = Limits()
 
-  /// Collectors that events are sent to.
+  /// The collectors that get the events.
   public var forward: [ForwardSettings] = []
-  /// What is taken out of events before.
+  /// What is scrubbed from events before.
   public var privacy = PrivacySettings()
-  /// Of which processes no memory is kept.
+  /// The processes whose memory is not stored.
   public var noMemory: [MemoryRule] = []
-  /// Where metrics are written for node_exporter; nil: nowhere.
+  /// The file of metrics for node_exporter; nil: none.
   public var metricsFile: String?
-  /// How often, in seconds.
+  /// The interval between two files of metrics, in seconds.
   public var metricsInterval_s = 60
 
-  /// What crashd does without any of it.
+  /// The defaults.
   public init() {}
 
-  /// What can be changed while crashd runs.
+  /// The settings that can change while crashd runs.
   var live: LiveSettings.Values {
     LiveSettings.Values(
       retention: retention, forward: forward, privacy: privacy, noMemory: noMemory, metricsFile: metricsFile,

@@ -1,31 +1,31 @@
 public import CrashSettings
 
-/// Makes settings of what stands in a file, the environment and the command line: what comes later wins.
+/// Merges settings from a file, the environment and the command line: later sources take precedence.
 public struct SettingsReader: Sendable {
-  /// What was read so far.
+  /// The settings so far.
   public private(set) var settings = Settings()
 
-  /// Begins with what crashd does by itself.
+  /// Starts with the defaults.
   public init() {}
 
-  /// Takes a file of YAML or JSON.
+  /// Reads a file of YAML or JSON.
   /// - Throws: `SettingsError` with the line.
   public mutating func read(file path: String) throws(SettingsError) {
     try Settings.table.read(file: path, into: &settings)
   }
 
-  /// Takes the text of a file.
+  /// Reads the text of a file.
   mutating func read(yaml text: String, at path: String) throws(SettingsError) {
     try Settings.table.read(yaml: text, at: path, into: &settings)
   }
 
-  /// Takes `CRASHD_…` variables.
-  /// - Throws: `SettingsError` for one that there is not, too.
+  /// Reads `CRASHD_…` variables.
+  /// - Throws: `SettingsError`, also for a variable that does not exist.
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     try Settings.table.read(environment: environment, into: &settings)
   }
 
-  /// Takes `KEY=VALUE`, such as `retention.age=7d`.
+  /// Reads `KEY=VALUE`, such as `retention.age=7d`.
   /// - Throws: `SettingsError`.
   public mutating func read(argument: String) throws(SettingsError) {
     guard let equals = argument.firstIndex(of: "=") else {
@@ -35,12 +35,12 @@ public struct SettingsReader: Sendable {
     try Settings.table.set(name, .text(value), at: "--set \(name)", in: &settings)
   }
 
-  /// Takes an option of the command line that is called as a key is, such as `log-level`.
+  /// Reads an option of the command line with the name of a key, such as `log-level`.
   /// - Throws: `SettingsError`.
   public mutating func read(option name: String, _ value: String) throws(SettingsError) {
     try Settings.table.set(name, .text(value), at: "--\(name)", in: &settings)
   }
 
-  /// Every key with its value, a line each, and the lists: a file that says the same.
+  /// Every key with its value, one per line, and the lists: a file that results in the same settings.
   public static func text(_ settings: Settings) -> String { Settings.table.text(settings) }
 }

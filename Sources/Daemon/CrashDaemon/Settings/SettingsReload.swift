@@ -2,33 +2,33 @@ import CrashSettings
 import Logging
 import UnixSignals
 
-/// SIGHUP: reads the settings again, and says what changed and what waits for a restart.
+/// SIGHUP: reads the settings again, and logs which changed and which need a restart.
 struct SettingsReload: Sendable {
-  /// Those that crashd runs with.
+  /// The settings that crashd runs with.
   var settings: Settings
   var live: LiveSettings
   var logger: Logger
 
-  /// Reads them at each signal, until it is cancelled.
+  /// Reads the settings at each signal, until it is cancelled.
   func follow(_ hangups: UnixSignalsSequence, by read: @Sendable () throws(SettingsError) -> Settings) async {
     var settings = settings
     for await _ in hangups { settings = reload(settings, by: read) }
   }
 
-  /// - Returns: What crashd runs with from now on.
+  /// - Returns: The settings that crashd runs with from now on.
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
     do throws(SettingsError) { new = try read() } catch {
-      logger.error("settings are as they were: \(error)")
+      logger.error("cannot reload the settings: \(error), keeping the old ones")
       return old
     }
     let (changed, needRestart) = Settings.table.changes(from: old, to: new)
     live.change(to: new.live)
     logger.notice("settings were read again; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
     if !needRestart.isEmpty {
-      logger.warning("these wait for a restart of crashd: \(needRestart.joined(separator: ", "))")
+      logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
-    // What waits is told again by the next one, until it is done.
+    // Each reload logs again which settings need a restart, until it is done.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
     running.noMemory = new.noMemory

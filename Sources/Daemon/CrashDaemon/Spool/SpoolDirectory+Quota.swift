@@ -2,15 +2,15 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// Each user may write into the spool directory: what is no spool file, and what is too much, is removed.
+// Every user may write into the spool directory: foreign files and excess files are removed.
 extension SpoolDirectory {
-  /// What was removed of the whole directory.
+  /// What was removed from the directory.
   struct Tidying {
-    /// What no shield makes: other names, and what is no regular file.
+    /// Files that no shield creates: other names, and files that are not regular.
     var foreign: [(name: String, owner: UInt32)] = []
-    /// How many rings there were beyond the quota of each account.
+    /// The number of rings beyond the quota, by account.
     var excess: [UInt32: Int] = [:]
-    /// A file is being written, or was left half written.
+    /// A file is being written, or was left partially written.
     var hasPartial = false
   }
 
@@ -21,15 +21,16 @@ extension SpoolDirectory {
     var changed: (Int, Int)
   }
 
-  /// What a file counts at least: an empty one takes an inode and a name.
+  /// The minimum charge of a file: an empty one takes an inode and a name.
   private static let leastBytes = 4_096
 
-  /// Whether a shield gives such names.
+  /// Whether the name has the form of a shield's files.
   static func isOurs(_ name: String) -> Bool {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes what no shield makes, and of each account but root's the files that changed the longest ago, until the others fit the quota.
+  /// Removes foreign files, and of each account but root's the least recently changed files, until the rest fits the
+  /// quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -40,7 +41,7 @@ extension SpoolDirectory {
         return true
       }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
-      // In blocks of 512 bytes, whatever the file system's are. The time of the change is the kernel's.
+      // In blocks of 512 bytes, whatever the file system's are. The change time is the kernel's.
       let bytes = Int(status.st_blocks) * 512
       let entry = Entry(
         name: name, bytes: max(bytes, Self.leastBytes), isEmpty: bytes == 0,
@@ -56,7 +57,7 @@ extension SpoolDirectory {
     return found
   }
 
-  /// Of the whole file system's a quarter at most.
+  /// A quarter of the whole file system at most.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
     // fstatvfs writes one structure.
@@ -66,7 +67,7 @@ extension SpoolDirectory {
       ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
   }
 
-  /// - Returns: How many files with something in them were removed.
+  /// - Returns: The number of removed files that were not empty.
   private func removeOldest(of entries: [Entry], downTo quota: Int, files most: Int) -> Int {
     var (bytes, files, lost) = (entries.reduce(0) { $0 + $1.bytes }, entries.count, 0)
     for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota || files > most {
@@ -78,16 +79,16 @@ extension SpoolDirectory {
     return lost
   }
 
-  /// - Returns: false: it is a directory that is not empty, which only its owner can empty.
+  /// - Returns: False: it is a directory that is not empty, which only its owner can empty.
   private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true
   }
 
-  /// How many whole files wait.
+  /// The number of complete files.
   func count() -> Int {
     var count = 0
-    // A directory that cannot be read shows in the log.
+    // The log reports a directory that cannot be read.
     try? forEachName { name in
       if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { count += 1 }
       return true

@@ -9,9 +9,9 @@ import LinuxSystem
 struct SpoolRefusal: Error, Equatable {
   var owner: Peer
   var reason: String
-  /// The trouble is crashd's own, such as a full descriptor table: the file is good for another time.
+  /// crashd lacks a resource, such as a free descriptor: the file can be read later.
   var isPassing = false
-  /// There was no room for the ring: a crash is known, and nothing of it.
+  /// There was no room for the ring: the crash is known without its contents.
   var isLoss = false
 }
 
@@ -20,14 +20,14 @@ enum CleanName {
   static func of(_ name: String) -> String { CleanText.line(String(name.prefix(64))) }
 }
 
-/// The directory where processes leave their rings when crashd is not there.
+/// The directory where processes leave their rings when crashd is unreachable.
 ///
-/// Each user may put files there, so each is checked: its owner is the user that it is about.
+/// Every user may put files there, so each is checked: the owner of a file is the user of its process.
 struct SpoolDirectory: Sendable {
   let path: String
   let directory: Descriptor
 
-  /// A partial file that did not change for so long was left by a process that died.
+  /// A partial file that is unchanged for this long belongs to a process that died.
   private static let partialAge_s = 600
 
   init(path: String) throws(SystemError) {
@@ -37,7 +37,7 @@ struct SpoolDirectory: Sendable {
     directory = Descriptor(owning: number)
   }
 
-  /// The finished files but for `known` ones; partial ones that are old at `now_s` are removed.
+  /// Lists the complete files except `known` ones, and removes partial ones that are old at `now_s`.
   func list(limit: Int, except known: Set<String> = [], at now_s: Int = time(nil)) throws(SystemError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -50,7 +50,7 @@ struct SpoolDirectory: Sendable {
 
   /// Reads the directory, until `body` returns false.
   func forEachName(_ body: (String) -> Bool) throws(SystemError) {
-    // A descriptor of its own: a copy would share its position, and several may read at once.
+    // A descriptor of its own: a duplicate would share its position with concurrent readers.
     let copy = unsafe openat(directory.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw SystemError("read '\(path)'") }
     // closedir closes the copy.
@@ -68,7 +68,9 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// The process that left a file; nil for a name that is none of ours yet, or gone.
+  /// Opens the ring of a file.
+  ///
+  /// Nil for a foreign, partial or removed file.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let unknown = Peer(pid: 0, uid: geteuid())
@@ -88,7 +90,7 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "can be written by others") }
-      // A second name elsewhere: not made by rename, perhaps another user's file.
+      // A second name elsewhere means that the file was not created by rename, and perhaps is another user's.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
@@ -113,7 +115,7 @@ struct SpoolDirectory: Sendable {
       }
       throw SpoolRefusal(owner: owner, reason: "is no ring: \(error)")
     }
-    // By its name it is known whose ring it is.
+    // The name identifies the ring.
     guard Self.ringID(of: name) == contents.identity.ringID else {
       throw SpoolRefusal(owner: owner, reason: "has the name of another ring")
     }
@@ -124,7 +126,7 @@ struct SpoolDirectory: Sendable {
     return AttachedProcess(number: 0, facts: facts, ring: ring)
   }
 
-  /// The id of the ring that stands in a file of this name.
+  /// The id of the ring in a file of this name.
   static func ringID(of name: String) -> String? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let id = String(name.dropLast(CS_ATTACH_SPOOL_SUFFIX.count))
@@ -134,10 +136,10 @@ struct SpoolDirectory: Sendable {
   /// The name of the file of a ring.
   static func name(of ringID: String) -> String { ringID + CS_ATTACH_SPOOL_SUFFIX }
 
-  /// The owner of a file; nil when there is none of this name.
+  /// The owner of a file; nil when it does not exist.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
-  /// Which file, and since when as it is: a file system gives the number of one that is gone to the next.
+  /// A file and its state: a file system reuses the inode number of a removed file.
   struct FileIdentity: Equatable {
     private let numbers: [Int]
 
@@ -149,7 +151,7 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Which file stands under a name.
+  /// The file behind a name.
   func identity(of name: String) -> FileIdentity? { status(of: name).map(FileIdentity.init) }
 
   func status(of name: String) -> stat? {
@@ -158,9 +160,9 @@ struct SpoolDirectory: Sendable {
     return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
-  /// Removes what a process has left of its ring, whose report is stored; no other user's file of that name.
+  /// Removes the copy of a stored ring; another user's file of that name stays.
   ///
-  /// Between the check and the removal only the owner can put another file there: the directory is sticky.
+  /// Between the check and the removal only the owner can replace the file: the directory is sticky.
   func removeCopy(of ringID: String, owner: UInt32) {
     for name in [Self.name(of: ringID), Self.name(of: ringID) + CS_ATTACH_PARTIAL_SUFFIX]
     where self.owner(of: name) == owner {
@@ -168,7 +170,7 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Removes a file that was taken, or refused.
+  /// Removes a stored or refused file.
   func remove(_ name: String) throws(SystemError) {
     if unsafe unlinkat(directory.number, name, 0) == 0 || errno == ENOENT { return }
     if errno == EISDIR, unsafe unlinkat(directory.number, name, AT_REMOVEDIR) == 0 { return }
@@ -176,7 +178,7 @@ struct SpoolDirectory: Sendable {
   }
 
   private func removeIfOld(_ name: String, at now_s: Int) {
-    // By the time of its change, which is the kernel's: the owner of a file gives it any other time.
+    // By its change time, which the kernel sets: an owner can set any other time.
     guard let status = status(of: name), status.st_ctim.tv_sec < now_s - Self.partialAge_s else { return }
     try? remove(name)
   }

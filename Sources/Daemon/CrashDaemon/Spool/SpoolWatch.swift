@@ -1,16 +1,16 @@
 import Glibc
 import LinuxSystem
 
-/// inotify on the spool directory: which files were put there, and whether others were begun.
+/// Watches the spool directory by inotify: which files were put there, and whether others were begun.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
-  /// What came since the last turn.
+  /// The events since the last reading.
   struct News: Equatable {
     var names: [String] = []
-    /// Something was begun that may be no ring, or too much.
+    /// A file was created that may be foreign, or too much.
     var hasBegun = false
-    /// The kernel's queue was full: the whole directory is to be read.
+    /// The kernel's queue overflowed: the whole directory must be read.
     var overflowed = false
   }
 
@@ -25,10 +25,10 @@ struct SpoolWatch: Sendable {
     }
   }
 
-  /// What is there to read; never waits.
+  /// Reads the pending events; never blocks.
   ///
-  /// It takes a bounded part: a process that renames files without end must not hold the reader. The rest is there at the
-  /// next turn.
+  /// A reading is bounded: a process that renames files without end must not hold the reader. The next reading
+  /// continues.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)

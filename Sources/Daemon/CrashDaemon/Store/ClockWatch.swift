@@ -1,28 +1,28 @@
 import Glibc
 
-/// Whether the time of day can be trusted: nothing is old because the clock jumped.
+/// Decides whether the time of day can be trusted: retention must not remove reports because the clock jumped.
 struct ClockWatch {
-  /// A leap that is larger than what a clock is corrected by from day to day.
+  /// A jump larger than any usual correction of a clock.
   private static let leap_ns: Int64 = 3_600_000_000_000
-  /// How long the clock may be wrong before it is believed.
+  /// How long the clock is mistrusted after a jump.
   private static let patience_ns: UInt64 = 3_600_000_000_000
 
   private typealias Reading = (real: UInt64, boot: UInt64)
 
   private var last: Reading?
-  /// The last reading that was trusted.
+  /// The last trusted reading.
   private var sound: Reading?
   private var doubtfulUntil: UInt64 = 0
 
   /// - Parameters:
   ///   - real: The time of day.
   ///   - boot: The time since the machine started, sleep included.
-  /// - Returns: False after a leap forward, until the clock is back where it was, or made no leap for an hour.
+  /// - Returns: False after a jump forward, until the clock has returned, or has not jumped for an hour.
   mutating func isTrusted(real: UInt64, boot: UInt64) -> Bool {
     let now = (real, boot)
     defer { last = now }
     if let sound, let last, Self.leap(from: sound, to: now) > Self.leap_ns {
-      // A leap back that does not reach the trusted time is one more leap.
+      // A jump back that does not reach the trusted time is another jump.
       if Self.leap(from: last, to: now).magnitude > Self.leap_ns.magnitude { doubtfulUntil = boot &+ Self.patience_ns }
       if boot < doubtfulUntil { return false }
     }
@@ -30,7 +30,7 @@ struct ClockWatch {
     return true
   }
 
-  /// How much more the time of day has changed than the time since the start; at most 292 years.
+  /// How much more the time of day has changed than the time since boot; at most 292 years.
   private static func leap(from old: Reading, to new: Reading) -> Int64 {
     Int64(bitPattern: (new.real &- old.real) &- (new.boot &- old.boot))
   }

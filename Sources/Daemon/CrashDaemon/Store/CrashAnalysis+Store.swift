@@ -3,9 +3,9 @@ import CrashRing
 import CrashStore
 import Logging
 
-// The third step of a crash: into the store, or into memory as long as the store takes nothing.
+// The third step of a crash: into the store, or into memory during an outage of the store.
 extension CrashAnalysis {
-  /// Where a report is now.
+  /// The place of a report.
   enum Place: Sendable {
     case store
     case memory
@@ -14,11 +14,11 @@ extension CrashAnalysis {
   /// How many ids are tried for a report.
   static let attempts = 8
 
-  /// Makes the report of a snapshot, and stores it.
+  /// Builds the report of a snapshot, and stores it.
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can take its records back.
+    // A process can withdraw its records.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     let builder = await builder(snapshot.contents, of: process, symbols)
     do {
@@ -75,10 +75,10 @@ extension CrashAnalysis {
       if try store.put(report, raw: raw, knownAs: Int(facts.identity.pid)) == .unchanged { return .store }
     } catch {
       guard error.isOutage else { throw error }
-      let item = StoreTrouble.Held(
+      let item = StoreOutage.Held(
         report: report, raw: raw, owner: facts.peer, process: facts.identity.name, ownPID: Int(facts.identity.pid),
         keptName: source.process.keptName)
-      guard source.hold(item, in: trouble, because: error) else { throw error }
+      guard source.hold(item, in: outage, because: error) else { throw error }
       return .memory
     }
     hub.notify()
@@ -92,11 +92,11 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Makes a report anew from a raw record whose report is lost.
+  /// Rebuilds a report from a raw record whose report is lost.
   ///
   /// The owner is lost with the report, and the ring's statement of it is not verified: only users who may see
   /// everything see the new report.
-  /// - Returns: Whether there is one now.
+  /// - Returns: Whether the report exists now.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }
     let (contents, symbols) = await openAgain(process)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What a file system has left.
+/// Free space of a file system.
 enum FileSystemSpace {
-  /// Bytes that a user who is not root may still write; nil when nobody can tell.
+  /// Bytes that a user who is not root may still write; nil when the call fails.
   static func freeBytes(at path: String) -> Int? {
     var space = statvfs()
     // statvfs writes one struct statvfs.

@@ -4,26 +4,27 @@ import LinuxSystem
 import Logging
 import ServiceLifecycle
 
-/// Looks after the store: retention after each report, reports that could not be stored, a database that is corrupt.
+/// Maintains the store: retention after each report, retries of reports that could not be stored, repair of a corrupt
+/// database.
 actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
-    /// Whose file system is to keep some space.
+    /// The directory whose file system must keep some free space.
     var directory: String
-    /// Where it stands that reports cannot be stored; nil: nowhere.
+    /// The status line that shows an outage; nil: none.
     var status: StatusLine?
     var descriptors: DescriptorStore?
-    /// What the start has set aside.
+    /// The database that the start has set aside.
     var setAside: ReportStore.SetAside?
-    /// Makes the directories that are missing.
+    /// Creates missing directories.
     var makeDirectories: @Sendable () -> Void = {}
-    /// Shows the watchdog that it moves while it works.
-    var pulse = Pulse("store")
+    /// The heartbeat for the watchdog.
+    var heartbeat = Heartbeat("store")
   }
 
   private static let hour_ms = 3_600_000
-  /// How often it is compared whether the database's file is still there.
+  /// How often the keeper checks that the database's file is still in place.
   private static let betweenComparisons_ms = 60_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
@@ -31,110 +32,110 @@ actor StoreKeeper: Service {
 
   private let configuration: Configuration
   private let store: ReportStore
-  private let trouble: StoreTrouble
+  private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// When files that were left are looked at again.
+  /// When left files are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
-  private var isInTrouble = false
+  private var isFailing = false
 
   init(_ configuration: Configuration) {
     self.configuration = configuration
     store = configuration.analysis.store
-    trouble = configuration.analysis.trouble
+    outage = configuration.analysis.outage
     logger = configuration.analysis.logger
-    configuration.pulse.rest()
+    configuration.heartbeat.rest()
   }
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // Nobody stores anything any more; files that were left are for the next crashd.
+    // No task stores reports any more; left files stay for the next crashd.
     await keepOpen()
-    if storeHeld() { trouble.publish(StoreTrouble.Change(isWell: false)) }
-    let lost = trouble.count
+    if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
+    let lost = outage.count
     guard lost > 0 else { return }
-    logger.critical("\(lost) reports were never stored: \(trouble.sentences.first ?? "")")
-    while let item = trouble.first {
+    logger.critical("\(lost) reports were never stored: \(outage.sentences.first ?? "")")
+    while let item = outage.first {
       configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
-      _ = trouble.release(item.report.id)
+      _ = outage.release(item.report.id)
     }
   }
 
   private func work() async {
     let news = configuration.analysis.hub.news()
-    let (trouble, store) = (trouble, store)
+    let (outage, store) = (outage, store)
     let forwarding = Task {
       for await _ in news {
-        trouble.wake()
-        // One look for all that comes meanwhile: in a storm of crashes a look for each would cost what the storing costs.
+        outage.wake()
+        // One round for all events meanwhile: in a storm of crashes a round for each would cost as much as storing.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
     }
     defer { forwarding.cancel() }
     if let aside = configuration.setAside { await rescue(aside) }
     if store.isOpen { await check() }
-    trouble.wake()
-    var wakeUps = trouble.wakeUps.makeAsyncIterator()
+    outage.wake()
+    var wakeUps = outage.wakeUps.makeAsyncIterator()
     let comparing = Task {
       while !Task.isCancelled {
         try await Task.sleep(for: .milliseconds(Self.betweenComparisons_ms))
-        if store.displacement() != nil { trouble.wake() }
+        if store.displacement() != nil { outage.wake() }
       }
     }
     defer { comparing.cancel() }
     while !Task.isCancelled {
-      let isWaiting = trouble.count > 0 || trouble.leavings != nil || !store.isOpen || store.displacement() != nil
+      let isWaiting = outage.count > 0 || outage.leavings != nil || !store.isOpen || store.displacement() != nil
       let delay = isWaiting ? retry_ms : Self.hour_ms
       let alarm = Task {
         try await Task.sleep(for: .milliseconds(delay))
-        trouble.wake()
+        outage.wake()
       }
       defer { alarm.cancel() }
-      configuration.pulse.rest()
+      configuration.heartbeat.rest()
       guard await wakeUps.next() != nil else { return }
       await look()
     }
   }
 
   private func look() async {
-    configuration.pulse.beat()
-    if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
+    configuration.heartbeat.beat()
+    if let corruption = outage.takeCorruption() { await startAnew(because: corruption) }
     await keepOpen()
     if store.isOpen { await retain() }
     let isStored = storeHeld()
     let isWell = recover()
     tell()
-    // As long as reports wait in memory, files would only wait, too.
-    let isDue = trouble.count == 0 && trouble.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
+    // While reports wait in memory, files would only wait, too.
+    let isDue = outage.count == 0 && outage.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
       retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
     }
-    if isStored || isWell || isDue { trouble.publish(StoreTrouble.Change(isWell: isWell)) }
+    if isStored || isWell || isDue { outage.publish(StoreOutage.Change(isWell: isWell)) }
   }
 
-  /// Reports that wait, the oldest first.
-  /// - Returns: Whether there is one less.
+  /// Stores the oldest waiting report.
+  /// - Returns: Whether one less waits.
   private func storeHeld() -> Bool {
     var isStored = false
-    while let item = trouble.first {
-      configuration.pulse.beat()
+    while let item = outage.first {
+      configuration.heartbeat.beat()
       do throws(StoreError) {
         _ = try store.put(item.report, raw: item.raw, knownAs: item.ownPID)
       } catch {
         if error.isOutage {
-          trouble.note(error)
+          outage.note(error)
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // Such as that its id is taken meanwhile: it was refused, not delayed.
+        // The report was refused, not delayed: its id is taken meanwhile, for example.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
       isStored = true
-      guard let done = trouble.release(item.report.id) else { continue }
+      guard let done = outage.release(item.report.id) else { continue }
       if let name = done.keptName, done.mayForget { configuration.descriptors?.forget(name) }
       configuration.analysis.ledger.report(
         done.report.id, of: done.owner, process: done.process, sentence: done.report.diagnosis.sentence)
@@ -143,23 +144,23 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// - Returns: Whether the store was in trouble, and nothing waits any more.
+  /// - Returns: Whether the store had failed, and nothing waits any more.
   private func recover() -> Bool {
-    guard store.isOpen, store.displacement() == nil, trouble.count == 0, trouble.leavings == nil else { return false }
+    guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
-    return trouble.recovered()
+    return outage.recovered()
   }
 
-  /// Says loudly that something is wrong, and that it is not any more.
+  /// Logs an outage loudly, and its end.
   private func tell() {
     let isWrong =
-      trouble.count > 0 || !store.isOpen || store.displacement() != nil
-      || (trouble.leavings != nil && trouble.isFailing)
-    guard isWrong != isInTrouble else { return }
-    isInTrouble = isWrong
-    let sentence = trouble.sentences.first ?? ""
+      outage.count > 0 || !store.isOpen || store.displacement() != nil
+      || (outage.leavings != nil && outage.isFailing)
+    guard isWrong != isFailing else { return }
+    isFailing = isWrong
+    let sentence = outage.sentences.first ?? ""
     if isWrong { logger.critical("\(sentence)") } else { logger.notice("reports can be stored again") }
-    configuration.status?.note(trouble: isWrong ? sentence : nil)
+    configuration.status?.note(outage: isWrong ? sentence : nil)
   }
 }
 
@@ -171,7 +172,7 @@ extension StoreKeeper {
     let isTrusted = clock.isTrusted(real: now, boot: ClockWatch.boot_ns())
     if isTrusted == hasDoubtedClock {
       hasDoubtedClock = !isTrusted
-      if !isTrusted { logger.warning("the clock has leapt forward: for an hour no report goes because of its age") }
+      if !isTrusted { logger.warning("the clock has leapt forward: no report is removed for its age for an hour") }
     }
     do throws(StoreError) {
       var counts: [String: Int] = [:]
@@ -180,9 +181,9 @@ extension StoreKeeper {
         freeBytes: FileSystemSpace.freeBytes(at: configuration.directory),
         readers: configuration.analysis.hub.slowestReader)
       {
-        configuration.pulse.beat()
+        configuration.heartbeat.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
-        // Crashes come first.
+        // Crashes take precedence.
         await Task.yield()
       }
       try store.forgetHistory(policy, now_ns: now)
@@ -191,17 +192,17 @@ extension StoreKeeper {
       let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
       logger.debug("retention has removed reports: \(list)")
     } catch {
-      // A full disk takes no removal either, as long as nobody else makes room; what waits is told by its own.
+      // A full disk allows no removal either until space is freed; waiting reports have their own log line.
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        logger.warning("cannot look after the store: \(error)")
+        logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
 }
 
-// A database that is not open, or has no name any more.
+// A database that is not open, or whose file has been removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {
@@ -209,7 +210,7 @@ extension StoreKeeper {
       guard let what = store.displacement() else { return }
       try await writeAnew(because: what)
     } catch {
-      trouble.note(error)
+      outage.note(error)
       retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
     }
   }
@@ -222,22 +223,22 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// What crashd holds goes into a new file before it ends: with it the old one would be gone.
+  /// Writes what crashd holds open into a new file: otherwise the end of crashd would destroy it.
   private func writeAnew(because what: String) async throws(StoreError) {
-    logger.critical("'\(store.path)': \(what); what crashd holds is written to a new one")
-    // A large database is copied for minutes.
-    configuration.pulse.rest()
-    defer { configuration.pulse.beat() }
+    logger.critical("'\(store.path)': \(what); writing what crashd holds open to a new one")
+    // Copying a large database takes minutes.
+    configuration.heartbeat.rest()
+    defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
     configuration.makeDirectories()
     let aside = try await onThread(named: "copy") { () throws(StoreError) in try store.writeAnew(at: time) }
     let kept = aside.map { "; the file that was put there is kept as '\($0)': stop crashd before you replace it" } ?? ""
     let sentence = "the report database '\(store.path)': \(what); all that crashd held is in a new one\(kept)"
-    trouble.note(sentence)
+    outage.note(sentence)
     logger.critical("\(sentence)")
   }
 
-  /// Such work takes minutes, and the threads of Swift's pool are few.
+  /// Runs on a thread of its own: such work takes minutes, and the threads of Swift's pool are few.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -247,7 +248,7 @@ extension StoreKeeper {
           continuation.resume(returning: .failure(error))
         }
       }
-      // Without a thread it is done here.
+      // Without a thread it runs here.
       do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
     }
     return try result.get()
@@ -256,7 +257,7 @@ extension StoreKeeper {
 
 // A database that is corrupt.
 extension StoreKeeper {
-  /// Reads all of it once after the start, on a thread of its own.
+  /// Reads the whole database once after the start, on a thread of its own.
   private func check() async {
     let store = store
     let problem: String? = await withCheckedContinuation { continuation in
@@ -271,9 +272,9 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // A large database is read for minutes.
-    configuration.pulse.rest()
-    defer { configuration.pulse.beat() }
+    // Reading a large database takes minutes.
+    configuration.heartbeat.rest()
+    defer { configuration.heartbeat.beat() }
     do throws(StoreError) {
       await rescue(try store.startAnew(because: reason, at: Moment.now().description))
     } catch {
@@ -296,12 +297,12 @@ extension StoreKeeper {
         """ : "nothing in it could be read"
       let cursors = aside.keepsCursors ? "" : "; cursors of before are not good any more"
       let sentence = "the report database was corrupt and is kept as '\(aside.path)': \(what)\(cursors)"
-      trouble.note(sentence)
+      outage.note(sentence)
       logger.critical("\(sentence)")
       configuration.analysis.hub.notifyOfNewStore()
     } catch {
-      trouble.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
-      trouble.note(error)
+      outage.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
+      outage.note(error)
     }
   }
 }

@@ -37,13 +37,13 @@ extension UserAccounts {
 /// `remove` are linear in everything that waits.
 struct FairQueue<Waiter> {
   enum Order: Sendable {
-    /// What is urgent; then the user whose last turn was longest ago; then first come, first served.
+    /// Urgent waiters; then the user whose last turn was longest ago; then first come, first served.
     case turns
-    /// What is urgent; then first come, first served.
+    /// Urgent waiters; then first come, first served.
     case arrival
   }
 
-  /// Uids that share one line: those that the limits treat alike.
+  /// Uids that share one line: those that the limits treat as one user.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -58,7 +58,7 @@ struct FairQueue<Waiter> {
   private let limit: PermitLimit
   private let order: Order
   private var lines: [LineKey: WaitingLine<Waiter>] = [:]
-  /// Of the accounts that wait or have a permit.
+  /// Accounts that wait or have a permit.
   private var known: [UInt32: Account] = [:]
   private var clock: UInt64 = 0
   /// Permits in use.
@@ -69,18 +69,18 @@ struct FairQueue<Waiter> {
 
   init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
 
-  /// What waits, or some of it, in no order.
+  /// Some of the waiters, in no order.
   func waiting(where isMeant: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
 
-  /// Whether one more of a user may wait, beside those that do.
+  /// Whether a user may add one more waiter.
   func mayWait(_ user: FairUser, _ limit: PermitLimit) -> Bool {
     let own = Self.keys(of: user.account).reduce(0) { $0 + (lines[$1]?.count ?? 0) }
     return limit.allows(user.isTrusted, beside: waitingCount, own: own)
   }
 
-  /// Whether one more of a user would get a permit without waiting.
+  /// Whether a user would get a permit without waiting.
   func hasRoom(for user: FairUser) -> Bool { waitingCount == 0 && hasPermit(for: Self.key(user)) }
 
   mutating func append(_ waiter: Waiter, of user: FairUser, isUrgent: Bool = false) {

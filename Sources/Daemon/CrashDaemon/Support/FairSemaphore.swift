@@ -22,9 +22,9 @@ final class FairSemaphore: Sendable {
     state = Mutex(State(queue: FairQueue(limit, order: .turns)))
   }
 
-  /// How many wait.
+  /// The number of waiters.
   var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
-  /// How many wait until nothing waits for a permit.
+  /// The number of callers of `calm()` that wait.
   var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
 
   /// Whether one more of a user would get a permit without waiting.
@@ -40,7 +40,7 @@ final class FairSemaphore: Sendable {
     return await body(permit)
   }
 
-  /// Returns when there is a permit, which the caller gives back.
+  /// Waits for a permit, which the caller gives back.
   ///
   /// After `stop` it is void.
   func enter(_ uid: UInt32) async -> Permit {
@@ -55,14 +55,14 @@ final class FairSemaphore: Sendable {
     enqueue(user) { isGranted in begin(Permit(self, user, isHeld: isGranted)) }
   }
 
-  /// A permit, unless one would have to be waited for.
+  /// Takes a permit without waiting; nil when there is none.
   func enterIfFree(_ uid: UInt32) -> Permit? {
     let user = accounts.fairUser(uid)
     let isGranted = state.withLock { !$0.isStopped && $0.queue.take(user) }
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends the waiting of all, now and later: what they get are void permits.
+  /// Ends all waiting, now and later, with void permits.
   func stop() {
     let (ended, calm): ([Callback], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.isStopped = true
@@ -135,7 +135,7 @@ extension FairSemaphore {
   }
 }
 
-// Waiting until there is time for what is not urgent.
+// Waiting for idle times.
 extension FairSemaphore {
   /// Returns when nothing waits for a permit.
   func calm() async {
@@ -166,6 +166,6 @@ extension FairSemaphore {
     }
   }
 
-  /// How many permits were handed out so far.
+  /// The number of permits handed out so far.
   private var handedOut: UInt64 { state.withLock { $0.queue.handedOut } }
 }

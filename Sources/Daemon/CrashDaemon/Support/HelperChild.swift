@@ -2,30 +2,32 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd must not risk itself.
+/// A run of `crash-analyse` or `crash-fetch`: risky work in a process of its own.
 struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
-  /// Takes the CPU time of the child, also of one that fails.
+  /// Gets the CPU time of the child, also of one that fails.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// It did not do its work; one line for people says why.
+  /// The child failed; one line for people says why.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether another attempt may end otherwise: it ran out of time, was killed, or could not write.
+    /// Whether a retry may succeed: it ran out of time, was killed, or could not write.
     var isPassing = false
-    /// What it exited with, or 128 and the signal that ended it; nil where it did not come to an end by itself.
+    /// Its exit status, or 128 plus the signal that ended it; nil where crashd stopped it.
     var status: Int32?
   }
 
   private static let errorTextLimit = 512
-  /// How long a child that was killed may take to end; one that waits for a dead disk takes longer.
+  /// How long a killed child may take to end; one that waits for a dead disk takes longer.
   private static let end_ms: Int32 = 5_000
   /// EX_IOERR, which crash-analyse exits with.
   private static let inputOutputStatus: Int32 = 74
 
-  /// Blocks until it has ended, which it has when this returns or throws.
+  /// Runs the child.
+  ///
+  /// It blocks until the child has ended, unless the kernel cannot end it.
   func run(input: Descriptor, output: Descriptor) throws {
     var (reader, writer): (Int32, Int32) = (-1, -1)
     try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
@@ -54,7 +56,7 @@ struct HelperChild {
   private func wait(for pid: Int32) throws -> Int32 {
     let pidfd: Descriptor
     do throws(SystemError) { pidfd = try Descriptor(ofProcess: pid) } catch {
-      // Without a pidfd there is no wait with an end: not a child to keep.
+      // Without a pidfd no wait has a time-out, so the child is killed.
       kill(pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
       throw error
@@ -81,7 +83,7 @@ struct HelperChild {
       try Thread.start(named: "reaper") {
         _ = isReadable(pidfd.number, timeout_ms: -1)
         var status: Int32 = 0
-        // Nobody is left to tell.
+        // The caller has already got its error.
         var cpu_ns: UInt64 = 0
         _ = unsafe cd_child_status(pid, &status, &cpu_ns)
       }

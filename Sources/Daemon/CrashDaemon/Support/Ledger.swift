@@ -11,8 +11,10 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
   var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
 }
 
-/// Counts what was stored, refused and lost, and logs it so that no process can flood the log: one line a kind and user in a
-/// second, of reports after the first eight; the next one counts those that were left out.
+/// Counts what was stored, refused and lost, and logs it with a rate limit, so that no process can flood the log: one
+/// line per kind, user and second, after a burst of eight for reports.
+///
+/// The next line counts the suppressed ones.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -20,12 +22,12 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// When its lines of one a second each would all have been written.
+    /// When lines at one a second each would have caught up.
     var until_ns: UInt64
     var omitted: Int
   }
 
-  /// What concerns one user.
+  /// The counts of one user.
   private struct Share {
     var account: UInt32
     var losses: [String: Int] = [:]
@@ -45,13 +47,13 @@ final class Ledger: Sendable {
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
-  /// Reports of a user that are logged without a pause: services that take each other down are all in the log.
+  /// Reports of a user that are logged in a burst: services that take each other down are all in the log.
   private static let reportsAtOnce: UInt64 = 8
 
-  /// Of one kind, that one ring can report: the counts in a ring are claims of its process.
+  /// The most losses of one kind that one ring can report: its counters are claims of its process.
   static let mostLosses = 1 << 32
 
-  /// Counters never wrap: at their end they stand still.
+  /// Counters never wrap: they saturate.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isTooMuch) = left.addingReportingOverflow(right)
     return isTooMuch ? .max : sum
@@ -66,7 +68,7 @@ final class Ledger: Sendable {
     return state.shares[uid] != nil || limits.hasPlace(uid, beside: taken, of: all, most: max(1, all / 16))
   }
 
-  /// Changes what is known of a uid, as far as it can be remembered.
+  /// Changes the counts of a uid, as far as it can be remembered.
   private func change(_ uid: UInt32, _ state: inout State, _ body: (inout Share) -> Void) {
     guard remembers(uid, state) else { return }
     body(&state.shares[uid, default: Share(account: limits.account(of: uid))])
@@ -81,19 +83,19 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
-  /// What of it concerns a user: of so many users as are remembered.
+  /// The losses of a user: of as many users as are remembered.
   func losses(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.losses ?? [:] } }
   func refusals(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.refusals ?? [:] } }
   /// Reports that retention has removed, by reason.
   var removals: [String: Int] { state.withLock { $0.removals } }
-  /// Reports stored, those that came again with more in them too.
+  /// Reports stored, also rebuilt ones.
   var stored: Int { state.withLock { $0.stored } }
 
   func count(removed: [String: Int]) {
     state.withLock { $0.removals.merge(removed.mapValues { max(0, $0) }, uniquingKeysWith: Self.sum) }
   }
 
-  /// Something from outside was not accepted.
+  /// Records that input from outside was not accepted.
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
     let omitted = state.withLock { state in
       Self.add([kind: 1], to: &state.refusals)
@@ -104,7 +106,7 @@ final class Ledger: Sendable {
     logger.notice("refused \(kind) from \(peer): \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
-  /// A report of a process was stored.
+  /// Records that a report of a process was stored.
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
       state.stored = Self.sum(state.stored, 1)
@@ -115,7 +117,7 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
-  /// Something of a process cannot be kept now, and is still where it was.
+  /// Records that something of a process cannot be stored now, and stays where it is.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
       Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)
@@ -124,7 +126,7 @@ final class Ledger: Sendable {
     logger.error("cannot store \(what) of '\(name)' (\(peer)) now: \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
-  /// Something of a process could not be kept.
+  /// Records that something of a process is lost.
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }
     let omitted = state.withLock { state in
@@ -137,8 +139,9 @@ final class Ledger: Sendable {
     logger.warning("lost of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
   }
 
-  /// How many lines were left out since the last one, or nil when this one is to be left out too: the generic cell rate
-  /// algorithm (ITU-T I.371).
+  /// The number of lines suppressed since the last one; nil when this one is suppressed too.
+  ///
+  /// The generic cell rate algorithm (ITU-T I.371).
   private static func admit(
     _ line: Line, to quiet: inout [Line: Quiet], limit: Int, atOnce: UInt64 = 1
   ) -> Int? {

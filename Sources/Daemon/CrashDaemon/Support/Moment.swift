@@ -3,13 +3,13 @@ import Glibc
 
 /// A point of time in nanoseconds since 1970.
 ///
-/// Its text is RFC 3339 in UTC with microseconds: of equal length, so that it orders like the time.
+/// Its text is RFC 3339 in UTC with microseconds: of equal length, so that texts order like times.
 struct Moment: Sendable, Hashable, CustomStringConvertible {
   var nanoseconds: UInt64
 
   init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-  /// A point of time that a policy names; what is no time is the beginning.
+  /// A point of time that a policy names; an invalid time is 1970.
   init(seconds: Double) { self.init(nanoseconds: UInt64(seconds > 0 ? min(seconds, 1e10) * 1e9 : 0)) }
 
   static func now() -> Moment { Moment(nanoseconds: clock(CLOCK_REALTIME)) }

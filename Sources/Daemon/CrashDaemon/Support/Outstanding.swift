@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what was begun and has not ended, for a stop that waits for it.
+/// Counts work that has begun and not ended, for a stop that waits for it.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0

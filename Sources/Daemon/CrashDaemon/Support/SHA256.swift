@@ -1,6 +1,6 @@
 import CrashReport
 
-/// SHA-256 (FIPS 180-4): names groups and reports, so that the same input has the same name on every machine.
+/// SHA-256 (FIPS 180-4) for the keys of groups and reports: the same input has the same key on every machine.
 enum SHA256 {
   /// 64 hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {

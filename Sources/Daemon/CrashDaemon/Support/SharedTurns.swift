@@ -1,20 +1,22 @@
 import Synchronization
 
-/// Work that is done by one at a time for each key, and whose result serves all callers that asked before it began.
+/// Work that runs once at a time for each key.
 ///
-/// Two readers of one thing at once would both take for new what neither has noted yet.
+/// Its result serves all callers that asked before it began.
+///
+/// Two concurrent readers of one ring would both count as new what neither has recorded yet.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
 
   private struct Turn {
-    /// They asked before the turn began.
+    /// Callers that asked before the turn began.
     var served: [Asker] = []
-    /// They asked since: what they ask for may have happened after that turn began.
+    /// Callers that asked since: what they ask for may have happened after that turn began.
     var next: [Asker] = []
   }
 
-  /// Of keys whose turn is under way.
+  /// Turns under way, by key.
   private let turns = Mutex<[Key: Turn]>([:])
 
   /// Returns when `work` was done for the key, by this caller or by another, in a turn that began after this call.
@@ -35,7 +37,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Does `work`, or nothing while it is being done for that key.
+  /// Runs `work`, unless it is already running for that key.
   func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
     let leads = turns.withLock { turns in
       if turns[key] != nil { return false }
@@ -47,10 +49,12 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// How many wait for a turn that has not begun.
+  /// Callers that wait for a turn that has not begun.
   func waitingCount(_ key: Key) -> Int { turns.withLock { $0[key]?.next.count ?? 0 } }
 
-  /// The first of those who wait does it for all of them.
+  /// Ends a turn.
+  ///
+  /// The first waiting caller runs the next one for all of them.
   private func end(_ key: Key) {
     let (served, leader): ([Asker], Asker?) = turns.withLock { turns in
       guard let turn = turns[key] else { return ([], nil) }

@@ -3,7 +3,9 @@ import LinuxSystem
 
 /// Files that are read and written in one piece.
 enum SmallFile {
-  /// A file's beginning (those of the kernel tell no size), at most `limitBytes`; nil when it cannot be read.
+  /// The beginning of a file, at most `limitBytes`; nil when it cannot be read.
+  ///
+  /// Kernel files report no size.
   static func text(at path: String, limitBytes: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -11,7 +13,7 @@ enum SmallFile {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A reader sees the old file or the new one.
+  /// Replaces a file atomically.
   static func replace(_ path: String, by text: String) throws(SystemError) {
     let temporary = path + ".tmp"
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
@@ -19,7 +21,7 @@ enum SmallFile {
     guard number >= 0 else { throw SystemError("write '\(temporary)'") }
     let file = Descriptor(owning: number)
     let bytes = Array(text.utf8)
-    // Others read it, whatever the umask. write reads as many bytes as the array has.
+    // Other users read it, whatever the umask. write reads as many bytes as the array has.
     guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(temporary)'")
     }

@@ -18,7 +18,7 @@ enum UnixSocket {
 
   /// Binds and listens; an old socket at the path is replaced.
   ///
-  /// Every user may connect; the peer's ids decide what it may do.
+  /// Every user may connect; the peer's credentials decide what it may do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -1,4 +1,4 @@
-/// What waits for one user: what is urgent before the rest, each in its order.
+/// The waiters of one user: urgent ones first, each kind in its order.
 struct WaitingLine<Waiter> {
   struct Entry {
     var waiter: Waiter

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// The symbol caches and unwind files on disk, kept below a size: those for all users in the directory itself, each
-/// user's own ones in a directory below it.
+/// The symbol caches and unwind files on disk, kept below a size.
+///
+/// Those for all users are in the directory itself, each user's own in a directory below it.
 struct CacheDirectory {
   let path: String
 
@@ -17,27 +18,28 @@ struct CacheDirectory {
     }
   }
 
-  /// Notes that a file is used, whether or not the file system does so.
+  /// Marks a file as used now, whether or not the file system does so.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // Two times, which it reads. A file that cannot be touched only goes sooner.
+    // Two times, which it reads. A file whose time cannot be set is only removed sooner.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
-  /// Removes the least recently used files until the rest fits; a mapped one stays readable until
-  /// it is closed.
+  /// Removes the least recently used files until the rest fits.
   ///
-  /// The directory that has the most loses first: no user's files drive out the smaller share of another.
+  /// A mapped one stays readable until it is closed.
+  ///
+  /// The largest directory is pruned first, so that one user's files never evict the smaller share of another.
   ///
   /// - Parameters:
-  ///   - limitBytes: Of all files.
-  ///   - shareBytes: Of those in one directory.
+  ///   - limitBytes: The limit of all files.
+  ///   - shareBytes: The limit of one directory.
   /// - Throws: When a directory cannot be read or a file cannot be removed.
   func prune(to limitBytes: Int, shareBytes: Int) throws {
     var shares: [[File]] = []
     for directory in try directories() {
       var files = try files(in: directory).sorted { $1.isOlder(than: $0) }
-      // What is to go first stands last.
+      // Ordered so that the next file to remove is last.
       while Self.bytes(files) > shareBytes, let oldest = files.popLast() { try remove(oldest) }
       shares.append(files)
     }
@@ -52,7 +54,7 @@ struct CacheDirectory {
   /// The same with crashd's limits.
   func prune(_ limits: Limits) throws { try prune(to: limits.cacheBytes, shareBytes: limits.cacheDirectoryBytes) }
 
-  /// Removes what jobs of an earlier crashd have begun and not ended.
+  /// Removes unfinished files of an earlier crashd's jobs.
   func removeLeftovers() throws {
     for directory in try directories() {
       for name in try names(in: directory) where name.hasSuffix(".partial") {
@@ -64,7 +66,7 @@ struct CacheDirectory {
     }
   }
 
-  /// Itself and the users' ones.
+  /// The directory and the users' directories.
   private func directories() throws -> [String] {
     [path] + (try names(in: path).filter { UInt32($0) != nil }.map { "\(path)/\($0)" })
   }
@@ -84,7 +86,7 @@ struct CacheDirectory {
   }
 
   private func remove(_ file: File) throws(SystemError) {
-    // Symbols and unwind tables are kept by two actors: each may find that the other was here.
+    // Two actors prune symbols and unwind tables: each may find that the other has removed a file.
     guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
   }
 

@@ -1,12 +1,12 @@
 import Glibc
 import LinuxSystem
 
-/// Looks at images whose paths processes have named, where a file system may never answer.
+/// Opens images by paths that processes reported, where a file system may never answer.
 enum ForeignImages {
-  /// Opens what is not open, and finds out where the files come from.
+  /// Opens the images that are not open, and determines their origin.
   ///
-  /// One directory that hangs holds up only what lies in it: its images are refused after `imageLook_ms`. What opening
-  /// them costs is the user's CPU time; a user in debt is refused.
+  /// A directory that blocks delays only its own images, which are refused after `imageLook_ms`. The user is charged
+  /// for the CPU time; a user in debt is refused.
   /// - Returns: The images, and why some of them are not used.
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration

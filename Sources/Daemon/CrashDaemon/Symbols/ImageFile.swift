@@ -3,7 +3,7 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// An image whose symbols may be needed: as the process names it, with the descriptor that it sent, if any.
+/// An image whose symbols may be needed: its path and, if the process sent one, its descriptor.
 struct ImageFile: Sendable {
   var buildID: String
   var path: String
@@ -11,12 +11,12 @@ struct ImageFile: Sendable {
   var descriptor: Descriptor?
   var origin = Origin.unseen
 
-  /// Where the open file comes from, as far as crashd has looked.
+  /// The origin of the open file, as far as it is determined.
   enum Origin: Sendable {
     case unseen
-    /// crashd reaches this file by its path, on a mount whose owners of files root vouches for.
+    /// crashd reaches this file by its path, on a mount where root controls who owns files.
     case machine
-    /// Only the process has it, perhaps in a container or from a disk of its user.
+    /// Only the process can reach it, perhaps in a container or on its user's disk.
     case process
   }
 
@@ -31,14 +31,14 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// The open file and whose it is.
+  /// The open file and its owner.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
     var identity: Identity
   }
 
-  /// Which file it is, whatever its name, and since when as it is: one that is replaced in place is another one.
+  /// The identity of a file, whatever its name: one that is replaced in place gets another identity.
   struct Identity: Sendable, Hashable {
     var device: UInt
     var number: UInt
@@ -54,16 +54,16 @@ struct ImageFile: Sendable {
     }
   }
 
-  /// Checks the descriptor: only a regular file that is open for reading alone is taken.
+  /// Checks the descriptor: only a regular file that is open read-only is accepted.
   ///
   /// Asks no file system.
-  /// - Returns: nil when `look` has to be asked first.
+  /// - Returns: Nil when `look` has to be called first.
   func opened(for user: UInt32) throws(SystemError) -> Opened? {
     if path == KernelImage.path { return try KernelImage.open() }
     guard let descriptor else { return nil }
     let facts = try descriptor.facts()
     guard facts.isRegular else { throw SystemError(what, code: ENOTSUP) }
-    // A child that a hostile image takes over shall not be able to write into its user's files.
+    // A child that a hostile image takes over must not be able to write into its user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
       throw SystemError("\(what): its descriptor is not one for reading only", code: EACCES)
     }
@@ -73,10 +73,10 @@ struct ImageFile: Sendable {
 
   /// Opens the path, which the process may have made up, or compares it with the descriptor.
   ///
-  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of that process, and
-  /// opens nothing. Where the process sent no descriptor, only a regular file is taken that belongs to root, to crashd's
-  /// own user or to the user of the process, and that the user may read. May wait for a file system for ever: it is called
-  /// on threads of ``ForeignFileWork`` only.
+  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of that process, and is not
+  /// opened. Where the process sent no descriptor, the file must be regular, belong to root, to crashd's own user or to
+  /// the user of the process, and be readable by that user. It may block on a file system for ever: only threads of
+  /// ``ForeignFileWork`` call it.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
@@ -95,14 +95,14 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Both, for a thread that may wait.
+  /// Both, for a thread that may block.
   func open(for user: UInt32) throws(SystemError) -> Opened {
     if let opened = try opened(for: user) { return opened }
     guard let opened = try look(for: user).opened(for: user) else { throw SystemError(what, code: EACCES) }
     return opened
   }
 
-  /// What hangs together when it hangs.
+  /// The directory of the file: files of one place block together.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
 
   private var what: String { "open image '\(path)'" }
@@ -114,35 +114,35 @@ struct ImageFile: Sendable {
   }
 }
 
-/// The users that may use a cache.
+/// The users that a cache may serve.
 ///
-/// A user could send a forged file under another program's build id. What came from a file that only root or crashd's
-/// user can change serves all; but a user can have files of root's in a container or on a disk image, so that counts
-/// only where root or crashd's user sent the file, or crashd reaches it by its path. Anything else serves only the
-/// processes of the user who sent it.
+/// A user could send a forged file under another program's build id. A file that only root or crashd's user can change
+/// serves all users. A user can own files of root in a container or on a disk image, so such a file counts only when
+/// root or crashd's user sent it, or crashd reaches it by its path. Any other file serves only the processes of the
+/// user who sent it.
 enum CacheOwner: Sendable, Hashable {
-  case everybody
+  case allUsers
   case user(UInt32)
 
-  /// - Returns: nil when it depends on where the file comes from, and it is not known yet.
+  /// - Returns: Nil when it depends on the file's origin, which is not determined yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
-    if user == 0 || user == geteuid() { return .everybody }
+    if user == 0 || user == geteuid() { return .allUsers }
     return switch origin {
     case .unseen: nil
-    case .machine: .everybody
+    case .machine: .allUsers
     case .process: .user(user)
     }
   }
 }
 
-/// A symbol cache's name: in memory the key, on disk `BUILDID.cssym`, a user's own ones in a directory of its uid.
+/// The name of a symbol cache: in memory the key, on disk `BUILDID.cssym`, a user's own in a directory of its uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner
 
-  /// Lower-case hexadecimal digits and nothing else: the build id becomes a part of a path.
+  /// Whether it consists of lower-case hexadecimal digits only: the build id becomes a part of a path.
   static func isBuildID(_ text: String) -> Bool {
     (2...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
@@ -150,7 +150,7 @@ struct CacheName: Sendable, Hashable {
 
   func directory(in caches: String) -> String {
     switch owner {
-    case .everybody: caches
+    case .allUsers: caches
     case .user(let uid): "\(caches)/\(uid)"
     }
   }

@@ -2,31 +2,33 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The image that the kernel maps into every process, with the functions that read clocks: no file has it.
+/// The vDSO: the image that the kernel maps into every process, with the functions that read clocks.
 ///
-/// All processes of a machine have the same one, and crashd's own is as good as any: what a process says its image is
-/// counts for nothing, the build id tells whether it is this one.
+/// No file has it.
+///
+/// All processes of a machine have the same one, so crashd uses its own. A process's statement about it is not used;
+/// the build id shows whether it is this one.
 enum KernelImage {
-  /// As the ring's reader calls it.
+  /// The name that the ring's reader uses.
   static let path = "[vdso]"
   /// No file has this one.
   private static let identity = ImageFile.Identity(device: .max, number: .max)
 
-  /// A copy that can only be read.
+  /// A read-only copy.
   static func open() throws(SystemError) -> ImageFile.Opened {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps these pages readable for as long as the process lives; they are copied at once.
+    // The kernel keeps these pages readable for the life of the process; they are copied at once.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)
     let number = unsafe Glibc.open("/proc/self/fd/\(file.descriptor.number)", O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw SystemError("open a copy of \(path)") }
-    return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .everybody, identity: identity)
+    return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .allUsers, identity: identity)
   }
 
-  /// Where it is, by the text of /proc/self/maps.
+  /// Finds its range in the text of /proc/self/maps.
   static func find(in maps: String) -> (start: UInt, count: Int)? {
     guard let line = maps.split(separator: "\n").last(where: { $0.hasSuffix(" \(path)") }) else { return nil }
     let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }

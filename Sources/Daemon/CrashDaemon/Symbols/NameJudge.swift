@@ -2,18 +2,18 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-/// Says which linkage names crashd may write out itself: those that a confined process has written out before.
+/// Decides which linkage names crashd may demangle itself: those that a confined process has demangled before.
 ///
-/// Names stand in caches, and a cache is only as good as the process that wrote it, which had read a hostile file.
+/// Names come from caches, and the process that wrote a cache had read an untrusted file.
 actor NameJudge {
   private let configuration: SymbolCaches.Configuration
-  /// What was judged, so that a program that crashes again and again costs one process.
+  /// Verdicts so far, so that a program that crashes repeatedly costs one child.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
-  /// Those of the names that are better shown as they are.
+  /// The names that must stay mangled.
   func unreadable(of names: Set<String>) async -> Set<String> {
     let mangled = names.filter(Demangler.isMangled)
     let fresh = mangled.filter { known[$0] == nil }.sorted()
@@ -27,9 +27,9 @@ actor NameJudge {
     return mangled.filter { known[$0] != true }
   }
 
-  /// Of the builds whose names were all judged before: those names that are better shown as they are.
+  /// The names that must stay mangled, of the builds whose names all have verdicts.
   ///
-  /// Waits for nothing.
+  /// Never waits.
   func judged(_ namesOfBuilds: [String: Set<String>]) -> [String: Set<String>] {
     var judged: [String: Set<String>] = [:]
     for (build, names) in namesOfBuilds {
@@ -47,7 +47,7 @@ actor NameJudge {
     }
   }
 
-  /// Runs the child on a thread of its own, which waits for it in the kernel.
+  /// Runs the child on a thread of its own, which blocks until the child ends.
   private func ask(_ names: [String], _ program: String) async throws -> [UInt8] {
     let (timeout_ms, limitBytes) = (configuration.limits.judgeNames_ms, configuration.limits.judgedNamesBytes)
     return try await withCheckedThrowingContinuation { continuation in
@@ -61,7 +61,7 @@ actor NameJudge {
     }
   }
 
-  /// A verdict for each name; 0 for those that the child did not come to.
+  /// A verdict for each name; 0 for names that the child did not reach.
   private static func verdicts(
     on names: [String], _ program: String, _ timeout_ms: Int, _ limitBytes: Int
   ) throws -> [UInt8] {
@@ -73,14 +73,14 @@ actor NameJudge {
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
-    // Of a fixed size: a child that was taken over cannot fill the memory.
+    // Of a fixed size: a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {
       try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
         .run(input: input.descriptor, output: output.descriptor)
     } catch is HelperChild.Failure {
-      // One of the names has ended it; what it said before stands.
+      // A name has ended the child; its earlier verdicts count.
     }
     return try output.read(limitBytes: names.count)
   }

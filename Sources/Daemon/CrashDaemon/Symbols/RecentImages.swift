@@ -1,12 +1,13 @@
 import Synchronization
 
-/// Which lists of images were asked for a moment ago: processes of one program have the same, and in a storm of their
-/// crashes all but the first would ask in vain.
+/// Remembers lists of images whose symbolication started a moment ago.
 ///
-/// A crash asks for the images of its own frames anyway, however long ago that was.
+/// Processes of one program have the same list, and in a storm of their crashes repeated requests would be useless.
+///
+/// A crash requests the images of its own frames in any case.
 final class RecentImages: Sendable {
   private struct State {
-    /// Hashes of users, build ids and paths: names of a hostile process take no room, and an error costs nothing.
+    /// Hashes of users, build ids and paths: a hostile process's names take no memory, and a collision costs nothing.
     var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }
@@ -17,9 +18,9 @@ final class RecentImages: Sendable {
 
   init(memory_ms: Int) { self.memory_ms = memory_ms }
 
-  /// Whether these were not asked for a moment ago.
+  /// Whether these images were not requested a moment ago.
   ///
-  /// Descriptors that a process sent are always new.
+  /// Descriptors that a process sent always count as new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
     if images.contains(where: { $0.descriptor != nil }) { return true }
     var hasher = Hasher()

@@ -3,14 +3,14 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Has `crash-analyse` describe what the place of a fault can see.
+/// Describes the variables and types in scope at a fault, by `crash-analyse`.
 ///
-/// Only for what needs it, after the crash: to keep all types of all images would make the symbol caches several times
-/// as large.
+/// It does so on demand, after the crash: storing all types of all images would make the symbol caches several times as
+/// large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
-  /// What was asked of a place: a program that crashes again and again there costs one process.
+  /// A request for one place: a program that crashes there repeatedly costs one child.
   private struct Question: Hashable {
     var user: UInt32
     var path: String
@@ -18,10 +18,10 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
   }
-  /// That nothing tells is an answer, too: of a program without debug information it is always that one.
+  /// An empty answer is cached too: without debug information it is the usual one.
   private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
-  /// Afterwards it is asked again: debug information may have come.
+  /// After that time the child runs again: debug information may have been installed.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) {
@@ -30,14 +30,14 @@ actor ScopeReader {
     permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
   }
 
-  /// What the place at a link address of an image can see; nil when nothing tells, or too many ask.
+  /// The scope at a link address of an image; nil without information, or when too many requests run.
   ///
-  /// The file is opened by the path that the process gave: where another build stands there now, nothing tells.
+  /// The file is opened by the path that the process reported. Another build at that path has no information.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
     await describe(image, pc, user, isOfClasses: false)
   }
 
-  /// The classes that the function there names, by the image's own symbols; nil when nothing could be asked.
+  /// The classes that the function there names, by the image's own symbols; nil when no child could run.
   func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
     await describe(image, pc, user, isOfClasses: true)?.namedClasses
   }
@@ -57,13 +57,13 @@ actor ScopeReader {
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       charge: configuration.charge(user),
       debugFiles: DebugFiles(
-        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
+        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .allUsers))
     var answer: ScopeDescription?
     do {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // Trouble that passes, or of crashd's own, says nothing of the place.
+      // A temporary failure, or one of crashd's own, says nothing about the place.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)
@@ -71,13 +71,13 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // Empty answers make room first: a program may crash at ever other places.
+    // Empty answers are evicted first: a program may crash at ever other places.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
   }
 
-  /// Runs the child on a thread of its own, which waits for it in the kernel.
+  /// Runs the child on a thread of its own, which blocks until the child ends.
   private func ask(_ job: Job, _ image: ImageFile, _ user: UInt32) async throws -> ScopeDescription? {
     try await withCheckedThrowingContinuation { continuation in
       do {
@@ -97,7 +97,7 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Of the image itself, or of the first debug file that has something to tell; the code is the image's.
+    /// Reads the image itself, or the first debug file with information; the code is the image's.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try open(image, user)
       let own = try describe(opened.descriptor)
@@ -113,7 +113,7 @@ actor ScopeReader {
       return own.codeBefore.isEmpty ? nil : own
     }
 
-    /// The place of the image may hang: then it takes no more than the description may.
+    /// The file system of the image may block: opening has the time-out of the description.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
         CPUAccounts.measure { Result { try image.open(for: user) } }
@@ -124,7 +124,7 @@ actor ScopeReader {
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {
-      // Of a fixed size: a child that was taken over cannot fill the memory.
+      // Of a fixed size: a compromised child cannot exhaust memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"

@@ -3,27 +3,27 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// What is asked of servers, one build at a time.
+/// Requests to servers, one build at a time.
 struct FetchQueue {
   var waiting: [CacheName] = []
   var running: CacheName?
-  /// When each build was last asked for.
+  /// The time of each build's last request.
   var asked: [CacheName: UInt64] = [:]
-  /// What came of it: `fetched`, `missing`, `failed`, `skipped`.
+  /// Outcomes: `fetched`, `missing`, `failed`, `skipped`.
   var counts: [String: Int] = [:]
 }
 
-// Debug information from servers, for images that have none and for which none is installed. A process attaches, its
-// caches are made, and then servers are asked; a crash that comes meanwhile has names without lines, does not wait, and
-// has the lines when they have come.
+// Debug information from servers, for images without any and without an installed debug file. When a process attaches,
+// its caches are built, and then servers are asked. A crash meanwhile has names without lines, does not wait, and gets
+// the lines when they arrive.
 extension SymbolCaches {
-  /// What came of asking servers since crashd started, and how many builds wait for it.
+  /// The outcomes of requests since crashd started, and how many builds wait.
   var fetches: [String: Int] {
     let waiting = queue.waiting.count + (queue.running == nil ? 0 : 1)
     return waiting == 0 ? queue.counts : queue.counts.merging(["waiting": waiting]) { $1 }
   }
 
-  /// Has servers asked for the debug information of a build whose cache lacks it.
+  /// Requests the debug information of a build whose cache lacks it from the servers.
   func fetchDebugInformation(of name: CacheName) {
     guard isWorthAsking(name), case .ready(let cache, _) = entries[name], !cache.hasDebugInformation else { return }
     let limits = configuration.limits
@@ -40,17 +40,17 @@ extension SymbolCaches {
     startFetch()
   }
 
-  /// Whether servers would be asked now for debug information of this build.
+  /// Whether the debug information of this build would be requested now.
   ///
-  /// Only builds that root or crashd's user has installed are asked for: a process that may not talk to the network could
-  /// say something to it by made-up build ids.
+  /// Only builds that root or crashd's user has installed are requested: a process without network access could
+  /// otherwise send data out in made-up build ids.
   func isWorthAsking(_ name: CacheName) -> Bool {
-    guard configuration.servers != nil, name.owner == .everybody else { return false }
+    guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a server is asked for its debug information, or will be.
+  /// Whether a request for its debug information runs or waits.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

@@ -1,27 +1,27 @@
 import CrashSymbols
 
-/// Why the symbols of a build do not tell all that a report could show.
+/// Why the symbols of a build are incomplete.
 struct SymbolGap: Sendable, Equatable {
-  /// For people, in words that go on after "its symbols:".
+  /// Text for people that continues "its symbols:".
   var reason: String
-  /// Whether they may come yet.
+  /// Whether the missing symbols may still arrive.
   var mayFill = false
-  /// Whether names are there and lines are not, as in most libraries of a system.
+  /// Whether it has names but no lines, as most system libraries.
   var isNamesOnly = false
 
   /// No symbols yet; they are being read.
   static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
-/// A report whose symbols were not ready when it was made, and are now.
+/// A report whose symbols arrived after it was built.
 struct LateReport: Sendable, Hashable {
   var id: String
-  /// Whose process it is about.
+  /// The user of its process.
   var user: UInt32
 }
 
 extension SymbolCaches {
-  /// The gaps of these builds, after what was found for `user`.
+  /// The gaps of these builds, given the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
     SymbolGap]
   {
@@ -35,7 +35,7 @@ extension SymbolCaches {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
-      // What was made in haste has been looked for in installed files, too; what was there before has not.
+      // A partial cache was built from installed debug files too; an older cache was not.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -52,16 +52,16 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Has the report sent to `lateReports` when the symbols of these builds come.
+  /// Sends the report to `lateReports` when the symbols of these builds arrive.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
-    // They came since.
+    // They arrived meanwhile.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
   }
 
-  /// Tells of the reports that waited for a cache, when it is there; they go on waiting for a server's lines.
+  /// Publishes the reports that waited for a cache, when it exists; they still wait for a server's lines.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
     let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
@@ -69,8 +69,10 @@ extension SymbolCaches {
     for report in reports { lateContinuation.yield(report) }
   }
 
-  /// Tells of the reports that waited for a server's lines and now wait for nothing else: the libraries of a program have
-  /// a fetch each, and a report that changes with every one of them is an event too many.
+  /// Publishes the reports that waited for a server's lines and for nothing else.
+  ///
+  /// Each library of a program has a fetch of its own, and a report that changes with each of them would cause too many
+  /// events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }
     for report in late.removeValue(forKey: name) ?? [] where !late.contains(where: { $0.value.contains(report) }) {
@@ -81,7 +83,7 @@ extension SymbolCaches {
   /// Ends `lateReports`.
   func endLate() { lateContinuation.finish() }
 
-  /// Keeps why a build has no cache.
+  /// Records why a build has no cache.
   func refuse(_ name: CacheName, because reason: String) {
     if refusals.count >= configuration.limits.openCaches { refusals = [:] }
     refusals[name] = reason
@@ -92,6 +94,6 @@ extension SymbolCaches {
   }
 
   static func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
-    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+    [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 }

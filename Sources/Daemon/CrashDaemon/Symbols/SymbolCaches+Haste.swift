@@ -2,20 +2,20 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// The first crash of a build often comes before its cache is made: a server that dies right after its start. Then the
-// few units of its frames are decoded for it alone, beside the whole image.
+// Partial symbolication. The first crash of a build often comes before its cache is built, as of a server that dies
+// right after its start. Then the few units of its frames are decoded first, beside the whole image.
 extension SymbolCaches {
-  /// A cache that a crash waits for, and its addresses there.
+  /// A partial cache for a crash that waits: the cache, and the addresses in it.
   struct HastyJob {
     var name: CacheName
-    /// Of the crash's waiter.
+    /// The number of the crash's waiter.
     var number: UInt64
-    /// Whose crash it is.
+    /// The user of the crash.
     var user: FairUser
     var addresses: Set<UInt64>
   }
 
-  /// Starts a job for each cache that a crash waits for, as far as the limits go; the others follow.
+  /// Starts a job for each cache that a crash waits for, up to the limits; further ones are queued.
   func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
     for name in waiters[number]?.names ?? [] {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
@@ -27,11 +27,11 @@ extension SymbolCaches {
     startHastyJobs()
   }
 
-  /// Fair between users: one that has fewer jobs comes before one that has more, and none has all places.
+  /// Fair between users: the one with the fewest jobs is next, and none gets all permits.
   private func startHastyJobs() {
     // No crash waits for these any more.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // A user without CPU time waits for the whole caches, as long as a crash waits.
+    // Crashes of a user without CPU time wait for the whole caches.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
@@ -46,14 +46,14 @@ extension SymbolCaches {
       debugFiles: debugFiles(of: source.path, hasty.name, for: source.user),
       charge: configuration.charge(hasty.user.uid))
     do throws(SystemError) {
-      // A thread a job: it waits for a child in the kernel, and there are only a few at once.
+      // One thread per job: it blocks until its child ends, and the limit is low.
       try Thread.start(named: "symbols-hasty") { [self] in
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
       }
       return true
     } catch {
-      configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
+      configuration.logger.warning("cannot build a partial symbol cache: \(error), waiting for the whole one")
       return false
     }
   }
@@ -66,8 +66,8 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // Whatever is wrong with the file, the job of the whole cache tells it.
-      configuration.logger.debug("no symbols in haste for \(hasty.name.buildID): \(error)")
+      // The job of the whole cache reports any failure of the file.
+      configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()
   }

@@ -1,16 +1,15 @@
 import CrashSymbols
 
-// A cache with names only becomes a better one when a debug file has been installed since: looked for whenever a process
-// attaches or crashes, and when a report is analysed again.
+// Improves a cache with names only when a debug file has been installed since. The check runs when a process attaches
+// or crashes, and when a report is analyzed again.
 extension SymbolCaches {
-  /// How long no debug file is looked for again beside an image.
+  /// The time between two searches for debug files beside an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
-  /// Has the caches of an image made anew from debug files that are there now and were not when the caches were made.
+  /// Rebuilds the caches of an image from debug files that were installed after the caches were built.
   ///
-  /// A crash waits for those of the machine's directory as for a first cache; when it comes to nothing, or takes too long,
-  /// the names stand. For those beside the image, where a file system may never answer, no crash waits: the next one has
-  /// them.
+  /// A crash waits for those of the machine's directory as for a first cache; after a failure or time-out it uses the
+  /// names. No crash waits for those beside the image, where a file system may never answer: the next crash uses them.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {
@@ -36,7 +35,7 @@ extension SymbolCaches {
   }
 
   private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
-    // Meanwhile others may have begun.
+    // Another job may have begun meanwhile.
     guard case .ready = entries[name] else { return }
     var sources: [ImageFile.Identity: Source] = [:]
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {

@@ -3,15 +3,15 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The symbol caches of all images: made ahead, when a process attaches, and found by build id when one crashes.
+/// The symbol caches of all images: built when a process attaches, and found by build id when one crashes.
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// Being made, from these files: any process may name a build id, and hand in a file that does not have it.
+    /// Being built, from these files: any process may report a build id together with a file that does not have it.
     case pending([ImageFile.Identity: Source])
   }
 
-  /// An image's open file, where its process says that it is, and whose process that is.
+  /// An image's open file, its path as its process reports it, and the user of that process.
   struct Source {
     var image: Descriptor
     var path: String
@@ -36,18 +36,18 @@ actor SymbolCaches {
   }
 
   struct Configuration: Sendable {
-    /// Where the caches are kept.
+    /// The directory of the caches.
     var directory: String
-    /// `crash-analyse`; nil when it was not found: then there are no symbols.
+    /// The path of `crash-analyse`; nil when it was not found: then there are no symbols.
     var program: String?
-    /// Where debug files of stripped images are installed.
+    /// The directory of installed debug files.
     var debugDirectory = DebugFilePaths.standardDirectory
-    /// The servers that are asked for debug information, if any.
+    /// The servers for debug information, if any.
     var servers: FetchJob.Servers?
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
-    /// What each user's images may cost, of symbols and unwind tables together.
+    /// The CPU time of each user's images, for symbols and unwind tables together.
     var cpu: CPUAccounts
 
     init(
@@ -61,18 +61,18 @@ actor SymbolCaches {
         users: limits.accounts)
     }
 
-    /// Charges a user for children.
+    /// Charges a user for the CPU time of children.
     func charge(_ user: UInt32) -> @Sendable (UInt64) -> Void { { [cpu] in cpu.charge(user, $0) } }
   }
 
   let configuration: Configuration
   var entries: [CacheName: Entry] = [:]
-  /// How often each has failed.
+  /// The number of failures of each file.
   private var failures: [Failure: Int] = [:]
   private var wrongClaims: WrongClaims
-  /// How often a file is tried that fails by passing trouble: a job that takes too long costs its minute each time.
+  /// The attempts for a file that fails temporarily: a job that times out costs a minute each time.
   private static let attempts = 3
-  /// Fair between users, of whom none has all permits; what a crash waits for is urgent.
+  /// Fair between users, none of whom gets all permits; jobs that a crash waits for are urgent.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
   /// Starts jobs of users who have CPU time again.
@@ -81,26 +81,26 @@ actor SymbolCaches {
   var waiters: [UInt64: Waiter] = [:]
   var hastyJobs: FairQueue<HastyJob>
   var queue = FetchQueue()
-  /// Paths at which nothing could be opened, and when that was.
+  /// Paths that could not be opened, and when.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
-  /// When debug files were looked for beside an image.
+  /// The time of the last search for debug files beside an image.
   var lookedBeside: [CacheName: UInt64] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// What it still waits for.
+    /// The caches that it still waits for.
     var names: Set<CacheName>
-    /// Caches of its own addresses, made while the whole ones are not ready.
+    /// Partial caches of its own addresses, built while the whole ones are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
-    /// Nil once it waits no more.
+    /// Nil once it does not wait any more.
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  /// Why there is no cache, as far as that is known.
+  /// Why a cache does not exist, as far as known.
   var refusals: [CacheName: String] = [:]
   /// Reports that wait for a cache in the background.
   var late: [CacheName: Set<LateReport>] = [:]
-  /// Those whose caches have come.
+  /// Reports whose caches have arrived.
   nonisolated let lateReports: AsyncStream<LateReport>
   let lateContinuation: AsyncStream<LateReport>.Continuation
 
@@ -122,7 +122,7 @@ actor SymbolCaches {
   }
 
   var waitingJobs: [Job] { jobs.waiting() }
-  /// Hasty jobs that run.
+  /// Partial jobs that run.
   var hastyJobCount: Int { hastyJobs.permitCount }
 
   func tick() -> UInt64 {
@@ -131,9 +131,9 @@ actor SymbolCaches {
   }
 }
 
-// Making.
+// Building.
 extension SymbolCaches {
-  /// Sees to it that there are caches of these images, as far as there can be.
+  /// Builds missing caches of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -148,8 +148,8 @@ extension SymbolCaches {
     _ = begin(seen, for: user)
   }
 
-  /// Begins what can be begun without waiting for a file system.
-  /// - Returns: Images whose files have to be opened first.
+  /// Begins everything that needs no file system.
+  /// - Returns: Images whose files must be opened first.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
     for image in images {
@@ -186,7 +186,7 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // A process in a container names files that are not here; it can send them.
+        // A process in a container reports files that do not exist here; it can send them.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -197,7 +197,7 @@ extension SymbolCaches {
     return unseen
   }
 
-  /// Whether it could not be opened a moment ago: a storm of crashes of a container does not ask each time.
+  /// Whether it could not be opened a moment ago: in a storm of crashes of a container only the first one tries.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
@@ -221,7 +221,7 @@ extension SymbolCaches {
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
-        // A thread a job: it waits for a child in the kernel, and there are only a few at once.
+        // One thread per job: it blocks until its child ends, and the limit is low.
         try Thread.start(named: "symbols") { [self] in
           let result = Result { next.isDebugFile ? try job.replace() : try job.run() }
           Task { await finish(next, result) }
@@ -232,7 +232,7 @@ extension SymbolCaches {
     }
   }
 
-  /// Those of users without CPU time wait.
+  /// The next job; jobs of users without CPU time wait.
   private func takeNext() -> Job? {
     var soonest_ns = UInt64.max
     let next = jobs.next { user in
@@ -275,7 +275,7 @@ extension SymbolCaches {
     startJobs()
   }
 
-  /// Keeps the directories of caches below their limits.
+  /// Prunes the directories of caches to their limits.
   func prune() {
     do {
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
@@ -287,14 +287,14 @@ extension SymbolCaches {
 
 // Failing.
 extension SymbolCaches {
-  /// Whether it would fail again.
+  /// Whether the file would fail again.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
     WrongClaims.Claim(account: configuration.limits.account(of: user), file: file)
   }
 
-  /// The build ids for which jobs of a claim wait or run.
+  /// The build ids of waiting or running jobs with the same claim.
   private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
     let isOfClaim = { (job: Job) in
       job.user.account == claim.account && job.file == claim.file && !job.isDebugFile
@@ -302,53 +302,53 @@ extension SymbolCaches {
     return Set((jobs.waiting(where: isOfClaim) + running.filter(isOfClaim)).map(\.name.buildID))
   }
 
-  /// The next file may have what this one has not.
+  /// Records a failed job; the next file of the build may succeed.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
-      // The cache with names that was to become better stands.
+      // The existing cache with names stays.
       if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
-    // Trouble of crashd's own, such as a full disk, says nothing about the file.
+    // A failure of crashd's own, such as a full disk, says nothing about the file.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
       wrongClaims.note(job.name.buildID, of: claim(of: job.user.uid, to: job.file))
     }
-    // Passing trouble says little about it, the first times.
+    // A temporary failure counts as one attempt only.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }
 }
 
 // Finding.
 extension SymbolCaches {
-  /// The caches for some addresses, and why they do not tell all, by build id.
+  /// The caches for some addresses, and why they are incomplete, by build id.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]
   }
 
-  /// Sees to it that there are caches of these images; the answer, when nothing has to be waited for.
+  /// Begins building missing caches of these images, and returns the answer when nothing has to be waited for.
   ///
-  /// All in one turn: in a storm of crashes each turn of an actor is waited for. After nil, `prepare` goes on where this
-  /// ended.
+  /// All in one turn of the actor: in a storm of crashes each turn takes long. After nil, `prepare` continues where
+  /// this ended.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// The caches of builds that `user` may use, after waiting for those that are being made.
+  /// The caches of builds that `user` may use, after waiting for those that are being built.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// The caches for these link addresses of builds that `user` may use, after waiting for the ones that are being made.
+  /// The caches for these link addresses of builds that `user` may use, after waiting for those that are being built.
   ///
-  /// When the whole caches take their time, the answer has caches that know these addresses only.
+  /// When the whole caches take too long, the answer has partial caches with these addresses only.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -358,14 +358,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // One that was to become better, and has not yet.
+    // The existing caches that were being improved.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// The caches that are ready of builds that `user` may use; nothing is waited for or begun.
+  /// The ready caches of builds that `user` may use; waits for nothing and begins nothing.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -376,7 +376,7 @@ extension SymbolCaches {
       if case .ready(let cache, _) = entries[name] {
         entries[name] = .ready(cache, lastUse: tick())
         CacheDirectory.touch(name.path(in: configuration.directory))
-        if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
+        if found[name.buildID] == nil || name.owner == .allUsers { found[name.buildID] = cache }
       }
     }
     return found
@@ -402,7 +402,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Lets a crash go on that has all there is for it.
+  /// Resumes a crash that waits for nothing any more.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)
@@ -428,7 +428,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // Of an earlier version, or damaged: made anew.
+        // An older version or damaged: it is built again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }

@@ -2,21 +2,23 @@ import CrashSymbols
 import Glibc
 import LinuxSystem
 
-/// Makes one symbol cache: runs `crash-analyse build-cache`, which reads the untrusted file in a process of its own.
+/// Builds one symbol cache: runs `crash-analyse build-cache`, which reads the untrusted file in a process of its own.
 struct SymbolJob: Sendable {
   var program: String
   var image: Descriptor
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// Where to look when the image has no debug information itself; nil: nowhere.
+  /// The debug files for an image without debug information; nil: none.
   var debugFiles: DebugFiles?
-  /// Takes the CPU time of each child.
+  /// Gets the CPU time of each child.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Waits for the child; the cache stands at `output` when this returns, and nothing when it throws.
+  /// Waits for the child.
   ///
-  /// - Returns: Why files with the debug information of a stripped image were not used; empty when there are none.
+  /// The cache is at `output` when this returns, and nothing when it throws.
+  ///
+  /// - Returns: Why debug files of a stripped image were not used; empty when there are none.
   @discardableResult
   func run() throws -> [String] {
     let partial = try make(of: image)
@@ -29,9 +31,9 @@ struct SymbolJob: Sendable {
     return problems
   }
 
-  /// Puts the cache of this file in the place of the one that is there, if it has debug information.
+  /// Replaces an existing cache with the one of this file, if the file has debug information.
   ///
-  /// - Returns: Nothing to tell: it throws when the file is not used.
+  /// - Returns: An empty list: it throws when the file is not used.
   @discardableResult
   func replace() throws -> [String] {
     let partial = try make(of: image)
@@ -47,14 +49,16 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Makes a cache of these link addresses only, in a fifth of the time; it is open and has no name any more.
+  /// Builds a partial cache of these link addresses, in a fifth of the time.
+  ///
+  /// It is open, and its file has no name any more.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
     defer { _ = unsafe unlink(better) }
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// The cache of the first debug file that fits, when the image's own one at `partial` has names only.
+  /// The cache of the first matching debug file, when the image's own at `partial` has names only.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
@@ -76,7 +80,7 @@ struct SymbolJob: Sendable {
     return (partial, problems)
   }
 
-  /// The path of a cache that is written and has no name yet.
+  /// Builds a cache under a temporary name, and returns its path.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // No variadic argument but the mode, which open reads as one.

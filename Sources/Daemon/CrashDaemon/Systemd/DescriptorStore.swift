@@ -3,20 +3,20 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// systemd's file descriptor store (sd_pid_notify_with_fds(3)): while crashd is away it holds the rings of attached
-/// processes, and what tells how they ended.
+/// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)): while crashd does not run, it holds the rings of
+/// attached processes, and the descriptors that report how they ended.
 ///
-/// Only where the unit says so (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
+/// Only where the unit enables it (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
 struct DescriptorStore: Sendable {
   private static let prefix = "process-"
   private static let connectionPrefix = "connection-"
 
   private let notifier: Notifier
   private let ledger: Ledger
-  /// Tells the names of this crashd from those of one before it.
+  /// Distinguishes the names of this crashd from those of an earlier one.
   private let generation = String(Moment.monotonic_ns(), radix: 16)
 
-  /// nil where nothing is stored.
+  /// Nil where the store is not enabled.
   init?(environment: [String: String], notifier: Notifier, ledger: Ledger) {
     guard environment["CRASHD_DESCRIPTOR_STORE"] == "1", environment["NOTIFY_SOCKET"]?.isEmpty == false else {
       return nil
@@ -25,14 +25,14 @@ struct DescriptorStore: Sendable {
     self.ledger = ledger
   }
 
-  /// A name for a process: who it is, for a crashd that comes later.
+  /// The name of a process, which identifies it to a later crashd.
   func name(of process: AttachedProcess) -> String {
     "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
   }
 
-  /// Keeps the ring and the pidfd of a process.
+  /// Stores the ring and the pidfd of a process.
   func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
-    // Without polling: systemd would let go of a pidfd when its process ends, which is when it is wanted.
+    // Without polling: systemd would drop a pidfd when its process ends, which is when it is needed.
     let isSent = notifier.send(
       "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
     if !isSent {
@@ -40,8 +40,8 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Keeps a connection that has not said hello yet: who is at its other end may be dead already, and what he sent is all
-  /// that there is of him.
+  /// Stores a connection without a hello yet: its process may have died already, and the data in the connection are all
+  /// that remains of it.
   /// - Returns: Its name.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"
@@ -52,12 +52,12 @@ struct DescriptorStore: Sendable {
     return name
   }
 
-  /// Lets go of what stands under a name.
+  /// Removes the descriptors with a name.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }
 
-  /// The processes that a crashd before this one has kept.
+  /// The processes that an earlier crashd stored.
   static func processes(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptProcess] {
     let names = Dictionary(grouping: passed.filter { $0.name.hasPrefix(prefix) }, by: \.name)
     return names.keys.sorted().compactMap { name in
@@ -65,7 +65,7 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// The connections that a crashd before this one has kept: nobody has taken their hello yet.
+  /// The connections that an earlier crashd stored, whose hello was not read yet.
   static func connections(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptConnection] {
     passed.filter { $0.name.hasPrefix(connectionPrefix) }.map {
       KeptConnection(name: $0.name, socket: AttachSocket(descriptor: $0.descriptor))
@@ -75,20 +75,20 @@ struct DescriptorStore: Sendable {
   static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) || name.hasPrefix(connectionPrefix) }
 }
 
-/// A connection that was accepted by a crashd before this one.
+/// A connection that an earlier crashd accepted.
 struct KeptConnection: Sendable {
   var name: String
   var socket: AttachSocket
 }
 
-/// A process that was attached to a crashd before this one.
+/// A process that was attached to an earlier crashd.
 struct KeptProcess: Sendable {
   var name: String
   var peer: Peer
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// nil unless it is one ring and one other descriptor under a name of ours.
+  /// Nil unless it is one ring and one other descriptor under a name of crashd's.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

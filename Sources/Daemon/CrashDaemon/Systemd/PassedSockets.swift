@@ -1,12 +1,12 @@
 import Glibc
 import LinuxSystem
 
-/// The sockets that systemd opened for us (sd_listen_fds(3)).
+/// The sockets that systemd opened for crashd (sd_listen_fds(3)).
 ///
-/// They are told apart by their type, not by `FileDescriptorName=`: one socket unit has one name for all of them.
+/// The socket type identifies them, not `FileDescriptorName=`: one socket unit has one name for all of them.
 enum PassedSockets {
   private static let first: Int32 = 3
-  /// Two for each process that a crashd before this one has kept (`DescriptorStore`), and the sockets.
+  /// Two for each process that an earlier crashd stored (`DescriptorStore`), and the sockets.
   private static let limit: Int32 = 32_768
 
   /// Descriptors that systemd passed to this process; empty when there are none.
@@ -17,13 +17,13 @@ enum PassedSockets {
     return Array(first..<first + count)
   }
 
-  /// The names that systemd gives them, by their order; `unknown` where it gives none.
+  /// The names that systemd gives them, in their order; `unknown` where it gives none.
   static func names(environment: [String: String], count: Int) -> [String] {
     let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
     return (0..<count).map { $0 < names.count ? String(names[$0]) : "unknown" }
   }
 
-  /// What a crashd before this one has kept, prepared; the other numbers are sockets.
+  /// The descriptors that an earlier crashd stored, prepared; the other numbers are sockets.
   static func takeKept(
     _ numbers: [Int32], names: [String]
   ) -> (kept: [(name: String, descriptor: Descriptor)], sockets: [Int32]) {
@@ -40,8 +40,8 @@ enum PassedSockets {
     return (kept, sockets)
   }
 
-  /// Takes them over, checked and prepared.
-  /// - Throws: `DaemonError.passedSocket` for one that is no listening socket of ours, or the second of its kind.
+  /// Takes ownership of the sockets, checked and prepared.
+  /// - Throws: `DaemonError.passedSocket` for one that is no listening socket of crashd's, or the second of its kind.
   static func take(_ numbers: [Int32]) throws(DaemonError) -> [UnixSocket.Kind: Descriptor] {
     var sockets: [UnixSocket.Kind: Descriptor] = [:]
     for number in numbers {

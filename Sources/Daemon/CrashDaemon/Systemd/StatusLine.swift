@@ -4,13 +4,13 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// What `systemctl status crashd` shows of it: how many processes and crashes, or that the store takes none.
+/// The status of `systemctl status crashd`: the number of processes and crashes, or that the store fails.
 ///
-/// It is said anew when something has changed, at most once in an interval: a crashd that nobody needs says nothing.
+/// It is sent when it has changed, at most once in an interval: an idle crashd sends nothing.
 final class StatusLine: Service {
   private struct State {
     var processes = 0
-    var trouble: String?
+    var outage: String?
     var told = ""
   }
 
@@ -22,7 +22,7 @@ final class StatusLine: Service {
   private let changes: AsyncStream<Void>
   private let changed: AsyncStream<Void>.Continuation
 
-  /// What changes within the interval is told together.
+  /// Changes within the interval are sent together.
   init(notifier: Notifier, store: ReportStore, hub: EventHub, interval_ms: Int = 5_000) {
     self.notifier = notifier
     self.store = store
@@ -32,20 +32,20 @@ final class StatusLine: Service {
     changed.yield()
   }
 
-  /// So many are attached now.
+  /// Sets the number of attached processes.
   func note(processes: Int) {
     state.withLock { $0.processes = processes }
     changed.yield()
   }
 
-  /// Why reports cannot be stored; nil: they can.
-  func note(trouble: String?) {
-    state.withLock { $0.trouble = trouble }
+  /// Sets why reports cannot be stored; nil: they can.
+  func note(outage: String?) {
+    state.withLock { $0.outage = outage }
     changed.yield()
   }
 
   func run() async throws {
-    // Without systemd nothing is counted for nobody.
+    // Without systemd nothing reads the counts.
     guard notifier.hasListener else { return try await gracefulShutdown() }
     await cancelWhenGracefulShutdown { await self.follow() }
   }
@@ -61,21 +61,21 @@ final class StatusLine: Service {
   }
 
   private func tell() {
-    let (processes, trouble) = state.withLock { ($0.processes, $0.trouble) }
+    let (processes, outage) = state.withLock { ($0.processes, $0.outage) }
     let text: String
-    if let trouble {
-      text = "CANNOT STORE: \(trouble.prefix(300))"
+    if let outage {
+      text = "CANNOT STORE: \(outage.prefix(300))"
     } else {
-      // A store that cannot be read now is told of by its keeper.
+      // The keeper reports a store that cannot be read.
       let count = try? store.count()
       text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
     }
     guard state.withLock({ $0.told }) != text else { return }
-    // Who does not read is not waited for; what was not taken is said with the next change.
+    // A full queue is not waited for: an unsent text is sent with the next change.
     if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
   }
 
-  /// Such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`: true as long as nothing happens.
+  /// Such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`: valid until something happens.
   static func text(processes: Int, crashes: Int?, newest: String?) -> String {
     let attached =
       switch processes {
@@ -97,7 +97,7 @@ struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // What else there is to say is the status line's.
+    // The status line reports everything else.
     notifier.send("READY=1")
     try await gracefulShutdown()
     // A full queue, such as a test's, must not keep crashd from ending.

@@ -3,30 +3,32 @@ import CrashReport
 import Glibc
 import LinuxSystem
 
-/// What systemd says of the end of a service whose main process died: asks `systemctl`, never in the way of a crash.
+/// systemd's result of a service whose main process died.
 ///
-/// Where there is no systemd, where the process was not the main one of its unit, and where the unit runs again by now,
-/// nothing is said.
+/// It runs `systemctl`, and never delays a crash.
+///
+/// There is no result without systemd, for a process that was not the main process of its unit, and for a unit that
+/// runs again already.
 struct UnitResult: Sendable, Equatable {
-  /// systemd's word, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  /// systemd's result, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
   var word: String
 
   private enum Answer: Equatable {
     case result(UnitResult)
-    /// systemd has not handled the death yet.
+    /// systemd has not handled the exit yet.
     case notYet
     case nothing
   }
 
   private static let program = "/usr/bin/systemctl"
-  /// Is there only where systemd runs the machine (sd_booted(3)).
+  /// Exists only where systemd runs the machine (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
-  /// systemd hears of a death as soon as its parent; these are for a busy machine.
+  /// systemd learns of an exit at the same time as the parent; the later attempts are for a busy machine.
   private static let pauses_ms = [0, 50, 200, 800]
   private static let answerLimit = 4_096
 
-  /// Asks about a process that a signal ended.
+  /// Reads the result for a process that a signal ended.
   static func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard unsafe access(mark, F_OK) == 0, unsafe access(program, X_OK) == 0 else { return nil }
     for pause in pauses_ms {
@@ -44,8 +46,8 @@ struct UnitResult: Sendable, Equatable {
   /// - Parameters:
   ///   - text: Lines `KEY=VALUE`.
   ///   - pid: The process.
-  ///   - signal: What ended it.
-  /// - Returns: The unit's result, when it is this process's end that it tells of.
+  ///   - signal: The signal that ended it.
+  /// - Returns: The unit's result, if it is about the end of this process.
   static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {
     if case .result(let result) = parse(text, pid: pid, signal: signal) { result } else { nil }
   }
@@ -57,7 +59,7 @@ struct UnitResult: Sendable, Equatable {
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
     guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
-    // CLD_KILLED and CLD_DUMPED; 0 while it has not noticed.
+    // CLD_KILLED and CLD_DUMPED; 0 until systemd has noticed the exit.
     switch values["ExecMainCode"].flatMap({ Int($0) }) {
     case 0: return .notYet
     case 2, 3: break
@@ -94,12 +96,12 @@ struct UnitResult: Sendable, Equatable {
   }
 }
 
-/// Asks about few units at once: a storm of deaths is no storm of questions.
+/// Limits concurrent runs of `systemctl`, also in a storm of crashes.
 actor UnitResults {
   private var running = 0
   private static let limit = 2
 
-  /// nil also when others are being asked about.
+  /// Nil also when too many run.
   func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard running < Self.limit else { return nil }
     running += 1

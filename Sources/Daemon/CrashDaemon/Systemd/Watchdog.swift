@@ -6,30 +6,30 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// systemd's watchdog (sd_watchdog_enabled(3)): tells systemd that crashd is well as often as each of its loops has moved
-/// since the last time, and not otherwise.
+/// systemd's watchdog (sd_watchdog_enabled(3)): notifies systemd only after each of crashd's loops has made a turn
+/// since the last notification.
 ///
-/// It waits for no loop, and runs on a thread of its own: so it can still say which one stands.
+/// It waits for no loop, and runs on a thread of its own, so that it can still log which loop hangs.
 final class Watchdog: Service {
-  /// A loop that it looks at.
+  /// A watched loop.
   struct Loop: Sendable {
-    var pulse: Pulse
-    /// Has a loop that has nothing to do make a turn.
+    var heartbeat: Heartbeat
+    /// Makes an idle loop take a turn.
     var nudge: @Sendable () -> Void
   }
 
-  /// What systemd asks for.
+  /// systemd's request.
   struct Request: Equatable {
     var limit_us: UInt64
 
-    /// It looks so often, while all is well.
+    /// The check interval while all loops move.
     var period_ms: Int32 { Int32(clamping: max(1, limit_us / 4_000)) }
-    /// And so often while a loop is late: when it moves at last, systemd is told at once.
+    /// The check interval while a loop is late: when it moves at last, systemd is notified at once.
     var lateStep_ms: Int32 { Int32(clamping: max(1, limit_us / 32_000)) }
 
     init(limit_us: UInt64) { self.limit_us = limit_us }
 
-    /// nil: systemd asks for nothing, or asks another process.
+    /// Nil: systemd requests nothing, or addresses another process.
     init?(environment: [String: String], pid: Int32) {
       guard let limit = environment["WATCHDOG_USEC"].flatMap({ UInt64($0) }), limit > 0, limit < .max else {
         return nil
@@ -40,7 +40,7 @@ final class Watchdog: Service {
   }
 
   private let request: Request
-  /// Open from the start: also who has no descriptor left is well.
+  /// Open from the start: a crashd without a free descriptor is still healthy.
   private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger
@@ -59,35 +59,35 @@ final class Watchdog: Service {
   func run() async throws {
     try Thread.start(named: "watchdog") { [self] in watch() }
     try await gracefulShutdown()
-    // Loops end now, one after the other; that this takes no longer than it may is TimeoutStopSec='s.
+    // Loops end now, one after the other; `TimeoutStopSec=` limits how long that takes.
     isStopping.store(true, ordering: .relaxed)
     poller.wake()
   }
 
-  /// Nobody is told anything any more.
+  /// Ends all notifications.
   func end() {
     hasEnded.store(true, ordering: .relaxed)
     poller.wake()
   }
 
   private func watch() {
-    var book = PulseBook(loops.map(\.pulse))
+    var book = HeartbeatBook(loops.map(\.heartbeat))
     var told_ns = Moment.monotonic_ns()
     var isLogged = false
     var wait_ms = request.period_ms
     while true {
-      for loop in loops { loop.pulse.ask(loop.nudge) }
-      // An error or an interrupted wait is no reason to bark: it looks once more than it has to.
+      for loop in loops { loop.heartbeat.ask(loop.nudge) }
+      // After an error or an interrupted wait it checks once more than necessary, which is harmless.
       _ = try? poller.wait(timeout_ms: wait_ms)
       if hasEnded.load(ordering: .relaxed) { return }
-      // What was not sent, because systemd's queue is full, is sent the next time.
+      // A notification that did not fit into systemd's queue is repeated at the next check.
       if book.look() || isStopping.load(ordering: .relaxed), systemd.send("WATCHDOG=1") {
         book.begin()
         (told_ns, isLogged, wait_ms) = (Moment.monotonic_ns(), false, request.period_ms)
         continue
       }
       wait_ms = request.lateStep_ms
-      // Half of the time is over.
+      // Half of the time-out has passed.
       if !isLogged, (Moment.monotonic_ns() - told_ns) / 500 >= request.limit_us {
         isLogged = true
         let late = book.late
@@ -98,26 +98,28 @@ final class Watchdog: Service {
   }
 }
 
-/// The loops of crashd that the watchdog looks at; what runs besides has a limit of its own (`Limits`).
+/// The watched loops of crashd; other work has limits of its own (`Limits`).
 struct LoopPulses {
   /// The thread of the attach socket and the spool.
-  let attach = Pulse("attach")
-  /// Takes what that thread tells.
-  let pipeline = Pulse("pipeline")
-  /// The keeper of the store; it rests most of the time, and while it works it moves with each report.
-  let store = Pulse("store")
+  let attach = Heartbeat("attach")
+  /// Handles the events of that thread.
+  let pipeline = Heartbeat("pipeline")
+  /// The keeper of the store.
+  ///
+  /// It rests most of the time; while it works, it beats with each report.
+  let store = Heartbeat("store")
 
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
-      Watchdog.Loop(pulse: attach) { server.nudge() },
-      // It runs in the pool of Swift's that all services run in, so it shows that this moves, too.
-      Watchdog.Loop(pulse: pipeline) { events.yield(.asked) },
-      Watchdog.Loop(pulse: store) {},
+      Watchdog.Loop(heartbeat: attach) { server.nudge() },
+      // It runs in Swift's pool, as all services do, so it covers that pool too.
+      Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
+      Watchdog.Loop(heartbeat: store) {},
     ]
     // Clients and collectors.
     for (number, loop) in MultiThreadedEventLoopGroup.singleton.makeIterator().enumerated() {
-      let pulse = Pulse("clients \(number)")
-      loops.append(Watchdog.Loop(pulse: pulse) { loop.execute { pulse.beat() } })
+      let heartbeat = Heartbeat("clients \(number)")
+      loops.append(Watchdog.Loop(heartbeat: heartbeat) { loop.execute { heartbeat.beat() } })
     }
     return loops
   }

@@ -6,14 +6,15 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// Unwinds crashed threads a second time, outside of the dying process and with other code: `crash-analyse` runs
-/// libunwind over the registers and the copy of the stack.
+/// The unwind cross-check: unwinds crashed threads again, outside of the dying process and with other code.
+///
+/// `crash-analyse` runs libunwind over the registers and the copy of the stack.
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  /// Asked for by each crash of a storm, so in no turn of this actor.
+  /// Every crash of a storm asks for one, so it is outside of this actor's turns.
   private nonisolated let permits: FairSemaphore
-  /// Permits to wait for tables and for one of `permits`: those that get none are skipped.
+  /// Permits to wait for tables and for one of `permits`: reports that get none are skipped.
   private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
@@ -27,51 +28,54 @@ actor SnapshotUnwinder {
       PermitLimit(total: limits.unwinds + limits.waitingUnwinds, perUser: limits.unwindsPerUser), limits.accounts)
   }
 
-  /// What came of the unwindings since crashd started, by kind: of threads the agreements and `failed`, and how many
-  /// reports were `skipped`.
+  /// The outcomes since crashd started, by kind: of threads the agreements and `failed`, and how many reports were
+  /// `skipped`.
   var findings: [String: Int] {
     let skipped = skipped.load(ordering: .relaxed)
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
   }
 
-  /// Unwindings that wait for a permit.
+  /// Cross-checks that wait for a permit.
   nonisolated var waitingCount: Int { permits.waitingCount }
 
-  /// What a second unwinding led to.
+  /// The result of an unwind cross-check.
   struct Outcome: Sendable {
-    /// Those of the ring, with the better frames.
+    /// The contents of the ring, with the better frames.
     var contents: RingContents
-    /// One for each thread that was unwound.
+    /// One for each unwound thread.
     var findings: [CrashReport.Unwinding]
 
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// There is no permit, and the caller does not wait for one.
+  /// No permit is free, and the caller does not wait.
   struct Busy: Error {}
 
-  /// The images that unwinding a ring again can need; nil where there is nothing to walk.
+  /// The images that a cross-check of a ring can need; nil where there is no stack to unwind.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether one more unwinding is let in; one that is not is counted.
+  /// Whether one more cross-check is admitted; a refused one is counted.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
     return false
   }
 
-  /// Unwinds the crashed threads of a ring again; nil when that cannot be done, which is counted unless there is no
-  /// copy of a stack.
+  /// Unwinds the crashed threads of a ring again.
+  ///
+  /// Nil when that fails, which is counted unless the ring has no copy of a stack.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
     guard let images = Self.images(of: contents) else { return nil }
     return await unwind(with: images, for: user) { contents }
   }
 
-  /// The same; unless it `waits`, throws when there is no permit at once.
+  /// The same.
+  ///
+  /// Unless it `waits`, it throws when no permit is free.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // Nothing that has to be counted: the report stays as it is, and the caller may ask again.
+    // Not counted: the report stays as it is, and the caller may retry.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
@@ -80,8 +84,9 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// The same of a ring that is read when it is its turn, and when no ring waits for its first look: until then only the
-  /// names of its `images` are kept.
+  /// The same for a ring that is read when its turn comes and no ring waits for its first reading.
+  ///
+  /// Until then only the names of its `images` are kept.
   func unwind(
     with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
@@ -91,11 +96,11 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { admission.giveBack() }
-    // Those of an attached process are there, or under way; those of a spooled ring may be made now. No permit is held
-    // while they are waited for.
+    // Those of an attached process exist or are being built; those of a spooled ring may have to be built now. No
+    // permit is held while waiting for them.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Crashes come first; the report is stored already.
+    // Crashes take precedence; this report is stored already.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     let permit = await permits.enter(user)
@@ -117,7 +122,7 @@ actor SnapshotUnwinder {
     }
   }
 
-  /// Lets what runs come to its end, which takes two seconds at most, and ends the waiting of all others.
+  /// Waits for the running ones, two seconds at most, and ends the waiting of all others.
   func stop() async {
     admissions.stop()
     permits.stop()
@@ -138,7 +143,7 @@ actor SnapshotUnwinder {
     return outcome
   }
 
-  /// Runs the child on a thread of its own, which waits for it in the kernel.
+  /// Runs the child on a thread of its own, which blocks until the child ends.
   private func ask(
     _ question: UnwindQuestion, _ files: [String: Descriptor], _ program: String
   ) async throws -> UnwindAnswer {
@@ -159,7 +164,7 @@ actor SnapshotUnwinder {
     to question: UnwindQuestion, _ files: [String: Descriptor], _ program: String, _ limits: Limits
   ) throws -> UnwindAnswer {
     let request = try question.request(tables: files, limitBytes: limits.unwindRequestBytes)
-    // Of a fixed size: a child that was taken over cannot fill the memory.
+    // Of a fixed size: a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
     try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)

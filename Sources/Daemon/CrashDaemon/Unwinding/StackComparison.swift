@@ -2,25 +2,25 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Two unwindings of one thread, and which of them to believe: a pure function of both.
+/// Compares two stacks of one thread, and chooses the frames to show: a pure function of both.
 ///
-/// The handler walks with the tables of the process itself and reads all of its memory; libunwind is other code, with a
-/// copy of the stack that ends at 64 KiB. So the handler's frames stay, unless it had lost the tables where the other had
-/// them: there it has guessed. Where the two meet again behind that, the handler's go on; where they do not, the other
-/// stack must be as long: a whole stack is not given away for a few frames.
+/// The handler unwinds with the tables of the process itself and reads all of its memory. libunwind is other code, with
+/// a copy of the stack that ends at 64 KiB. So the handler's frames stay, unless it had lost the tables where libunwind
+/// had them: from there it only guessed. Where both stacks meet again, the handler's frames follow. Where they do not,
+/// libunwind's stack must be at least as long: a complete stack is not replaced for a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source
   /// Frames that both have, from the innermost.
   let common: Int
 
-  /// Where the two meet again: positions in the snapshot's frames and in the handler's.
+  /// Where the two meet again: indices in the snapshot's frames and in the handler's.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
   private let images: [RingContents.Image]
   private static let otherFrameLimit = 32
-  /// `CS_UNWIND_STOP_END`: the outermost frame said so.
+  /// `CS_UNWIND_STOP_END`: the tables mark the outermost frame.
   private static let stopEnd: UInt32 = 0
 
   init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack, _ images: [RingContents.Image]) {
@@ -31,13 +31,13 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // What tables led to is still no code when the stack was smashed.
+    // After stack smashing, even frames from tables may not be code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // Behind the gap of a deep recursion nothing can be compared.
+    // Nothing can be compared after the gap of a deep recursion.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)
@@ -45,7 +45,7 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // Without the tables that the handler had, libunwind only guesses: that is no contradiction.
+      // Without the handler's tables libunwind only guesses, which is no contradiction.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different
       shown = hasGuessed && isFound && isWhole ? .snapshot : .handler
@@ -53,7 +53,7 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// The first frame of the snapshot behind the difference that the handler has, too.
+  /// The first frame of the snapshot after the difference that the handler has too.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -69,14 +69,14 @@ struct StackComparison {
     images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
-  /// The frames of the handler that stand in one piece from the innermost on, and whether others follow behind a gap.
+  /// The handler's contiguous frames from the innermost on, and whether others follow after a gap.
   private static func walked(_ record: CrashRecord) -> (frames: [CrashRecord.Frame], hasGap: Bool) {
     let frames = record.frames.filter { !$0.isAsync }
     guard record.frameTotal > frames.count else { return (frames, false) }
     return (Array(frames.prefix(record.frameHead)), true)
   }
 
-  /// What the report says of it.
+  /// The finding for the report.
   var finding: CrashReport.Unwinding {
     var others: [CrashReport.Unwinding.OtherFrame] = []
     if agreement == .different || agreement == .longer {
@@ -92,7 +92,9 @@ struct StackComparison {
       others: Array(others.prefix(Self.otherFrameLimit)))
   }
 
-  /// The record with the better frames; the async callers, which stand on no stack, stay.
+  /// The record with the better frames.
+  ///
+  /// Async callers stay, because no stack holds them.
   var better: CrashRecord {
     guard shown == .snapshot else { return record }
     let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in
@@ -104,7 +106,7 @@ struct StackComparison {
     let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
     record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
-    // What a deep recursion leaves out, it leaves out behind the place where the two have met.
+    // A deep recursion omits frames only after the point where the two have met.
     let total = max(record.frameTotal, frames.count)
     record.frameTotal = total - replaced + new.count
     record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal

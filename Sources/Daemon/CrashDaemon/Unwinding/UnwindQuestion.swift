@@ -2,21 +2,21 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Which threads of a ring to unwind again, and which images that can need.
+/// Selects the threads of a ring to unwind again, and the images that they can need.
 struct UnwindQuestion {
-  /// The first to crash, eight at most, that kept their stacks.
+  /// The first crashed threads with a copy of their stacks, eight at most.
   let records: [CrashRecord]
   /// Every image that a word of their stacks, or a register, points into: a return address is one of these words.
   let images: [RingContents.Image]
 
-  /// nil where there is nothing to walk.
+  /// Nil where there is no stack to unwind.
   init?(_ contents: RingContents) {
     records = Array(
       contents.records.sorted { $0.sequence < $1.sequence }
         .filter { $0.registers.count == UnwindRequest.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
-    // Of images that overlap, which no process has, crash-analyse takes the first.
+    // Of overlapping images, which no real process has, crash-analyse takes the first.
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
@@ -50,7 +50,7 @@ struct UnwindQuestion {
     }
   }
 
-  /// The question as crash-analyse reads it, with the unwind files of the images as far as `limitBytes` goes.
+  /// The request for crash-analyse, with the unwind files of the images up to `limitBytes`.
   func request(tables: [String: Descriptor], limitBytes: Int) throws -> MemoryFile {
     let file = try MemoryFile()
     var end = UnwindRequest.headerBytes(threads: records.count, images: images.count)
@@ -60,7 +60,7 @@ struct UnwindQuestion {
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
       end += record.stack.count
     }
-    // Many images may name one build.
+    // Several images may have the same build.
     var places: [String: UnwindRequest.Place] = [:]
     for image in images {
       var place = places[image.buildID] ?? UnwindRequest.Place(offset: 0, size: 0)
@@ -74,7 +74,7 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child has it as a file that can be written: a child that was taken over must not fill it.
+    // The child gets a descriptor that allows writing: a compromised child must not fill the file.
     try file.seal(staysWritable: false)
     return file
   }

@@ -1,8 +1,8 @@
 import Glibc
 import LinuxSystem
 
-/// Makes one unwind file: the tables of an image, taken out by `crash-analyse`, so that a crash can be unwound again when
-/// the image is no longer there.
+/// Writes one unwind file: the tables of an image, extracted by `crash-analyse`, so that a crash can be unwound again
+/// after the image is removed.
 struct UnwindTableJob: Sendable {
   var program: String
   var image: Descriptor
@@ -11,10 +11,12 @@ struct UnwindTableJob: Sendable {
   var timeout_ms: Int
   /// A crash waits for it.
   var isUrgent = false
-  /// Takes the CPU time of the child.
+  /// Gets the CPU time of the child.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Waits for the child; the file stands at `output` when this returns, and nothing when it throws.
+  /// Waits for the child.
+  ///
+  /// The file is at `output` when this returns, and nothing when it throws.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // No variadic argument but the mode, which open reads as one.
@@ -26,7 +28,7 @@ struct UnwindTableJob: Sendable {
       program: program, arguments: ["unwind-tables", "--build-id", buildID] + (isUrgent ? ["--urgent"] : []),
       timeout_ms: timeout_ms, charge: charge)
     try child.run(input: image, output: file)
-    // After a power failure the name must not be there without the bytes.
+    // After a power failure the name must not exist without the contents.
     guard fsync(number) == 0 else { throw SystemError("write '\(partial)'") }
     guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
   }
@@ -37,6 +39,6 @@ extension CacheName {
 
   /// Beside the symbol cache.
   ///
-  /// The number is the version of the form: another one's file is not found.
+  /// The number is the version of the format: a file of another version is not found.
   func unwindPath(in caches: String) -> String { "\(directory(in: caches))/\(buildID).1\(Self.unwindSuffix)" }
 }

@@ -3,10 +3,10 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The unwind files of all images: made when a process attaches, found by build id when one crashes.
+/// The unwind files of all images: extracted when a process attaches, and found by build id when one crashes.
 ///
-/// Each user has one made at a time: it takes milliseconds, unless its file is on a disk of its user's making, and only a
-/// crash right after the attach waits for it.
+/// One job at a time for each user. A job takes milliseconds, unless the file is on a file system of its user's, and
+/// only a crash right after the attach waits for it.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -28,7 +28,7 @@ actor UnwindTables {
   }
 
   private let configuration: SymbolCaches.Configuration
-  /// Fair between users; what a crash waits for is urgent.
+  /// Fair between users; jobs that a crash waits for are urgent.
   private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []
@@ -53,9 +53,9 @@ actor UnwindTables {
   }
 }
 
-// Making.
+// Extracting.
 extension UnwindTables {
-  /// Sees to it that there are files of these images, as far as there can be.
+  /// Extracts missing tables of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -63,8 +63,8 @@ extension UnwindTables {
     _ = begin(seen, for: user)
   }
 
-  /// Begins what can be begun without waiting for a file system.
-  /// - Returns: Images whose files have to be opened first.
+  /// Begins everything that needs no file system.
+  /// - Returns: Images whose files must be opened first.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
     let limits = configuration.limits
@@ -76,7 +76,7 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // An image that is not here has no symbols either; those who make them have said so.
+      // An image that is not on this machine has no symbols either, which the symbol caches have logged.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -150,7 +150,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
+      // Also an image without tables: libunwind has none then, as the handler. A temporary failure says nothing about
+      // it.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -171,7 +172,7 @@ extension UnwindTables {
 
 // Finding.
 extension UnwindTables {
-  /// Waits for the files of these build ids that are being made.
+  /// Waits for files of these build ids that are being extracted.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
@@ -181,7 +182,7 @@ extension UnwindTables {
   /// The open files of these build ids that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
-    for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .everybody {
+    for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
       guard let file = open(name) else { continue }
       CacheDirectory.touch(name.unwindPath(in: configuration.directory))
       found[name.buildID] = file
@@ -189,7 +190,7 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends all waiting, now and later: callers go on with what there is.
+  /// Ends all waiting, now and later: callers continue with the existing files.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }
@@ -219,15 +220,15 @@ extension UnwindTables {
 
   /// A user's own file, or one for all users.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
-    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+    [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
   private func isThere(_ name: CacheName) -> Bool { open(name) != nil }
 
-  /// The file; nil where there is none of its build.
+  /// Opens the file; nil where none of its build exists.
   ///
-  /// One that does not begin as one of its build and length does, as after a power failure, is removed: it is made anew
-  /// then. What it holds is checked where it is read.
+  /// A file whose header does not match its build and length, as after a power failure, is removed, and extracted again
+  /// later. Its contents are checked where they are read.
   private func open(_ name: CacheName) -> Descriptor? {
     let path = name.unwindPath(in: configuration.directory)
     // No variadic argument: nothing is created.

@@ -4,7 +4,7 @@ import CrashStore
 import DanglingStatistics
 import FoundationEssentials
 
-/// The methods about what is protected from uses of dead objects, and why.
+/// The methods about use-after-free protection.
 extension CrashdInterface {
   static func bindDangling(in table: inout HandlerTable) {
     table.bind(Methods.DanglingPolicies.self, CrashdInterface.danglingPolicies)
@@ -16,7 +16,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// Of a budget that an operator may give.
+  /// The budgets that an operator may set.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -106,7 +106,7 @@ extension CrashdInterface {
   }
 
   private func className(_ name: String) throws(ProtocolError) -> String {
-    // Processes refuse what has control characters; a name of blanks is no class's.
+    // Processes refuse control characters, and no class has a name of blanks.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
     }
@@ -114,9 +114,9 @@ extension CrashdInterface {
   }
 
   func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
-    // A part of every name; who means all programs leaves it out.
+    // The empty text is a part of every name; a call for all programs omits the name.
     if name?.isEmpty == true { throw .invalidParameter("name") }
-    // Who attached before this call is meant, too.
+    // Include processes that attached before this call.
     await attach.settle(pid: 0)
     await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
@@ -148,7 +148,7 @@ private struct EstimatedClass: Encodable, Sendable {
 
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
-    // What another version wrote in another form is left out.
+    // Skip decisions in a format of another version.
     guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(

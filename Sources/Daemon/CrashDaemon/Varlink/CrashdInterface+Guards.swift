@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// The methods about what guards do.
+/// The methods about guard modes.
 extension CrashdInterface {
   static func bindGuards(in table: inout HandlerTable) {
     table.bind(Methods.GuardModes.self, CrashdInterface.guardModes)
@@ -16,7 +16,7 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// In place of a mode: the program decides again.
+  /// Instead of a mode: the program decides again.
   private static let programsMode = "program"
 
   func guardSet(

@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// Which function answers which method: each file binds its own. VarlinkConnection answers `Subscribe` and,
-// with `more`, `Incidents`, which have many replies.
+// Binds methods to functions: each file binds its own. VarlinkConnection answers `Subscribe` and, with `more`,
+// `Incidents`, which have many replies.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()
@@ -32,7 +32,7 @@ struct HandlerTable {
   }
 }
 
-// A struct: for a closure in its place, of typed throws and with an existential result, the compiler (6.3.1) crashes.
+// A struct: the compiler (6.3.1) crashes on a closure with typed throws and an existential result.
 struct MethodHandler<M: Method>: CallHandler {
   typealias Answer =
     @Sendable (CrashdInterface) -> (M.Parameters, Client) async throws(ProtocolError) -> M.Sent

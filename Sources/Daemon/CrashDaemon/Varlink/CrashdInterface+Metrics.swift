@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashStore
 import Synchronization
 
-/// Numbers for those who watch crashd.
+/// Metrics of crashd.
 extension CrashdInterface {
   static func bindMetrics(in table: inout HandlerTable) {
     table.bind(Methods.Metrics.self, CrashdInterface.metrics)
@@ -12,7 +12,9 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// As `Status`, with what became of forwarded events; each user's own numbers where they are some user's.
+  /// The figures of `Status`, with the outcome of forwarded events.
+  ///
+  /// A user sees its own figures where they belong to a user.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
@@ -25,8 +27,8 @@ extension CrashdInterface {
       "crashd_processes", .gauge, "Attached processes.", by: "state",
       ["attached": processes.count - ending, "ending": ending])
     metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
-    metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", losses(visibility))
-    metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", refusals(visibility))
+    metrics.add("crashd_losses", .counter, "Losses.", by: "kind", losses(visibility))
+    metrics.add("crashd_refusals", .counter, "Refused requests and input.", by: "kind", refusals(visibility))
     try addSubscribers(to: &metrics, visibility)
     if visibility == .all {
       await addTotals(to: &metrics, bytes)
@@ -39,26 +41,26 @@ extension CrashdInterface {
   private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
     metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
     metrics.add(
-      "crashd_reports_held", .gauge, "Reports that wait in memory because the store takes none.", trouble.count)
-    metrics.add("crashd_trouble", .gauge, "Things that are wrong with the store.", trouble.sentences.count)
-    metrics.add("crashd_reports_stored", .counter, "Reports stored, also again with more in them.", ledger.stored)
+      "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", outage.count)
+    metrics.add("crashd_trouble", .gauge, "Failures of the store.", outage.sentences.count)
+    metrics.add("crashd_reports_stored", .counter, "Reports stored, also rebuilt ones.", ledger.stored)
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
 
-  /// What the children of crashd did; where none was needed there is nothing.
+  /// The outcomes of crashd's children; nothing where none ran.
   static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
     metrics.add(
-      "crashd_unwindings", .counter, "Crashed threads that were unwound a second time, and reports that were skipped.",
+      "crashd_unwindings", .counter, "Crashed threads with an unwind cross-check, and skipped reports.",
       by: "outcome", unwindings)
-    // Those that are waiting become fewer again, which no counter does.
+    // The number of waiting builds can fall, so it is no counter.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(
-      "crashd_debug_information", .counter, "Builds that debuginfod's servers were asked for, by what came of it.",
+      "crashd_debug_information", .counter, "Builds requested from debuginfod servers.",
       by: "outcome", asked)
     if let waiting {
-      metrics.add("crashd_debug_information_waiting", .gauge, "Builds that servers are still to be asked for.", waiting)
+      metrics.add("crashd_debug_information_waiting", .gauge, "Builds that wait to be requested from servers.", waiting)
     }
   }
 
@@ -68,9 +70,10 @@ extension CrashdInterface {
       "crashd_forward_connected", .gauge, "Whether the collector is connected.", by: "path",
       all.mapValues { $0.isConnected ? 1 : 0 })
     metrics.add(
-      "crashd_forward_events", .counter, "Events that the collector has.", by: "path", all.mapValues(\.delivered))
+      "crashd_forward_events", .counter, "Events delivered to the collector.", by: "path",
+      all.mapValues(\.delivered))
     metrics.add(
-      "crashd_forward_failures", .counter, "Connections that could not be made, or broke.", by: "path",
+      "crashd_forward_failures", .counter, "Connections that failed or broke.", by: "path",
       all.mapValues(\.failures))
     var behind: [String: Int] = [:]
     for subscriber in (try? store.subscribers()) ?? [] {
@@ -78,6 +81,7 @@ extension CrashdInterface {
       guard subscriber.name.hasPrefix(ForwardSettings.subscriberPrefix), all[String(path)] != nil else { continue }
       behind[String(path)] = subscriber.behind
     }
-    metrics.add("crashd_forward_behind", .gauge, "Events that the collector does not have yet.", by: "path", behind)
+    metrics.add(
+      "crashd_forward_behind", .gauge, "Events not delivered to the collector yet.", by: "path", behind)
   }
 }

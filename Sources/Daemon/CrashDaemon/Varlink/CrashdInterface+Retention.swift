@@ -26,18 +26,18 @@ extension CrashdInterface {
       let count = try reading { () throws(StoreError) in try store.remove(before: before, visibility: visibility) }
       guard count > 0 else { break }
       removed += count
-      // Each step is a transaction of its own: crashes that are to be stored come between.
+      // Each step is a transaction of its own, so that crashes can be stored in between.
       await Task.yield()
     }
     if removed > 0 { ledger.count(removed: [RetentionReason.asked.rawValue: removed]) }
-    trouble.wake()
+    outage.wake()
     return Methods.Prune.Reply(removed: removed)
   }
 
   func remove(_ parameters: Methods.Remove.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Remove.Reply {
     let visibility = client.visibility
     guard parameters.ids.count <= Self.removedAtOnce else { throw .invalidParameter("ids") }
-    // All of them or none: a prefix that fits no report, or two, may be a slip of the finger.
+    // All of them or none: a prefix that fits no report, or two, may be a typing error.
     var ids: [String] = []
     for prefix in parameters.ids {
       guard !prefix.isEmpty else { throw .invalidParameter("ids") }
@@ -51,11 +51,11 @@ extension CrashdInterface {
       removed.append(try reading { () throws(StoreError) in try store.remove(idPrefix: id, visibility: visibility) })
     }
     if !removed.isEmpty { ledger.count(removed: [RetentionReason.asked.rawValue: removed.count]) }
-    trouble.wake()
+    outage.wake()
     return Methods.Remove.Reply(removed: removed)
   }
 
-  /// What was removed behind a cursor before its reader came.
+  /// The events that were removed after a cursor before its reader asked.
   func missed(after cursor: StoreCursor, _ visibility: Visibility) throws(ProtocolError) -> ReportStore.Missed {
     try reading { () throws(StoreError) in try store.removed(after: cursor, visibility: visibility) }
   }

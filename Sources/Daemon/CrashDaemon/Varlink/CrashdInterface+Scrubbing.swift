@@ -2,9 +2,9 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// Reports as they may leave the machine.
+/// Scrubbed reports, which may leave the machine.
 extension CrashdInterface {
-  /// A report without what the privacy rules name.
+  /// A report, scrubbed by the privacy rules.
   func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
       throw .invalidParameter(name)
@@ -13,10 +13,11 @@ extension CrashdInterface {
       try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
     }
     do {
-      let scrubbed = try TextScrubber(settings.current.privacy).scrub(report: stored.json.value())
-      return GetReply(report: try JSONFragment(scrubbed))
+      return try CPUAccounts.charging {
+        GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
+      }
     } catch {
-      // The rules were understood when the settings were read. Whatever it is: nothing goes unscrubbed.
+      // The rules were valid when the settings were read. In any case nothing is returned unscrubbed.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }

@@ -3,7 +3,7 @@ import CrashReport
 import CrashStore
 import Glibc
 
-/// Named subscribers: what they have acknowledged outlives them and crashd.
+/// Named subscribers: their acknowledgements survive them and crashd.
 extension CrashdInterface {
   static func bindSubscribers(in table: inout HandlerTable) {
     table.bind(Methods.Ack.self, CrashdInterface.acknowledge)
@@ -14,7 +14,7 @@ extension CrashdInterface {
 
   private static let nameLimitBytes = 64
 
-  /// A subscriber's name: letters, digits, `.`, `-` and `_`.
+  /// Checks a subscriber's name: letters, digits, `.`, `-` and `_`.
   func checked(subscriber name: String) throws(ProtocolError) -> String {
     let isGood =
       (1...Self.nameLimitBytes).contains(name.utf8.count)
@@ -30,7 +30,7 @@ extension CrashdInterface {
     return name
   }
 
-  /// Whose subscriber is meant: the caller's, unless the caller sees all and names a user.
+  /// The owner of the subscriber: the caller, unless the caller sees all and names a user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
@@ -57,10 +57,10 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // It is crashd's own, whatever uid the call has.
+      // It belongs to crashd, whatever uid the call has.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
-      // It would be entered again at once, and would have lost its place.
+      // Its forwarder would add it again at once, without its cursor.
       if forwards.all[String(path)] != nil { throw .subscriberInUse(String(parameters.subscriber.prefix(128))) }
       try reading { () throws(StoreError) in try store.forget(subscriber: parameters.subscriber, uid: geteuid()) }
       return NoParameters()
@@ -76,7 +76,7 @@ extension CrashdInterface {
       subscribers: try reading { () throws(StoreError) in try store.subscribers(visibility: client.visibility) })
   }
 
-  /// How far each named subscriber is behind; collectors of the settings have a metric of their own.
+  /// The lag of each named subscriber; collectors of the settings have a metric of their own.
   func addSubscribers(
     to metrics: inout OpenMetrics, _ visibility: Visibility
   ) throws(ProtocolError) {

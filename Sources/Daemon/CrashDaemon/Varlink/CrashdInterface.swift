@@ -18,7 +18,7 @@ struct CrashdInterface: Sendable {
   var attach: AttachServer
   var policy: PolicyKeeper
   var ledger: Ledger
-  var trouble: StoreTrouble
+  var outage: StoreOutage
   var forwards: ForwardCounts
   var settings: LiveSettings
   var limits: Limits
@@ -26,7 +26,7 @@ struct CrashdInterface: Sendable {
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
-  /// SQLite adds it to a limit.
+  /// The limit is added to it in SQLite.
   static let offsets = 0...1 << 32
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms = 600_000
@@ -54,17 +54,17 @@ struct CrashdInterface: Sendable {
     let filter = try checked(query.filter)
     let (before, after) = (try cursor(query.before), try cursor(query.after))
     return try reading { () throws(StoreError) in
-      // Read first: none is missing that is stored meanwhile.
+      // Read before the store, so that no report that is stored meanwhile is missed.
       try store.page(
         with: preliminary, filter, visibility: client.visibility, before: before, after: after,
         isOldestFirst: query.oldestFirst ?? false, limit: min(limit, limits.listReports), counts: query.count ?? false)
     }
   }
 
-  /// Those of crashes that wait for their symbols.
+  /// The reports of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  /// The filter with times as reports have them.
+  /// The filter, with times in the format of reports.
   func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
     var filter = filter
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
@@ -101,7 +101,7 @@ struct CrashdInterface: Sendable {
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
-      // Of a report that is not stored there is no record; another report may have its id meanwhile.
+      // An unstored report has no record; another report may have its id meanwhile.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil
@@ -155,19 +155,19 @@ struct CrashdInterface: Sendable {
   func status(_: NoParameters, _ client: Client) async throws(ProtocolError) -> DaemonStatus {
     let visibility = client.visibility
     let processes = pipeline.count { visibility.includes($0) }
-    // It answers also when the store does not: that is when it is asked.
-    if store.displacement() != nil { trouble.wake() }
+    // It answers also during an outage of the store, when it is needed most.
+    if store.displacement() != nil { outage.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
-    // Totals show what other users do.
+    // Totals would reveal what other users do.
     let seesAll = visibility == .all
     return DaemonStatus(
       version: Daemon.version, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
       ending: processes.ending, reports: count, storeBytes: seesAll ? bytes : 0, losses: losses(visibility),
       refusals: refusals(visibility), unwindings: seesAll ? await unwinder.findings : [:],
-      debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? trouble.count : 0,
+      debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? outage.count : 0,
       spooled: seesAll ? pipeline.spooler.spool.count() : nil,
-      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
+      trouble: visibility == .all ? outage.sentences : outage.sentences.isEmpty ? [] : ["the store has failures"],
       access: DaemonStatus.Access(uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
   }
 
@@ -212,7 +212,7 @@ struct CrashdInterface: Sendable {
     do throws(StoreError) {
       return try CPUAccounts.charging(body)
     } catch {
-      if error.isCorruption { trouble.notice(error) }
+      if error.isCorruption { outage.notice(error) }
       throw ProtocolError(error)
     }
   }
@@ -226,7 +226,7 @@ extension Visibility {
     }
   }
 
-  /// What is seen of a process beyond that it is there.
+  /// Whether a client sees more of a process than that it exists.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

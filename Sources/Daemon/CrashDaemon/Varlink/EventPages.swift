@@ -13,16 +13,16 @@ struct EventPages: StoredPages {
   private let news: AsyncStream<Void>
   private let reader: UInt64
 
-  /// How far the subscriber has come.
+  /// The subscriber's progress.
   private struct Progress {
     var cursor: StoreCursor
-    /// Lost events that the first reply has counted.
+    /// Lost events that the first reply has reported.
     var reported: Int
-    /// Those that no reply has counted yet.
+    /// Lost events that no reply has reported yet.
     var gone = 0
   }
 
-  /// Ordering: listens for news before the store is read, so no event falls between the two.
+  /// Ordering: subscribes to news before it reads the store, so that no event falls between the two.
   init(
     _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
     lost: Int
@@ -41,7 +41,7 @@ struct EventPages: StoredPages {
     await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
-  /// - Returns: Whether there was nothing behind it.
+  /// - Returns: Whether no event followed.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
@@ -50,7 +50,7 @@ struct EventPages: StoredPages {
     return page.isLast
   }
 
-  /// The next page, its last event first.
+  /// The next page, last event first.
   private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
     let store = server.interface.store
     let cursor = progress.cursor
@@ -69,7 +69,9 @@ struct EventPages: StoredPages {
     return page
   }
 
-  /// The next reply; its event is released before the reply is written.
+  /// The next reply.
+  ///
+  /// Its event is released before the reply is written.
   private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
     guard let event = page.events.popLast() else { return nil }
     defer { progress.gone = 0 }

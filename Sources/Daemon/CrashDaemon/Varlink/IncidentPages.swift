@@ -3,33 +3,39 @@ import CrashReport
 import CrashStore
 import NIOCore
 
-/// Writes the incidents of one `Incidents` with `more`: a reply a page.
+/// Writes the incidents of one `Incidents` with `more`: one reply per page.
 ///
-/// One that is counted on while its reader is slow comes once, with its latest count: what waits is bounded by the store.
+/// An incident that recurs while its reader is slow comes once, with its latest count, so that the store bounds what
+/// waits.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client
   let writer: ReplyWriter
   let filter: IncidentFilter
   private let start: StoreCursor
+  /// Evicted incidents that are not the reader's loss: without a cursor of its own it missed nothing yet.
+  private let evictedBefore: Int
   private let news: AsyncStream<Void>
 
   init(_ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, _ query: IncidentQuery) throws(ProtocolError) {
     (self.server, self.client, self.writer) = (server, client, writer)
     let interface = server.interface
-    news = server.hub.news(of: .incidents)
+    news = server.hub.news(of: .incidents, for: client.visibility)
     filter = try interface.checked(query.filter)
     let given = try interface.cursor(query.cursor, kind: .incident)
     let (filter, visibility) = (filter, client.visibility)
-    start = try interface.reading { () throws(StoreError) in
-      guard let given else { return try interface.store.incidentCursor(isNewest: filter.since == nil) }
+    (start, evictedBefore) = try interface.reading { () throws(StoreError) in
+      guard let given else {
+        let evicted = filter.since == nil ? 0 : try interface.store.evictedIncidents(visibility: visibility)
+        return (try interface.store.incidentCursor(isNewest: filter.since == nil), evicted)
+      }
       _ = try interface.store.incidentPage(after: given, filter, visibility: visibility, limit: 0)
-      return given
+      return (given, 0)
     }
   }
 
   func write() async {
-    var cursor = start
+    var (cursor, uncounted) = (start, evictedBefore)
     await write(first: Self.reply([], start), news) {
       try await inTurn {
         let page = try charged {
@@ -39,14 +45,20 @@ struct IncidentPages: StoredPages {
               limitBytes: server.limits.eventBatchBytes)
           }
         }
-        if !page.incidents.isEmpty { try await writer.write(charged { Self.reply(page.incidents, page.end) }) }
+        let lost = max(0, page.lost - uncounted)
+        uncounted = page.isLast ? 0 : max(0, uncounted - page.lost)
+        if !page.incidents.isEmpty || lost > 0 {
+          try await writer.write(charged { Self.reply(page.incidents, page.end, lost: lost) })
+        }
         cursor = page.end
         return page.isLast
       }
     }
   }
 
-  private static func reply(_ incidents: [IncidentReport], _ cursor: StoreCursor) -> ByteBuffer {
-    ReplyFrame.success(Methods.Incidents.Reply(incidents: incidents, cursor: cursor.description), continues: true)
+  private static func reply(_ incidents: [IncidentReport], _ cursor: StoreCursor, lost: Int = 0) -> ByteBuffer {
+    ReplyFrame.success(
+      Methods.Incidents.Reply(incidents: incidents, cursor: cursor.description, lost: lost > 0 ? lost : nil),
+      continues: true)
   }
 }

@@ -4,7 +4,7 @@ import CrashRing
 import Synchronization
 
 extension ProcessSummary {
-  /// What clients see of an attached process.
+  /// The client's view of an attached process.
   init(_ process: AttachedProcess, isWithheld: Bool) {
     let facts = process.facts
     self.init(
@@ -17,7 +17,7 @@ extension ProcessSummary {
       selfTest: process.ring.guardSelfTest().map { SelfTest($0) })
   }
 
-  /// What reports keep of its memory, in the interface's words.
+  /// What reports store of its memory, in the terms of the interface.
   private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> Memory {
     switch mode {
     case .none: .nothing
@@ -30,7 +30,7 @@ extension ProcessSummary {
 
 extension ProcessSummary.SelfTest {
   fileprivate init(_ test: GuardSelfTest) {
-    // Those of later versions by their numbers.
+    // A kind of a later version by its number.
     func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
     self.init(
       asked: test.asked.map(name), failing: test.failing.map(name), checks: test.checks, failures: test.failures,

@@ -1,9 +1,9 @@
 import CrashProtocol
 import CrashStore
 
-// What went wrong in crashd, as an error of its interface.
+// Errors of crashd as errors of its interface.
 extension ProtocolError {
-  /// What the store said.
+  /// The error of the store.
   init(_ error: StoreError) {
     self =
       switch error {
@@ -18,7 +18,7 @@ extension ProtocolError {
       }
   }
 
-  /// Why a report was not analysed again.
+  /// Why a report was not analyzed again.
   init(_ failure: Reanalysis.Failure) {
     self =
       switch failure {
@@ -28,7 +28,7 @@ extension ProtocolError {
       case .symbolsGone(let builds):
         .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are not there")
       case .changed: .notReanalysable(reason: "it has changed meanwhile; try again")
-      case .busy: .notReanalysable(reason: "another report is being analysed again; try later")
+      case .busy: .notReanalysable(reason: "another report is being analyzed again; try later")
       }
   }
 

@@ -13,7 +13,8 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // Only a Double that is no number could fail, and the interface has none but a confidence between 0 and 1.
+    // Encoding fails only for a Double that is not a number, and the interface has no Double but a confidence from 0 to
+    // 1.
     guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is no JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)

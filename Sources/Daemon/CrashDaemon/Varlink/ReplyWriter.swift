@@ -2,8 +2,8 @@ import NIOCore
 
 /// Sends replies to one client.
 ///
-/// Nothing is queued: a write ends when the kernel has taken it, hence waits until the client has read, and one that
-/// waits too long ends the connection. What a subscriber missed it gets by its cursor.
+/// Nothing is queued. A write ends when the kernel has accepted it, so it waits for the client to read; after a
+/// time-out the connection ends. A subscriber gets what it missed by its cursor.
 struct ReplyWriter: Sendable {
   let channel: any Channel
   let peer: Peer
@@ -17,15 +17,15 @@ struct ReplyWriter: Sendable {
       channel.close(promise: nil)
     }
     defer { alarm.cancel() }
-    // Not by the NIOAsyncChannel's writer, whose write ends when the reply stands in its own queue: the last replies of
-    // a client that does not read would wait there with no alarm set.
+    // NIOAsyncChannel's writer would return when the reply is in its own queue: the last replies to a client that does
+    // not read would wait there without a time-out.
     try await channel.writeAndFlush(reply)
   }
 
-  /// Sends a reply after which the connection is closed anyway.
+  /// Sends the last reply before the connection is closed.
   func writeLast(_ reply: ByteBuffer) async {
     do { try await write(reply) } catch {
-      // The client went away before: the same end.
+      // The client disconnected first, with the same result.
     }
   }
 

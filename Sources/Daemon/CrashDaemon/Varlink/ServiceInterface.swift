@@ -1,6 +1,6 @@
 import CrashProtocol
 
-/// `org.varlink.service`: what every Varlink service says of itself.
+/// `org.varlink.service`: the interface that describes a Varlink service.
 struct ServiceInterface: Sendable {
   static let name = "org.varlink.service"
 

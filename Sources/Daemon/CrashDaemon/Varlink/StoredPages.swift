@@ -2,28 +2,28 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// A stream of replies that are read from the store, a page at a time.
+/// A stream of replies that are read from the store, one page at a time.
 ///
-/// A page stays in memory until its reader has taken it: few connections of one user have one at the same time, the others
-/// wait. What a page costs is charged to the user; a stream waits for CPU time as calls do.
+/// A page stays in memory until its reader has accepted it. Few connections of one user have one at the same time;
+/// others wait. The user is charged for the cost of a page, and a stream waits for CPU time as calls do.
 protocol StoredPages: Sendable {
   var server: VarlinkServer { get }
   var client: Client { get }
   var writer: ReplyWriter { get }
 
-  /// Returns when the connection is to be closed.
+  /// Returns when the connection must be closed.
   func write() async
 }
 
 extension StoredPages {
-  /// Writes a first reply, then pages, and again when there is news.
+  /// Writes a first reply, then pages, and continues when there is news.
   ///
-  /// Returns when the client has gone away, or the store fails; the connection is closed then.
-  /// Ordering: `news` listens since before the store was read for the first reply, so nothing falls between the two.
+  /// Returns when the client has disconnected, or the store fails; the connection is closed then.
+  /// Ordering: `news` was subscribed before the store was read for the first reply, so nothing falls between the two.
   /// - Parameters:
   ///   - first: The first reply.
-  ///   - news: An element where there is more to read.
-  ///   - writePage: Writes the next page, and returns whether there was nothing behind it.
+  ///   - news: One element when there is more to read.
+  ///   - writePage: Writes the next page, and returns whether nothing followed.
   func write(first: ByteBuffer, _ news: AsyncStream<Void>, _ writePage: () async throws -> Bool) async {
     do {
       try await writer.write(first)
@@ -34,12 +34,12 @@ extension StoredPages {
     } catch let error as StoreError {
       await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
     } catch {
-      // The client went away.
+      // The client disconnected.
     }
     writer.close()
   }
 
-  /// Waits until the client may have a page, and does `body` then.
+  /// Waits until the client may have a page, and runs `body` then.
   func inTurn<Value>(_ body: () async throws -> Value) async throws -> Value {
     let uid = client.peer.uid
     try await server.waitForCPU(of: client.peer)
@@ -48,7 +48,7 @@ extension StoredPages {
     return try await body()
   }
 
-  /// What is charged in `body` is the client's.
+  /// Charges the client for the cost of `body`.
   func charged<Value>(_ body: () throws -> Value) rethrows -> Value {
     try CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, client.peer.uid), operation: body)
   }

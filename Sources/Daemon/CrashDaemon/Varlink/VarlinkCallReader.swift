@@ -1,16 +1,16 @@
 import CrashProtocol
 import NIOCore
 
-/// What one message of a client is.
+/// One message of a client.
 struct VarlinkFrame: Sendable {
-  /// nil: no call.
+  /// Nil: the message is no call.
   var call: VarlinkCall?
-  /// CPU time that was spent to read it.
+  /// The CPU time of reading it.
   var cost_ns: UInt64
 }
 
-/// Reads calls on the event loop, whose threads are no part of Swift's cooperative pool: a call that takes its time holds up
-/// other clients only.
+/// Reads calls on the event loop, whose threads are not in Swift's cooperative pool: an expensive call delays only
+/// other clients.
 final class VarlinkCallReader: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
   typealias InboundOut = VarlinkFrame

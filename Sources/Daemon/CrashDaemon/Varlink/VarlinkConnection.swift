@@ -11,7 +11,7 @@ struct VarlinkConnection {
 
   private var peer: Peer { client.peer }
 
-  /// Until the client closes, or says something that is no call.
+  /// Serves calls until the client disconnects, or sends something that is no call.
   mutating func serve() async throws {
     while let frame = try await inbound.next() {
       let (cpu, uid) = (server.cpu, peer.uid)
@@ -53,9 +53,9 @@ extension VarlinkConnection {
   private static let subscribeParameters = ParameterReader(Methods.Subscribe.Parameters.self)
   private static let incidentParameters = ParameterReader(Methods.Incidents.Parameters.self)
 
-  /// Streams what is stored.
+  /// Streams pages from the store.
   ///
-  /// Returns whether the connection is at its end.
+  /// Returns whether the connection ends.
   private mutating func stream(_ call: VarlinkCall) async throws -> Bool {
     let pages: any StoredPages
     do throws(ProtocolError) {
@@ -70,12 +70,12 @@ extension VarlinkConnection {
     await withTaskGroup { group in
       group.addTask { await pages.write() }
       do {
-        // The stream has no end but the connection's.
+        // The stream ends only with the connection.
         if try await inbound.next() != nil {
           server.ledger.refuse("call", from: peer, because: "it came while \(call.name) was answered on its connection")
         }
       } catch {
-        // Closed by the client, by the stream below, or because crashd stops.
+        // The client or the stream below has closed it, or crashd stops.
       }
       group.cancelAll()
     }

@@ -1,7 +1,7 @@
 import CrashProtocol
 import NIOCore
 
-/// Cuts the stream at the NUL, or the other byte, that ends each frame.
+/// Splits the stream at the NUL, or the other byte, that ends each frame.
 struct VarlinkFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 

@@ -10,14 +10,16 @@ import Synchronization
 struct VarlinkServer: Service {
   typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
 
-  /// A connection that has a place, and its client.
+  /// An accepted connection within the limits, and its client.
   struct Accepted: Sendable {
     var channel: Channel
     var client: Client
-    /// Under which its place counts; asked once, because the ranges of users may change while it is connected.
+    /// The account that the connection counts for.
+    ///
+    /// It is determined once, because the ranges of users may change meanwhile.
     var account: UInt32
 
-    /// Work for trusted clients goes before that for others, and has threads of its own: each priority has a pool.
+    /// Work for trusted clients has precedence, and threads of its own: each priority has a pool.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -47,14 +49,14 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The server's channel owns and closes its own copy.
+    // The server's channel owns and closes its own duplicate.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // On the loop: connections beyond the limits take no room of those who wait to be served.
+        // On the event loop: connections beyond the limits take no room from those that wait to be served.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -80,7 +82,7 @@ struct VarlinkServer: Service {
         }
       }
     } catch is CancellationError {
-      // The way a graceful stop ends.
+      // A graceful stop ends this way.
     } catch {
       failure = error
     }
@@ -88,12 +90,15 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  /// Takes a place for a connection; nil: it is refused, and closed as soon as it is active.
+  /// Counts a connection.
+  ///
+  /// Nil: it is refused, and closed as soon as it is active.
   private func enter(_ channel: any NIOCore.Channel) -> (Client, account: UInt32)? {
     do {
       let client = try Self.client(of: channel, interface.access, ledger)
       let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
-      // To accept and to close one costs more than most calls, on threads whose time shows nothing of its user.
+      // Accepting and closing a connection costs more than most calls, on threads whose time is not attributed to a
+      // user.
       cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
@@ -120,18 +125,18 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Logged before the connection is closed: a client that sees it closed finds the line.
+          // Logged before the connection is closed: a client that sees the end finds the line.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
     } catch {
-      // The client went away, or crashd stops.
+      // The client disconnected, or crashd stops.
     }
   }
 
   /// Returns when the user has CPU time again.
   ///
-  /// Nothing is read from the connection meanwhile but what NIO holds: its sender waits, too.
+  /// Meanwhile nothing is read from the connection but what NIO buffers, so the sender waits too.
   func waitForCPU(of peer: Peer) async throws {
     let wait_ns = cpu.wait_ns(for: peer.uid)
     guard wait_ns > 0 else { return }
@@ -140,13 +145,13 @@ struct VarlinkServer: Service {
   }
 
   private static func close(_ channel: Channel) async {
-    // executeThenClose is the one way to let go of a NIOAsyncChannel; what it throws is of the closed socket.
+    // executeThenClose is the only way to release a NIOAsyncChannel; its error is about the closed socket.
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// The client, with its rights for as long as it is connected.
+  /// The client, with its rights for the life of the connection.
   ///
-  /// On the loop the channel's descriptor is open as long as this runs; it asks the kernel, and does not wait.
+  /// On the event loop the channel's descriptor stays open during the call, which asks the kernel and does not block.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
@@ -168,7 +173,7 @@ private final class Refusal: ChannelInboundHandler {
   init(reply: ByteBuffer?) { self.reply = reply }
 
   func channelActive(context: ChannelHandlerContext) {
-    // It stands in the client's socket before the end does.
+    // It is in the client's socket before the end is.
     if let reply { context.writeAndFlush(Self.wrapOutboundOut(reply), promise: nil) }
     context.close(promise: nil)
   }
@@ -177,9 +182,9 @@ private final class Refusal: ChannelInboundHandler {
   func channelRead(context _: ChannelHandlerContext, data _: NIOAny) {}
 }
 
-/// Connections that were accepted and are not served yet.
+/// Accepted connections that are not served yet.
 ///
-/// A NIOAsyncChannel that goes away without having been served traps, and those do that are accepted while crashd stops.
+/// A NIOAsyncChannel that is released unserved traps, as those would that are accepted while crashd stops.
 private final class UnservedConnections: Sendable {
   private struct State {
     var connections: [ObjectIdentifier: VarlinkServer.Channel] = [:]
@@ -188,7 +193,7 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Keeps it until it is served; false: crashd stops, and serves no more.
+  /// Retains a connection until it is served; false: crashd stops, and serves no more.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -197,12 +202,12 @@ private final class UnservedConnections: Sendable {
   }
 
   func remove(_ connection: VarlinkServer.Channel) {
-    // What is let go of under the lock would run NIO's code there.
+    // Released outside of the lock: its deinit runs NIO's code.
     let removed = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection.channel)) }
     withExtendedLifetime(removed) {}
   }
 
-  /// Those that are not served any more.
+  /// The connections that will not be served.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
@@ -212,15 +217,15 @@ private final class UnservedConnections: Sendable {
   }
 }
 
-/// How many connections there are, in all and of each user.
+/// Counts connections, in all and for each user.
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
   /// - Parameters:
-  ///   - uid: The client's.
-  ///   - account: Under which it counts.
-  ///   - limits: Those of crashd.
-  /// - Returns: The limit that is reached; nil: there was a place.
+  ///   - uid: The client's uid.
+  ///   - account: The account that it counts for.
+  ///   - limits: crashd's limits.
+  /// - Returns: The limit that is reached; nil: the connection is counted.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
     return counts.withLock { counts in

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import GRDB
 
-/// What crashd keeps of one service for its dangling statistics; the store does not look into it.
+/// The stored state of one service for its use-after-free statistics; the store does not read it.
 public struct DanglingState: Codable, Sendable, Equatable {
   fileprivate var owner: Int64
   /// The executable's path.
@@ -20,13 +20,13 @@ public struct DanglingState: Codable, Sendable, Equatable {
     (self.program, self.policy, self.classes) = (program, policy, classes)
   }
 
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// They have more rights than their user, who may not see it.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
-/// Something that was decided about a service.
+/// A decision about a service.
 public struct DanglingEvent: Codable, Sendable, Equatable {
   /// Its number in the store; 0 before it is stored.
   public private(set) var sequence: Int64 = 0
@@ -35,7 +35,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
   public var program: String
   /// RFC 3339 in UTC.
   public var time: String
-  /// All of it.
+  /// The complete event.
   public var json: Data
 
   // The columns.
@@ -47,7 +47,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
     (self.program, self.time, self.json) = (program, time, json)
   }
 
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// They have more rights than their user, who may not see it.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
@@ -55,10 +55,10 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
 
 // Which classes are protected, and why.
 extension ReportStore {
-  /// Events; beyond them the oldest of the user with the most go.
+  /// The limit of events; the oldest of the user with the most are evicted.
   public static let danglingEventLimit = 10_000
 
-  /// Stores the state of a service and what was decided, both or neither.
+  /// Stores the state of a service and decisions, both or neither.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
     let fairShare = fairShare
@@ -100,14 +100,14 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        try Columns<DanglingState>.fetchAll(
+        try TypedRow<DanglingState>.fetchAll(
           database, sql: "SELECT uid, program, policy, classes FROM dangling_services ORDER BY uid, program"
         ).map(\.fields)
       }
     }
   }
 
-  /// What was decided, the latest first.
+  /// The decisions, the latest first.
   /// - Parameters:
   ///   - programs: Only about these.
   ///   - visibility: Whose may be seen.
@@ -120,7 +120,7 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        let cursor = try Columns<DanglingEvent>.fetchCursor(
+        let cursor = try TypedRow<DanglingEvent>.fetchCursor(
           database,
           sql: """
             SELECT seq, uid, program, time, json FROM dangling_events WHERE (:uid IS NULL OR uid = :uid)

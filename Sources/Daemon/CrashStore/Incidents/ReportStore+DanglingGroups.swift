@@ -24,7 +24,7 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         // total(): a sum of whole numbers could be too large for one; CAST ends at the largest.
-        try Columns<DanglingGroup>.fetchAll(
+        try TypedRow<DanglingGroup>.fetchAll(
           database,
           sql: """
             WITH found AS (

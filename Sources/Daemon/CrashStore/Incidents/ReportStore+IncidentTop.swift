@@ -19,7 +19,7 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         // Beside max() the other columns are of the row that has it. A sum of whole numbers could be too large for one.
-        try Columns<IncidentSum>.fetchAll(
+        try TypedRow<IncidentSum>.fetchAll(
           database,
           sql: """
             WITH told AS (

@@ -3,12 +3,15 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// What happened while processes went on.
+// Non-fatal incidents.
 extension ReportStore {
-  /// Rows; beyond them the user with the most loses those that crashd stored the longest ago.
+  /// The limit of rows; the user with the most loses those that crashd stored first.
   public static let incidentLimit = 10_000
+  /// Evicted incidents whose numbers are kept, divided among users as the incidents are: a reader that missed more of them
+  /// learns of these.
+  static let evictedIncidentLimit = 10_000
 
-  /// Stores incidents, or what has become of them since: all of one look, or none.
+  /// Stores incidents, or their new counts: all of one reading, or none.
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
@@ -33,7 +36,10 @@ extension ReportStore {
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
-          from: "incidents", key: "rowid", order: "rowid", limit: Self.incidentLimit, fairShare, in: database)
+          from: "incidents", key: "seq", order: "seq", limit: Self.incidentLimit, fairShare, in: database)
+        try Self.evict(
+          from: "evicted_incidents", key: "(uid, seq)", order: "seq", limit: Self.evictedIncidentLimit, fairShare,
+          in: database)
       }
     }
   }
@@ -56,10 +62,10 @@ extension ReportStore {
           database,
           sql: """
             SELECT json FROM incidents WHERE \(IncidentFilter.clause)
-            ORDER BY last DESC, rowid DESC LIMIT :limit OFFSET :offset
+            ORDER BY last DESC, seq DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
-      // What an older crashd wrote in another form is left out.
+      // Skip what an older crashd wrote in another format.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }
     }
   }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Divides what has a limit among users: the user with the most loses first, so that a flood evicts its own.
+/// Divides a limit among users: the user with the most loses first, so that a flood evicts its own.
 ///
 /// With n users each keeps at least the n-th part of the limit, and what others do not need besides.
 public struct FairShare: Sendable {

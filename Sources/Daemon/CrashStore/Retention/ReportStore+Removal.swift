@@ -1,7 +1,7 @@
 import CrashReport
 import GRDB
 
-// Removed reports: a number in their group is left of them, and a number for subscribers that missed them.
+// Removed reports: their group keeps a count of them, and subscribers that missed them get a count too.
 extension ReportStore {
   /// Removed events of which each is known; of older ones only how many.
   static let removedLimit = 100_000
@@ -9,7 +9,7 @@ extension ReportStore {
   /// Reports removed in one transaction: crashes that are to be stored wait for no more than that.
   static let removalBatch = 64
 
-  /// What a reader would have seen.
+  /// The events that a reader missed.
   public struct Missed: Sendable, Equatable {
     /// Events that were removed.
     public var count: Int
@@ -92,7 +92,7 @@ extension ReportStore {
     }
   }
 
-  /// Whether a report went, and is not to come back.
+  /// Whether a report was removed, and must not return.
   static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
     try Bool.fetchOne(
       database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid IN (?, ?))"),
@@ -124,7 +124,7 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Forgets which events went the longest ago, and keeps how many they were.
+  /// Forgets which of the oldest events were removed, and keeps their number.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])

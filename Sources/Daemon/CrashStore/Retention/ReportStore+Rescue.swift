@@ -11,7 +11,7 @@ extension ReportStore {
   public struct Rescued: Sendable, Equatable {
     /// Reports that came over whole, or without their raw record.
     public var reports = 0
-    /// Raw records whose report could not be read: they can be analysed again.
+    /// Raw records whose report could not be read: they can be analyzed again.
     public var orphans: [Orphan] = []
     /// Rows that could not be read.
     public var unreadable = 0
@@ -134,7 +134,7 @@ extension ReportStore {
         rescued.reports += try takeOver(rows, keepsNumbers: aside.keepsCursors)
         next += 64
       }
-      takeOverTables(from: old)
+      takeOverTables(from: old, keepsNumbers: aside.keepsCursors)
       rescued.orphans = Self.orphans(in: old, known: self)
       return rescued
     }
@@ -153,6 +153,7 @@ extension ReportStore {
       (
         try StoreEpoch.stored(in: database)?.epoch,
         try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
+        (try? Self.newestIncident(in: database)) ?? 0,
         try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
       )
     }
@@ -162,10 +163,16 @@ extension ReportStore {
     return try Self.translating(path) {
       let pool = try pool
       let isTaken = try pool.write { database in
-        guard try Self.newestSequence(in: database) == 0 else { return false }
+        guard try Self.newestSequence(in: database) == 0, try Self.newestIncident(in: database) == 0 else {
+          return false
+        }
         try oldEpoch.write(to: database)
-        try database.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?)", arguments: [number])
-        for row in found.2 {
+        // Migrations and removed rows leave rows of their own there.
+        try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
+        try database.execute(
+          sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
+          arguments: [number, found.2])
+        for row in found.3 {
           try database.execute(
             sql: "INSERT OR IGNORE INTO subscribers (name, uid, acked, time) VALUES (?, ?, ?, ?)",
             arguments: StatementArguments(row.databaseValues))
@@ -198,7 +205,8 @@ extension ReportStore {
     let fetch = { (first: Int64, last: Int64) in
       try old.read { database in
         try Row.fetchAll(
-          database, sql: "SELECT seq, id, time, json FROM reports WHERE seq BETWEEN ? AND ?", arguments: [first, last]
+          database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
+          arguments: [first, last]
         )
         // A garbled row may hold values of any type.
         .map { try? EventRow(row: $0) }
@@ -242,17 +250,39 @@ extension ReportStore {
   }
 
   /// What is counted beside the reports: each table as far as it can be read.
-  private func takeOverTables(from old: DatabaseQueue) {
-    for table in ["group_states", "group_past", "incidents", "dangling_services", "dangling_events"] {
+  ///
+  /// Incidents keep their numbers only where readers' cursors stay good; else they get new ones, as new incidents.
+  private func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
+    let tables = [
+      "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
+    ]
+    for table in tables where keepsNumbers || table != "evicted_incidents" {
       guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
       else { continue }
-      let columns = Array(first.columnNames)
+      let columns = first.columnNames.filter { keepsNumbers || table != "incidents" || $0 != "seq" }
+      let hasNumbers = columns.contains("seq")
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
       // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
       try? write { database in
-        for row in rows { try database.execute(sql: sql, arguments: StatementArguments(row.databaseValues)) }
+        let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
+        for row in rows {
+          // A number that the old store never gave out is damage: it would be the last number of all.
+          if hasNumbers {
+            guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
+              continue
+            }
+          }
+          try database.execute(sql: sql, arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
+        }
       }
+    }
+    try? write { database in
+      try database.execute(
+        sql: """
+          DELETE FROM evicted_incidents WHERE EXISTS (
+            SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
+          """)
     }
     // Made of the incidents, not taken over: their sums are not those of a damaged table.
     try? write { try UseAfterFree.fill(in: $0) }

@@ -2,7 +2,7 @@ import CrashReport
 import GRDB
 import Synchronization
 
-// What goes by itself.
+// Automatic removal.
 extension ReportStore {
   /// Hours of removed reports that are still counted; beyond them the oldest of the largest share go.
   public static let historyLimit = 100_000
@@ -14,7 +14,7 @@ extension ReportStore {
 
   /// What one step of retention did.
   public enum RetentionStep: Sendable, Equatable {
-    /// Reports went.
+    /// Reports were removed.
     case removed(Int, RetentionReason)
     /// Free pages were given back to the file system.
     case gaveBack(pages: Int)
@@ -98,7 +98,7 @@ extension ReportStore {
   }
 }
 
-// Too many of a group.
+// Groups with too many reports.
 extension ReportStore {
   private func thinGroup(
     _ policy: RetentionPolicy, _ readers: StoreCursor?, _ now_ns: UInt64

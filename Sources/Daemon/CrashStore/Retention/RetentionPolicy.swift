@@ -1,25 +1,25 @@
 /// What the store keeps, and for how long.
 ///
-/// Whatever goes, a group's count stays: what is removed is counted by the hour.
+/// Counts outlive removed reports: each group counts its removed reports by the hour.
 public struct RetentionPolicy: Sendable, Equatable {
-  /// Seconds since the crash after which a report goes.
+  /// Seconds since the crash after which a report is removed.
   public var age_s = 30 * 86_400
   /// Bytes of the database; beyond them the oldest reports of the user with the most are evicted.
   public var bytes = 1 << 30
-  /// Reports of one group and user: the newest quarter, and of the older ones a sample in which each is as likely as any.
+  /// Reports of one group and user: the newest quarter, and a uniform sample of the older ones.
   public var reportsPerGroup = 100
   /// Bytes that stay free on the file system, for others.
   public var keepFreeBytes = 1 << 30
   /// Bytes that the database may have however full the file system is.
   public var minimumBytes = 16 << 20
-  /// Seconds for which what went is counted in its group.
+  /// Seconds for which removed reports are counted in their group.
   public var history_s = 400 * 86_400
 
   /// The policy that crashd has without a configuration.
   public init() {}
 }
 
-/// Why reports went.
+/// Why reports were removed.
 public enum RetentionReason: String, Sendable, CaseIterable {
   /// More of their group than the policy allows.
   case group

@@ -2,9 +2,9 @@ import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
-/// A report as it is written: of one that is too large, what says least is left out.
+/// A report as it is written: one that is too large loses its least important parts.
 ///
-/// The raw record goes first, with which it could be analysed again; then the threads that did not crash.
+/// The raw record is dropped first, although it allows another analysis; then the threads that did not crash.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data

@@ -1,6 +1,6 @@
 /// A place in the order of all events, or of all incidents, of one store.
 ///
-/// As text it is opaque to clients: the store's id, so that a cursor of a deleted store is recognised, and the event's
+/// As text it is opaque to clients: the store's id, so that a cursor of a deleted store is recognized, and the event's
 /// number and kind, encrypted.
 public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// What it orders: the cursor of one kind is none of the other.

@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// Of the last migration.
-  static let version = "v12"
+  static let version = "v13"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -97,7 +97,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v5") { database in
-      // What parts of the shield saw while processes went on.
+      // Non-fatal incidents.
       try database.execute(
         sql: """
           CREATE TABLE incidents (
@@ -114,7 +114,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v6") { database in
-      // What is protected from uses of dead objects, and why. A service is a user's program.
+      // Classes protected from use-after-free, and why. A service is a user's program.
       try database.execute(
         sql: """
           CREATE TABLE dangling_services (
@@ -136,7 +136,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v7") { database in
-      // For retention: what went, so that counts stay true and readers learn what they missed.
+      // For retention: removed reports, so that counts stay correct and readers learn what they missed.
       try database.execute(
         sql: """
           -- Reports that retention removed, counted by the hour in which they happened.
@@ -210,6 +210,7 @@ enum StoreSchema {
           """)
       try UseAfterFree.fill(in: database)
     }
+    registerIncidentNumbers(&migrator)
     return migrator
   }
 }

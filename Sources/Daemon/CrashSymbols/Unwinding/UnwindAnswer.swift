@@ -1,11 +1,11 @@
-/// What `crash-analyse unwind` answers: a stack for each thread that it was asked of.
+/// The answer of `crash-analyse unwind`: a stack for each requested thread.
 ///
-/// Form: the text `CSUNWAN1`, how many stacks there are (8 bytes), then of each why it ended, how many frames it has,
-/// and three words a frame. Numbers are little-endian.
+/// Format: the text `CSUNWAN1`, the number of stacks (8 bytes), then for each the reason for its end, the number of
+/// frames, and three words per frame. Numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
-  /// Frames of one stack.
+  /// The limit of frames in one stack.
   public static let frameLimit = 512
-  /// An answer is never larger.
+  /// The limit of an answer.
   public static let limitBytes = (2 + UnwindRequest.threadLimit * (2 + frameLimit * 3)) * 8
 
   /// How a frame was found.
@@ -20,23 +20,23 @@ public struct UnwindAnswer: Sendable, Equatable {
     case scan = 4
   }
 
-  /// Why a walk ended.
+  /// Why unwinding ended.
   public enum Stop: UInt64, Sendable {
-    /// The outermost frame says so.
+    /// The tables mark the outermost frame.
     case end = 0
-    /// There was no place for more frames.
+    /// The limit of frames was reached.
     case limit = 1
-    /// A word was missing, or a table, or what they say leads nowhere.
+    /// A word or a table is missing, or they lead to an invalid caller.
     case noCaller = 2
     /// The stack pointer did not grow.
     case loop = 3
   }
 
-  /// One step of a walk.
+  /// One frame.
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// Where its function starts; nil when unknown.
+    /// The start of its function; nil when unknown.
     public var functionStart: UInt64?
     /// How it was found.
     public var found: Found
@@ -53,7 +53,7 @@ public struct UnwindAnswer: Sendable, Equatable {
   public struct Stack: Sendable, Equatable {
     /// Innermost first.
     public var frames: [Frame]
-    /// Why there are no more.
+    /// Why the stack ends.
     public var stop: Stop
 
     /// Makes a stack from its parts.
@@ -85,7 +85,7 @@ public struct UnwindAnswer: Sendable, Equatable {
     return bytes
   }
 
-  /// Reads an answer to a request of `threads` threads; nil when it is none.
+  /// Reads an answer to a request of `threads` threads; nil when it is invalid.
   public init?(_ bytes: [UInt8], threads: Int) {
     guard bytes.starts(with: Self.magic) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

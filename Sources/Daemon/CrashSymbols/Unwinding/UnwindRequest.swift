@@ -1,22 +1,22 @@
-/// What `crash-analyse unwind` is asked: threads to unwind, and the images that they may have run in.
+/// The request of `crash-analyse unwind`: threads to unwind, and the images that they may have run in.
 ///
-/// Form: the text `CSUNWRQ1`, how many threads and images there are (8 bytes each), the threads, the images, then stacks
-/// and unwind files at the offsets that those tell. Numbers are little-endian.
+/// Format: the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads, the images, then stacks
+/// and unwind files at the offsets in these. Numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
-  /// Threads in one request.
+  /// The limit of threads in one request.
   public static let threadLimit = 8
-  /// Images in one request, as many as a ring has.
+  /// The limit of images in one request: as many as a ring has.
   public static let imageLimit = 512
-  /// A request is never larger.
+  /// The limit of a request.
   public static let limitBytes = 256 << 20
   /// Registers of a thread, by DWARF number.
   public static let registerCount = 17
 
-  /// Where bytes stand in the request.
+  /// A range of bytes in the request.
   public struct Place: Sendable, Equatable {
     /// From the request's first byte.
     public var offset: UInt64
-    /// How many.
+    /// The number of bytes.
     public var size: UInt64
 
     /// Makes a place from its parts.
@@ -32,11 +32,11 @@ public struct UnwindRequest: Sendable, Equatable {
     public var registers: [UInt64]
     /// The processor could not run the instruction at pc.
     public var isBadFetch: Bool
-    /// pc stands behind the instruction that faulted.
+    /// pc is after the instruction that faulted.
     public var isPastFault: Bool
     /// Address of the first byte of the stack's copy.
     public var stackStart: UInt64
-    /// Where the copy is.
+    /// The range of the copy.
     public var stack: Place
 
     /// Makes a thread from its parts.
@@ -69,7 +69,7 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// Threads, whose answers come in the same order.
+  /// Threads, answered in the same order.
   public var threads: [Thread]
   /// Images.
   public var images: [Image]
@@ -84,12 +84,12 @@ public struct UnwindRequest: Sendable, Equatable {
   private static let threadWords = registerCount + 4
   private static let imageWords = 5
 
-  /// How many bytes stand before the first stack.
+  /// The number of bytes before the first stack.
   public static func headerBytes(threads: Int, images: Int) -> Int {
     (3 + threads * threadWords + images * imageWords) * 8
   }
 
-  /// More than any request's header has.
+  /// The limit of a request's header.
   public static let headerLimitBytes = headerBytes(threads: threadLimit, images: imageLimit)
 
   /// The header.
@@ -112,7 +112,7 @@ public struct UnwindRequest: Sendable, Equatable {
     return bytes
   }
 
-  /// Reads a header; nil when it is none, or tells of bytes that a request of `size` bytes does not have.
+  /// Reads a header; nil when it is invalid, or refers to bytes beyond a request of `size` bytes.
   public init?(_ bytes: [UInt8], size: UInt64) {
     guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

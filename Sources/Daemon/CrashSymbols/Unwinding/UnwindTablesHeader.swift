@@ -1,13 +1,13 @@
-/// What stands at the start of an unwind file: of one build, the bytes of `.eh_frame_hdr` and then those of `.eh_frame`.
+/// The header of an unwind file, which contains one build's `.eh_frame_hdr` and then its `.eh_frame`.
 ///
-/// Form: the text `CSUNW1` and two zeros, the CRC-32C of everything behind it (4 bytes), the length of the build id (4),
-/// link address and size of the two sections (8 each), the build id (64), the sections. Numbers are little-endian.
+/// Format: the text `CSUNW1` and two zeros, the CRC-32C of everything after it (4 bytes), the length of the build id
+/// (4), link address and size of the two sections (8 each), the build id (64), the sections. Numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// A section of the image.
   public struct Section: Sendable, Equatable {
     /// Its link address.
     public var address: UInt64
-    /// How many bytes it has.
+    /// The number of its bytes.
     public var size: UInt64
 
     /// Makes a section from its parts.
@@ -17,11 +17,11 @@ public struct UnwindTablesHeader: Sendable, Equatable {
     }
   }
 
-  /// How many bytes the header has.
+  /// The size of the header.
   public static let size = 112
-  /// Where the bytes begin that the checksum covers.
+  /// The offset where the checksum begins.
   public static let checkedFrom = 12
-  /// A file is never larger: a server of 261 MB has tables of 10 MB.
+  /// The limit of a file: a server of 261 MB has tables of 10 MB.
   public static let fileLimitBytes = 64 << 20
 
   static let magic = Array("CSUNW1\0\0".utf8)
@@ -44,7 +44,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
     self.frames = frames
   }
 
-  /// Reads a header; nil when it is none, or says more than `fileSize` bytes can hold.
+  /// Reads a header; nil when it is invalid, or refers to more than `fileSize` bytes.
   public init?(_ bytes: [UInt8], fileSize: Int) {
     guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
       (Self.size...Self.fileLimitBytes).contains(fileSize)
@@ -64,7 +64,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   /// The build id in lower-case hexadecimal digits.
   public var buildIDText: String { BuildID.text(buildID) }
 
-  /// The header as it stands in the file.
+  /// The bytes of the header.
   public var encoded: [UInt8] {
     var bytes = Self.magic
     bytes.append(half: checksum)

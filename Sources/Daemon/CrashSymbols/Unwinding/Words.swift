@@ -1,4 +1,4 @@
-/// Reads little-endian numbers from bytes of strangers: past the end there is nothing.
+/// Reads little-endian numbers from untrusted bytes; nothing is read beyond the end.
 struct WordReader {
   private let bytes: [UInt8]
   private(set) var position: Int

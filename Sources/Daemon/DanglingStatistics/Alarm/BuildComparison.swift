@@ -1,6 +1,6 @@
 import Glibc
 
-/// Compares a new build with the one that it replaces while both run, by their dangling crashes.
+/// Compares a new build with the one that it replaces while both run, by their use-after-free crashes.
 ///
 /// If the builds are equal, each event comes from the new one with the probability of its share of the exposure. The
 /// e-value is how much better some rise explains the sequence of builds that events came from. Its mean is 1 while

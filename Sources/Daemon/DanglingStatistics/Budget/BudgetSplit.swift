@@ -2,13 +2,13 @@
 public struct BudgetCandidate: Sendable, Hashable {
   /// The class's name; it orders classes of equal worth.
   public var name: String
-  /// Dangling accesses a unit of time: measured, or drawn by `ClassEvidence.draw`.
+  /// Use-after-free accesses per unit of time: measured, or sampled by `ClassEvidence.draw`.
   public var accessRate: Double
   /// Deallocations a second in one process.
   public var deallocationsPerSecond: Double
-  /// Bytes that one kept object costs: its allocation and our record of it.
+  /// Bytes that one quarantined object costs: its allocation and its record.
   public var bytesPerSlot: Double
-  /// When its dangling accesses come.
+  /// The delays of its use-after-free accesses.
   public var delays: DelayCurve
 
   /// A candidate.
@@ -22,13 +22,13 @@ public struct BudgetCandidate: Sendable, Hashable {
     self.delays = delays
   }
 
-  /// Dangling accesses a unit of time that so many slots would catch.
+  /// Use-after-free accesses per unit of time that so many slots would catch.
   public func caught(slots: Double) -> Double {
     let rate = deallocationsPerSecond.amount
     return accessRate.amount * delays.share(within: rate > 0 ? slots / rate : (slots > 0 ? .infinity : 0))
   }
 
-  /// What the next KiB would catch more, in accesses a unit of time.
+  /// Additional accesses per unit of time that the next KiB would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
     // A step as long as the split's own, so that the two agree.
@@ -37,11 +37,11 @@ public struct BudgetCandidate: Sendable, Hashable {
   }
 }
 
-/// Divides the quarantine's memory in a process among the classes, so that most dangling accesses are caught.
+/// Splits the quarantine's memory of a process among the classes, so that most use-after-free accesses are caught.
 ///
-/// The accesses caught grow with a class's slots, ever more slowly where its curve is concave. Where it is not (accesses that
-/// come in two waves), the concave hull of the curve is taken: half-way up a step is worth nothing by itself. Pieces of all
-/// hulls are then taken in the order of their gain a byte, which is optimal up to the last piece.
+/// The accesses caught grow with a class's slots, ever more slowly where its curve is concave. Where it is not
+/// (accesses in two waves), the concave hull of the curve is used: half of a step is worth nothing by itself. Pieces of
+/// all hulls are then taken in the order of their gain per byte, which is optimal up to the last piece.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 

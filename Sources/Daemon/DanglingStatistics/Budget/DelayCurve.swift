@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is believed of a class's delays: an assumed law, and the measured distribution as it fills.
+/// The estimated delays of a class: an assumed law, and the measured distribution as it fills.
 ///
 /// The mean of a Dirichlet process: the assumption counts as much as `assumedEvents` measured accesses, so that a class without
 /// hits has a curve, and one with many has its own.
@@ -12,7 +12,7 @@ public struct DelayCurve: Sendable, Hashable, Codable {
   public var scale_s: Double
   /// Its shape; below 1, most accesses come early and some very late.
   public var shape: Double
-  /// What the quarantine measured; nil for a class without hits.
+  /// The delays that the quarantine measured; nil for a class without hits.
   public var measured: DelayDistribution?
 
   /// A curve; the assumption that the simulations used is a scale of 0.2 s and a shape of 0.6.

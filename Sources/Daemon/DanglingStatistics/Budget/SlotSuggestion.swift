@@ -1,4 +1,4 @@
-/// The number of slots to suggest for one class by itself, before a budget is split.
+/// Suggests the number of slots for one class by itself, before a budget is split.
 public enum SlotSuggestion: Sendable {
   /// The least a class starts with: the number that the shields for iOS kept.
   public static let least = 50.0

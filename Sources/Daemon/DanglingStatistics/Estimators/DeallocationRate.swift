@@ -1,13 +1,13 @@
 import Glibc
 
-/// Deallocations a second of one class in one process, from readings of its counter.
+/// Estimates deallocations per second of one class in one process, from readings of its counter.
 public struct DeallocationRate: Sendable, Hashable, Codable {
   /// The mean forgets with this time constant.
   public static let memory_s = 300.0
 
   /// The moving average.
   public private(set) var mean: Double = 0
-  /// The highest rate between two readings: what a horizon has to be promised for.
+  /// The highest rate between two readings, for which a horizon must hold.
   public private(set) var maximum: Double = 0
   private var observed_s: Double = 0
   private var lastCount: UInt64?
@@ -16,9 +16,9 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
   /// No reading yet.
   public init() {}
 
-  /// Takes a reading of the counter.
+  /// Adds a reading of the counter.
   ///
-  /// A count below the last one, or a clock set back, begins anew: it belongs to another process, or to none.
+  /// A count below the last one, or a clock set back, starts anew: it belongs to another process, or to none.
   public mutating func read(count: UInt64, at time_s: Double) {
     guard time_s.isFinite else { return }
     defer {

@@ -1,9 +1,10 @@
 import Glibc
 
-/// How long after the deallocation dangling accesses come, estimated from the hits of the quarantine.
+/// The delays between deallocation and use-after-free access, estimated from the hits of the quarantine.
 ///
-/// The hits themselves are a biased sample: a late access finds the object gone. Each hit is weighted with the reciprocal of
-/// its probability (`WeightedCount`), so that `count(within:)` estimates all accesses up to a delay, absorbed and missed.
+/// The hits themselves are a biased sample: late accesses find the object evicted. Each hit is weighted with the
+/// reciprocal of its probability (`WeightedCount`), so that `count(within:)` estimates all accesses up to a delay,
+/// caught and missed.
 ///
 /// Hits are kept in bins, 20 a decade from 1 µs to 1,000,000 s: the size is bounded, distributions of several processes
 /// or builds can be added, and a value between two bin edges is off by at most the bin that it falls into.
@@ -15,7 +16,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
   /// Only the bins that hold something; the key is the bin's number.
   private var bins: [Int: WeightedCount] = [:]
 
-  /// Nothing seen yet.
+  /// No hits yet.
   public init() {}
 
   /// Adds a hit: its delay, and the probability with which the quarantine of that process, at its rate of deallocations

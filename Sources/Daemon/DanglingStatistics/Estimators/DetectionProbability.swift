@@ -1,10 +1,10 @@
-/// The probability that the quarantine's queue still holds an object when a dangling access comes, with its uncertainty.
+/// The probability that the quarantine's queue still holds an object at a use-after-free access, with its uncertainty.
 public struct DetectionProbability: Sendable, Hashable, Codable {
   /// The share of accesses within the reach that come within the horizon.
   public var estimate: Double
-  /// Holds the true share with at least the confidence that was asked for.
+  /// Contains the true share with at least the requested confidence.
   public var interval: Interval
-  /// Accesses later than this are not spoken of: the explorer cannot weigh them.
+  /// Later accesses are not covered: the explorer cannot weigh them.
   public var reach_s: Double
 
   /// Estimates it from the delays of all hits; nil while there are none.

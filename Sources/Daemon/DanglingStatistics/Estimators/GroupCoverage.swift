@@ -1,9 +1,9 @@
-/// Whether the quarantine has seen all there is to see: how much of the dangling accesses belongs to groups not seen yet.
+/// Estimates how much of the use-after-free accesses belongs to groups not seen yet.
 ///
-/// A group is a class and a place of use. The share of accesses in unseen groups is estimated by the share of groups seen
+/// A group is a class and a call site. The share of accesses in unseen groups is estimated by the share of groups seen
 /// once (Good, 1953), and bounded by the run of hits since the last new group.
 public struct GroupCoverage: Sendable, Hashable, Codable {
-  /// More groups than this are not told apart: the rest count as one, which never looks new.
+  /// Groups beyond this number count as one, which never looks new.
   public static let groupLimit = 4_096
 
   private var counts: [String: Int] = [:]

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How long a quarantine keeps an object: the probability that it is still there after a delay.
+/// How long a quarantine keeps an object: the probability that it is still in it after a delay.
 ///
-/// Each deallocated object goes to one of two places. Most enter a queue of `slots`, first in, first out: there it
-/// stays until `slots` further objects have come to the queue, a time of the gamma law. A share of them, chosen at
-/// random, goes to the explorer instead, a pool in which every newcomer takes the place of a random other: its times of
-/// stay are spread over all lengths with a known probability. Hits beyond the queue's horizon come from the explorer
-/// alone, and their probabilities make them count. `CShim/Quarantine/Release/turn.h` implements it.
+/// Each deallocated object goes to one of two pools. Most enter a queue of `slots`, first in, first out, until `slots`
+/// further objects have entered the queue, a time of the gamma law. A share of them, chosen at random, goes to the
+/// explorer instead, a pool in which every new object replaces a random other. So its times of stay are spread over all
+/// lengths with a known probability. Hits beyond the queue's horizon come from the explorer alone, and their
+/// probabilities make them count. `CShim/Quarantine/Release/turn.h` implements it.
 public struct Retention: Sendable, Hashable, Codable {
-  /// The explorer's share of objects, and of the class's slots, when nothing else is said.
+  /// The explorer's default share of objects, and of the class's slots.
   public static let defaultExplorerShare = 0.05
   /// The explorer has one slot for so many of the queue's.
   public static let slotsPerExplorerSlot = 5
@@ -36,7 +36,7 @@ public struct Retention: Sendable, Hashable, Codable {
     self.explorerShare = self.explorerSlots > 0 ? explorerShare.probability : 0
   }
 
-  /// Objects of the class a second that come to the queue.
+  /// Objects of the class per second that enter the queue.
   private var queued_1_s: Double { (1 - explorerShare) * deallocationsPerSecond }
 
   /// The queue's mean time of stay, K/((1 − q)λ); infinite for a class without deallocations.
@@ -51,19 +51,19 @@ public struct Retention: Sendable, Hashable, Codable {
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))
   }
 
-  /// The probability that the object went to the queue and that this still holds it so long after its deallocation.
+  /// The probability that the object went to the queue and is still in it so long after its deallocation.
   public func queueProbability(after delay_s: Double) -> Double {
     guard slots > 0 else { return 0 }
     return (1 - explorerShare) * Gamma.upperTail(shape: slots, at: queued_1_s * delay_s.amount)
   }
 
-  /// The probability that the explorer took the object and still holds it.
+  /// The probability that the object went to the explorer and is still in it.
   public func explorerProbability(after delay_s: Double) -> Double {
     guard explorerSlots > 0 else { return 0 }
     return explorerShare * exp(-explorerShare * deallocationsPerSecond * delay_s.amount / explorerSlots)
   }
 
-  /// The probability that an access after this delay finds the object, in one place or the other.
+  /// The probability that an access after this delay finds the object in quarantine.
   public func probability(after delay_s: Double) -> Double {
     queueProbability(after: delay_s) + explorerProbability(after: delay_s)
   }

@@ -18,7 +18,7 @@ public struct Interval: Sendable, Hashable, Codable {
 extension Double {
   /// The value, or 0 for what cannot be an amount: a negative number, infinity, not a number.
   ///
-  /// Amounts come from rings, and a ring may say anything.
+  /// Amounts come from rings, which are untrusted input.
   var amount: Double { isFinite && self > 0 ? self : 0 }
 
   /// The value as a probability: clamped, and 0 for not a number.

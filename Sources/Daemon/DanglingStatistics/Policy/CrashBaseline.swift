@@ -1,8 +1,8 @@
-/// How many dangling crashes a service has while nothing is wrong: what the detector compares with.
+/// The usual rate of a service's use-after-free crashes, which the detector compares with.
 ///
-/// Half an event in a day is assumed before anything was seen, and counts as one day of observation. A day is learned only
-/// after a week, and not if an alarm came meanwhile: a rise must not become the norm before it can be noticed. An alarm
-/// that led to nothing was none: then those days, and the ones under protection, are learned after all. Of long
+/// Half an event in a day is assumed at first, and counts as one day of observation. A day is learned only after a
+/// week, and not if an alarm came meanwhile: a rise must not become the norm before it can be detected. An alarm
+/// without consequences was a false one: those days, and the ones under protection, are learned after all. Of long
 /// observations the last 90 days' weight is kept.
 public struct CrashBaseline: Sendable, Hashable, Codable {
   /// Days that wait before they are learned.
@@ -39,7 +39,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     return rate_perDay * days.amount * min(load / usual, 100)
   }
 
-  /// Takes what came in a stretch of time.
+  /// Adds the events of a stretch of time.
   public mutating func observe(days: Double, load: Double, events: Double) {
     observeWaiting(days: days, load: load, events: events)
     guard current.days >= 1 else { return }
@@ -48,14 +48,14 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     if waiting.count > Self.lag_days { learn(waiting.removeFirst()) }
   }
 
-  /// Takes what came while an alarm holds: it waits until `learnRecent` or `forgetRecent` says what it was.
+  /// Adds events during an alarm: they wait until `learnRecent` or `forgetRecent` decides about them.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount
     current.exposure += days.amount * load.amount
   }
 
-  /// Learns all that waits: what looked like a rise is the norm.
+  /// Learns all waiting days: the apparent rise is the norm.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)
@@ -73,7 +73,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     learned.exposure *= share
   }
 
-  /// Forgets the days that wait: they belong to the rise that gave the alarm.
+  /// Forgets the waiting days: they belong to the rise that caused the alarm.
   public mutating func forgetRecent() {
     waiting = []
     current = Stretch()

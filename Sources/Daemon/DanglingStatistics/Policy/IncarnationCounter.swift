@@ -1,8 +1,8 @@
-/// Says which crashes count: distinct incarnations, and of a restart loop one an hour.
+/// Decides which crashes count: distinct incarnations, and of a restart loop one per hour.
 ///
-/// The detector's promise holds for events that come independently. A process that crashes in four threads, or a service that is
-/// restarted into the same crash each second, would be an alarm by itself; with counts whose variance is three times
-/// their mean, the promised year shrinks to seven weeks.
+/// The detector's guarantee holds for independent events. A process that crashes in four threads, or a service that is
+/// restarted into the same crash each second, would cause an alarm by itself. With counts whose variance is three times
+/// their mean, the guaranteed year shrinks to seven weeks.
 public struct IncarnationCounter: Sendable, Hashable, Codable {
   /// The most incarnations and instances that are remembered.
   public static let memoryLimit = 4_096
@@ -21,7 +21,7 @@ public struct IncarnationCounter: Sendable, Hashable, Codable {
   public mutating func counts(incarnation: String, instance: String, at time_s: Double, crashLoop_s: Double) -> Bool {
     if incarnations.updateValue(time_s, forKey: incarnation) != nil { return false }
     Self.limit(&incarnations)
-    // Since the last one that counted: a loop that goes on for days counts once in each window.
+    // Since the last one that counted: a loop that lasts for days counts once in each window.
     if let last = instances[instance], time_s >= last, time_s - last < crashLoop_s { return false }
     instances[instance] = time_s
     Self.limit(&instances)

@@ -1,28 +1,28 @@
-/// A change of a service's protection, or one that was not made, with its reason.
+/// A change of a service's protection, or one that the rules prevented, with its reason.
 public struct PolicyEvent: Sendable, Hashable, Codable {
   /// Why it happened.
   public enum Reason: Sendable, Hashable, Codable {
-    /// Dangling crashes became more frequent.
+    /// Use-after-free crashes became more frequent.
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
     /// A new build has more of them than the older ones that run beside it.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
     /// Many hits in a row showed nothing new.
     case enoughSeen(hits: Int, groups: Int, run: Int)
-    /// Dangling accesses became rarer than at the alarm.
+    /// Use-after-free accesses became rarer than at the alarm.
     case accessesDropped(value: Double, hits: Int)
-    /// The longest time was over.
+    /// The longest time has passed.
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// A class that an alarm listed was not heard of for long.
+    /// A class that an alarm listed was not reported for long.
     case notSeen(className: String, days: Double)
   }
 
-  /// What was done about it.
+  /// The action that followed.
   public enum Action: String, Sendable, Hashable, Codable {
     /// The level changed.
     case switched
-    /// An alarm, but the rules forbid to act on it.
+    /// An alarm, but the rules forbid acting on it.
     case advised
     /// A class was taken off the list.
     case released
@@ -30,18 +30,18 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
 
   /// When, in seconds since 1970.
   public var time_s: Double
-  /// What was done.
+  /// The action.
   public var action: Action
   /// The level before.
   public var from: ProtectionLevel
   /// The level after.
   public var to: ProtectionLevel
-  /// Why.
+  /// The reason.
   public var reason: Reason
   /// Classes that became protected by it.
   public var classes: [String]
 
-  /// The event in words, for a log or a terminal.
+  /// The text of the event, for a log or a terminal.
   public var text: String {
     let change =
       switch action {
@@ -55,11 +55,11 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
 }
 
 extension PolicyEvent.Reason {
-  /// The reason in words.
+  /// The text of the reason.
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) dangling crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
+      "\(recentCrashes) use-after-free crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
         + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
       "build \(build) crashed \(newCrashes) times while older ones crashed \(oldCrashes) times "
@@ -67,10 +67,10 @@ extension PolicyEvent.Reason {
     case .enoughSeen(let hits, let groups, let run):
       "\(hits) hits in \(groups) groups, the last \(run) without a new one"
     case .accessesDropped(let value, let hits):
-      "dangling accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
+      "use-after-free accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
     case .timeOver(let days): "\(short(days)) days are over"
     case .operatorsRules(let pin): "the operator's rules (pin \(pin.rawValue))"
-    case .notSeen(let className, let days): "\(className) was not heard of for \(short(days)) days"
+    case .notSeen(let className, let days): "\(className) was not reported for \(short(days)) days"
     }
   }
 

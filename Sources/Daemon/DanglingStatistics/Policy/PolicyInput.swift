@@ -1,18 +1,18 @@
-/// Something that happened to a service, for its policy loop.
+/// An event of a service, for its policy loop.
 public enum PolicyInput: Sendable, Hashable, Codable {
   /// The load of each build now: running processes, or requests a second; builds that are not named do not run.
   ///
-  /// Give it when it changes, and at least daily: it is also what moves the loop's clock.
+  /// Feed it when it changes, and at least daily, because it also advances the loop's clock.
   case load([String: Double])
-  /// A crash that was found to be dangling.
+  /// A crash that was diagnosed as use-after-free.
   case crash(DanglingCrash)
-  /// A dangling access that the quarantine caught.
+  /// A use-after-free access that the quarantine caught.
   case hit(className: String, group: String)
   /// New rules.
   case rules(ProtectionRules)
 }
 
-/// A crash whose cause is a dangling pointer, with enough confidence to count.
+/// A use-after-free crash, with enough confidence to count.
 public struct DanglingCrash: Sendable, Hashable, Codable {
   /// The build that crashed.
   public var build: String

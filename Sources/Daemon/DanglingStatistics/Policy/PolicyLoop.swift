@@ -1,35 +1,36 @@
-/// Decides how much a service is protected: a state machine without a clock, a file or a process of its own.
+/// Decides how much a service is protected: a state machine without a clock, file or process of its own.
 ///
-/// The base level is always on for listed classes. An alarm (more dangling crashes than usual, or a new build worse than the
-/// old) raises it and lists the classes that the crashes named; the stop rule lowers it again, and those classes stay listed
-/// until they are not heard of any more. The operator's pin overrides both. Each change is an event with its reason. All of
-/// the state is in the value: encode it, and the loop goes on after a restart as if there had been none.
+/// The base level is always on for listed classes. An alarm (more use-after-free crashes than usual, or a new build
+/// worse than the old) raises it and lists the classes that the crashes named. The stop rule lowers it again; those
+/// classes stay listed until they are no longer reported. The operator's pin overrides both. Each change is an event
+/// with its reason. The value contains all of the state: after a restart, a decoded loop continues as if there had been
+/// none.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
 ///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
 ///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
 ///     print(loop.protection.classes)
 public struct PolicyLoop: Sendable, Hashable, Codable {
-  /// A longer silence than this between two inputs counts as this long: nobody watched.
+  /// A longer pause between two inputs counts as this long: crashd did not run.
   static let longestStretch_days = 1.0
   /// A crash shows that a process ran for at least this long.
   static let shortestLife_days = 1.0 / 1_440
-  /// An alarm that the rules forbid to act on is told again after this time at the earliest.
+  /// An alarm that the rules forbid acting on is repeated after this time at the earliest.
   static let adviceAtMostEvery_s = 7 * 86_400.0
-  /// Builds that are remembered; one that comes back after more others than this looks new.
+  /// Builds that are remembered; one that returns after more others than this looks new.
   static let buildLimit = 64
 
   /// The operator's rules.
   public private(set) var rules: ProtectionRules
-  /// The level that the statistics ask for; `protection` has the one that holds.
+  /// The level of the statistics; `protection` has the effective one.
   public private(set) var automaticLevel = ProtectionLevel.base
   /// The detector of a rise.
   public private(set) var detector = ShiryaevRoberts()
-  /// What is usual.
+  /// The usual rate.
   public private(set) var baseline = CrashBaseline()
-  /// The newest build beside the older ones that still run.
+  /// Compares the newest build with the older ones that still run.
   public private(set) var comparison = BuildComparison()
-  /// While the level is raised: what would lower it.
+  /// While the level is raised: the rule that lowers it.
   public private(set) var stop: StopRule?
   /// The last event that changed the level.
   public private(set) var lastSwitch: PolicyEvent?
@@ -45,10 +46,10 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   private var lastTime_s: Double?
   private var lastAdvice_s: Double?
 
-  /// A loop that has seen nothing.
+  /// A loop without any input yet.
   public init(rules: ProtectionRules = ProtectionRules()) { self.rules = rules }
 
-  /// What the processes are to do now.
+  /// The current protection of the processes.
   public var protection: Protection {
     let level = effectiveLevel
     let classes =
@@ -64,7 +65,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
       releasedClasses: rules.releasedClasses.sorted(), includesOwnClasses: level == .raised && includesOwnClasses)
   }
 
-  /// Takes something that happened, and gives back the changes that follow from it.
+  /// Handles an event, and returns the changes that follow from it.
   ///
   /// Inputs come in the order of their times; one that is earlier than the last counts as simultaneous.
   public mutating func receive(_ input: PolicyInput, at time_s: Double) -> [PolicyEvent] {
@@ -104,7 +105,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     }
   }
 
-  /// Time, and whether a crash ended it, for the detector or for the stop rule, whichever is at work.
+  /// Passes time, and a crash at its end, to the detector or to the stop rule, whichever is active.
   private mutating func pass(days: Double, crashes: Double) {
     let load = loads.values.reduce(0, +)
     if effectiveLevel == .raised {
@@ -149,14 +150,14 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow it, and says so if not; either way the detectors begin anew.
+  /// Raises the level if the rules allow it, and returns advice if not; either way the detectors restart.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {
     let rise = detector.estimatedRise
     let before = effectiveLevel
     detector.reset()
     comparison = BuildComparison()
     guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
-      // Nothing will change, so what was told of becomes the norm; until that is learned it is not told again.
+      // Without a change the reported rate becomes the norm. Until it is learned, the alarm is not repeated.
       baseline.learnRecent()
       if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
       lastAdvice_s = time_s
@@ -178,7 +179,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
     let after = effectiveLevel
     guard after != before else { return [] }
-    // What came under other protection says nothing about what comes now.
+    // Events under another protection are no evidence for the new one.
     detector.reset()
     baseline.forgetRecent()
     return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
@@ -186,7 +187,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // Protection that caught nothing in all its time met no dangling pointer that it could reach.
+    // Protection that caught nothing in all its time covered no use-after-free.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

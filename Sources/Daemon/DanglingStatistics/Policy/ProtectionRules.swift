@@ -1,14 +1,14 @@
-/// How much of the quarantine's memory a service gets.
+/// The amount of quarantine memory for a service.
 public enum ProtectionLevel: String, Sendable, Hashable, Codable, CaseIterable {
   /// No class is protected.
   case off
   /// The small budget, for the classes that are listed.
   case base
-  /// The large budget, after an alarm or by the operator's word.
+  /// The large budget, after an alarm or by the operator's override.
   case raised
 }
 
-/// What the operator wants, whatever the statistics say.
+/// The operator's override of the statistics.
 public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
   /// The alarm raises, the stop rule lowers.
   case automatic
@@ -22,7 +22,7 @@ public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
 public struct ProtectionRules: Sendable, Hashable, Codable {
   /// Overrides everything else.
   public var pin: Pin
-  /// Whether an alarm may raise the level and list classes by itself; if not, it only says that it would.
+  /// Whether an alarm may raise the level and list classes automatically; if not, it only advises.
   public var allowsAutomaticProtection: Bool
   /// Classes that are protected as long as the level is not off.
   public var listedClasses: Set<String>
@@ -40,14 +40,14 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   public var raisedAtMost_days: Double
   /// A raised level ends after so many hits in a row that showed no new group; 59 leave less than 5 % unseen.
   public var enoughHitsWithoutNewGroup: Int
-  /// The e-value at which the dangling accesses count as rarer than at the alarm.
+  /// The e-value at which the use-after-free accesses count as rarer than at the alarm.
   public var dropThreshold: Double
   /// Crashes of one instance closer together than this count once: a restart loop is one event.
   public var crashLoop_s: Double
-  /// A class that an alarm listed is released when it was not heard of for so many days.
+  /// A class that an alarm listed is released when it was not reported for so many days.
   public var suspectMemory_days: Double
 
-  /// The rules of a service that nobody has said anything about, except for what is given.
+  /// The default rules of a service, except for the given ones.
   public init(
     pin: Pin = .automatic, allowsAutomaticProtection: Bool = false, listedClasses: Set<String> = [],
     releasedClasses: Set<String> = [],
@@ -71,16 +71,16 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   }
 }
 
-/// What the processes of a service are to do: the result of the policy.
+/// The protection of a service's processes: the result of the policy.
 public struct Protection: Sendable, Hashable, Codable {
-  /// How much is spent.
+  /// The level.
   public var level: ProtectionLevel
   /// Quarantine memory of one process.
   public var budgetBytes: UInt64
   /// The classes to protect, in order.
   public var classes: [String]
-  /// Classes that are left alone also where all classes of the program are protected, in order.
+  /// Classes that are excluded even where all classes of the program are protected, in order.
   public var releasedClasses: [String]
-  /// Whether all classes of the program itself are protected, because crashes did not name one.
+  /// Whether all classes that the program defines are protected, because crashes named none.
   public var includesOwnClasses: Bool
 }

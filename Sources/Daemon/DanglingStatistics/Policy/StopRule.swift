@@ -1,35 +1,35 @@
 import Glibc
 
-/// When a raised level has done its work.
+/// Decides when a raised level has done its work.
 public struct StopRule: Sendable, Hashable, Codable {
-  /// What the quarantine has seen since the level was raised.
+  /// The groups of hits since the level was raised.
   public private(set) var coverage = GroupCoverage()
   /// The evidence that accesses became rarer.
   public private(set) var drop = RateDrop()
   /// When the level was raised.
   public let start_s: Double
-  /// Dangling accesses a day that were taken for the raised rate.
+  /// The assumed raised rate, in use-after-free accesses per day.
   public let raisedRate_perDay: Double
 
-  /// Begins with the raise.
+  /// Starts when the level is raised.
   ///
-  /// The detector tends to overrate a rise at the moment of its alarm, so half of what it says is taken: a lower rate is harder to
-  /// have dropped from.
+  /// The detector tends to overestimate a rise at the moment of its alarm, so half of its estimate is used: a drop from
+  /// a lower rate is harder to show.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)
   }
 
-  /// Takes a hit.
+  /// Adds a hit.
   public mutating func observe(group: String) {
     coverage.add(group: group)
     drop.observe(expectedAtRaisedRate: 0, events: 1)
   }
 
-  /// Takes a crash that came in spite of the protection.
+  /// Adds a crash that happened in spite of the protection.
   public mutating func observeCrash() { drop.observe(expectedAtRaisedRate: 0, events: 1) }
 
-  /// Takes time, in which processes ran.
+  /// Adds time in which processes ran.
   public mutating func observe(days: Double) {
     drop.observe(expectedAtRaisedRate: raisedRate_perDay * days.amount, events: 0)
   }
@@ -45,7 +45,7 @@ public struct StopRule: Sendable, Hashable, Codable {
   }
 }
 
-/// Notices that events became rarer, as after a fix: an e-process against "the rate is still what it was".
+/// Detects that events became rarer, as after a fix: an e-process against "the rate is unchanged".
 ///
 /// While the rate is at least the raised one, it ever exceeds 1/α with a probability of at most α.
 public struct RateDrop: Sendable, Hashable, Codable {
@@ -60,7 +60,7 @@ public struct RateDrop: Sendable, Hashable, Codable {
   /// How many times better the drop explains the events than the old rate.
   public var value: Double { exp(min(logValue, 600)) }
 
-  /// Takes a stretch of time: the events that the raised rate would have given, and those that came.
+  /// Adds a stretch of time: the events that the raised rate would have caused, and the actual ones.
   public mutating func observe(expectedAtRaisedRate: Double, events: Double) {
     let expected = expectedAtRaisedRate.amount
     logValue += expected * (1 - 1 / Self.designedDrop) - events.amount * log(Self.designedDrop)

@@ -1,6 +1,6 @@
-/// Classes that crashes and hits have named, and when they were last heard of.
+/// Classes that crashes and hits have named, and the time of the last report.
 struct Suspects: Sendable, Hashable, Codable {
-  /// More classes than this are not remembered; the longest silent one gives way.
+  /// The limit of remembered classes; the least recently reported one is evicted.
   static let limit = 256
   /// Crashes that may have been part of a rise.
   static let recentLimit = 64
@@ -25,7 +25,7 @@ struct Suspects: Sendable, Hashable, Codable {
     recent.append(Crash(time_s: time_s, className: className))
     recent.removeAll { time_s - $0.time_s > Self.recent_days * 86_400 }
     if recent.count > Self.recentLimit { recent.removeFirst(recent.count - Self.recentLimit) }
-    // A class that is listed already is still not quiet.
+    // A report of a listed class extends its time.
     if let className, classes[className] != nil { classes[className] = time_s }
   }
 
@@ -36,7 +36,7 @@ struct Suspects: Sendable, Hashable, Codable {
     }
   }
 
-  /// Takes the classes off the list that were silent for longer.
+  /// Removes the classes without a report for longer.
   mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
     let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
     for name in silent { classes[name] = nil }

@@ -21,8 +21,8 @@ struct cs_symbols_location {
   uint32_t line_column; // CS_SYMBOLS_LINE_BITS of line above CS_SYMBOLS_COLUMN_BITS of column
 };
 
-/// What many lines share: `parent` is the location that this function was inlined into. A parent always stands before
-/// its children.
+/// The common part of many lines: `parent` is the location that this function was inlined into. A parent always
+/// precedes its children.
 struct cs_symbols_context {
   uint32_t function;
   uint32_t file; // offset of a string; 0 when unknown
@@ -71,7 +71,7 @@ struct cs_image_problem {
 struct cs_image;
 
 /// Opens the ELF file behind `fd`, which must stay open as long as the image. NULL and a problem when it is not a
-/// whole 64-bit little-endian executable or shared library.
+/// complete 64-bit little-endian executable or shared library.
 struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem);
 
 void cs_image_close(struct cs_image *image);
@@ -85,7 +85,7 @@ struct cs_addresses {
   size_t count;
 };
 
-/// Decodes the image once: all of it, or only what the given addresses need (their units and symbols; NULL: all).
-/// False and a problem when memory or a limit of the format does not suffice.
+/// Decodes the image: all of it, or only the units and symbols of the given addresses (NULL: all). False and a problem
+/// when memory or a limit of the format is exceeded.
 bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *addresses, struct cs_symbols *ret_symbols,
                            struct cs_image_problem *ret_problem);

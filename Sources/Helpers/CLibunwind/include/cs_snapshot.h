@@ -1,6 +1,6 @@
-// Unwinds a thread that is gone, from its registers, a copy of its stack and the unwind tables of its images.
+// Unwinds a thread of an ended process, from its registers, a copy of its stack and the unwind tables of its images.
 // libunwind stays behind this header. Everything in a snapshot may be forged: no byte outside of it is read, and both
-// the frames and what libunwind may read for them are counted.
+// the frames and libunwind's reads are limited.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 /// Registers by DWARF number, the program counter last.
 #define CS_SNAPSHOT_REGISTER_COUNT 17
 
-/// Bytes of the process: `count` of them, which stood at `address`.
+/// Bytes of the process: `count` of them, originally at `address`.
 struct cs_snapshot_piece {
   uint64_t address;
   const uint8_t *bytes;
@@ -41,7 +41,7 @@ enum cs_snapshot_found {
   CS_SNAPSHOT_FOUND_SCAN = 4,          // the return address that a call through a bad pointer has pushed
 };
 
-/// Why the walk ended.
+/// Why unwinding ended.
 enum cs_snapshot_stop {
   CS_SNAPSHOT_STOP_END = 0,       // the outermost frame says so
   CS_SNAPSHOT_STOP_LIMIT = 1,     // no place for more frames
@@ -55,8 +55,8 @@ struct cs_snapshot_frame {
   uint64_t found;          // cs_snapshot_found
 };
 
-/// To be called once, before the process is confined: libunwind makes a pipe and asks for pages of its own process,
-/// which it never uses for a snapshot.
+/// Called once, before the process is confined: libunwind creates a pipe and asks for pages of its own process, which
+/// it never uses for a snapshot.
 void cs_snapshot_prepare(void);
 
 /// Innermost first, `capacity` frames at most.

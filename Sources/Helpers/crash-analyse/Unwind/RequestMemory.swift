@@ -3,16 +3,16 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The request, mapped as long as the process lives.
+/// The request, mapped for the life of the process.
 ///
-/// Nobody but crashd can write it, and it does not any more; if somebody cuts it off, this process ends by SIGBUS. Safe,
-/// because only places within it are asked for.
+/// Only crashd can write it, and it has finished; a truncated file would end this process by SIGBUS. Safe, because only
+/// ranges within it are read.
 @safe
 struct RequestMemory {
   let size: UInt64
   private let start: UnsafeRawPointer
 
-  /// nil when it is no file, empty or too large.
+  /// Nil when it is no file, empty or too large.
   init?(descriptor: Int32) {
     var status = stat()
     // fstat writes one struct stat.
@@ -22,32 +22,32 @@ struct RequestMemory {
     unsafe self.init(UnsafeRawBufferPointer(start: memory, count: status.st_size))
   }
 
-  /// Bytes that outlive what is made of this; nil when there are none, or too many.
+  /// Bytes that outlive the value made from them; nil when there are none, or too many.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let first = bytes.baseAddress, (1...UnwindRequest.limitBytes).contains(bytes.count) else { return nil }
     size = UInt64(bytes.count)
     unsafe start = first
   }
 
-  /// As much as a header can have.
+  /// The largest possible header.
   var header: [UInt8] {
     let count = min(Int(size), UnwindRequest.headerLimitBytes)
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// The bytes of a place, which the request has been checked for.
+  /// The bytes of a range, which the request was checked for.
   func bytes(_ place: UnwindRequest.Place) -> UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: start + Int(place.offset), count: Int(place.size))
   }
 
-  /// The bytes of a place, as the process had them at `address`.
+  /// The bytes of a range, as the process had them at `address`.
   func piece(_ place: UnwindRequest.Place, at address: UInt64) -> cs_snapshot_piece {
     unsafe cs_snapshot_piece(
       address: address, bytes: bytes(place).baseAddress?.assumingMemoryBound(to: UInt8.self), count: place.size)
   }
 }
 
-/// The images in the order of their addresses, those that overlap an earlier one left out.
+/// The images in the order of their addresses, without those that overlap an earlier one.
 ///
 /// Safe, because the request's memory that they point into is never unmapped.
 @safe
@@ -62,7 +62,7 @@ struct ImageList {
     }
   }
 
-  /// Without tables where the unwind file is none, or damaged.
+  /// Without tables where the unwind file is missing or damaged.
   private static func image(_ image: UnwindRequest.Image, _ input: RequestMemory) -> cs_snapshot_image {
     var result = unsafe cs_snapshot_image()
     unsafe result.start = image.start

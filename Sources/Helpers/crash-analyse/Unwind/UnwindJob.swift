@@ -4,19 +4,20 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind`: a request on stdin, its answer on stdout, one line on stderr when there is none.
+/// `crash-analyse unwind`: reads a request on stdin, and writes its answer to stdout, or one line to stderr when it
+/// fails.
 enum UnwindJob: Sendable {
-  /// What a forged request may take; a real one takes milliseconds.
+  /// The limit for a forged request; a real one takes milliseconds.
   private static let processorTime_s: UInt = 2
 
-  /// Below what is confined anyway.
+  /// Sets a limit below that of the sandbox.
   private static func limit(_ resource: __rlimit_resource, to value: UInt) -> Bool {
     var limit = rlimit(rlim_cur: value, rlim_max: value)
     // setrlimit reads one struct rlimit.
     return unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
   }
 
-  /// Confines the process, then does the job.
+  /// Confines the process, then unwinds the threads.
   static func run() -> BuildCacheJob.Status {
     cs_snapshot_prepare()
     guard limit(RLIMIT_CPU, to: processorTime_s), limit(RLIMIT_FSIZE, to: UInt(UnwindAnswer.limitBytes)),

@@ -2,10 +2,10 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The unwind tables of an ELF file: `.eh_frame_hdr`, which a program header names, and `.eh_frame`, which that names.
+/// The unwind tables of an ELF file: `.eh_frame_hdr`, found by a program header, and `.eh_frame`, found by the former.
 ///
-/// The section table is not needed, so that stripped and damaged files do. Every offset is checked against what the file
-/// has before it is used.
+/// The section table is not needed, so stripped and damaged files work. Every offset is checked against the file before
+/// it is used.
 struct UnwindSections {
   /// Why there are none.
   struct Failure: Error {
@@ -31,7 +31,7 @@ struct UnwindSections {
     }
     let limit = UInt64(UnwindTablesHeader.fileLimitBytes)
     indexBytes = try file.read(named.offset, min(named.fileSize, limit))
-    // Version 1, and a pointer relative to itself in four bytes: what every linker writes.
+    // Version 1, and a pointer relative to itself in four bytes, as every linker writes them.
     guard indexBytes.count >= 8, indexBytes[0] == 1, indexBytes[1] == 0x1b else {
       throw Failure("the image's unwind tables have an unknown form")
     }
@@ -63,13 +63,13 @@ struct UnwindSections {
     return header.encoded + unchecked[UnwindTablesHeader.size...]
   }
 
-  /// How many bytes there are up to the entry of length 0 that ends the section, or up to one that the bytes do not hold.
+  /// The number of bytes up to the entry of length 0 that ends the section, or up to a truncated one.
   private static func length(of bytes: [UInt8]) -> Int {
     var position = 0
     while bytes.count - position >= 4 {
       let length = Int(bytes.little(position, 4))
       if length == 0 { return position + 4 }
-      // 0xffffffff begins an entry of the 64-bit form, which nothing on Linux writes here.
+      // 0xffffffff begins an entry of the 64-bit form, which is not used on Linux here.
       guard length <= bytes.count - position - 4 else { return position }
       position += 4 + length
     }
@@ -126,7 +126,7 @@ extension UnwindSections {
   }
 }
 
-/// A file whose bytes are asked for one piece at a time.
+/// A file that is read one piece at a time.
 private struct FileBytes {
   var descriptor: Int32
 
@@ -140,7 +140,7 @@ private struct FileBytes {
     var bytes = [UInt8](repeating: 0, count: Int(min(size, end - offset)))
     var done = 0
     while done < bytes.count {
-      // pread writes no more bytes than are left of the array behind `done`.
+      // pread writes at most as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe pread(descriptor, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset) + off_t(done))
       }
@@ -153,7 +153,7 @@ private struct FileBytes {
 }
 
 extension [UInt8] {
-  /// The little-endian number of `count` bytes at `position`, which must be there.
+  /// The little-endian number of `count` bytes at `position`, which must exist.
   fileprivate func little(_ position: Int, _ count: Int) -> UInt64 {
     self[position..<position + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }

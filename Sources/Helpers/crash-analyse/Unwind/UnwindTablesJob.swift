@@ -3,12 +3,13 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind-tables`: the image on stdin, its unwind file on stdout, one line on stderr when there is none.
+/// `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout, or one line to stderr
+/// when it fails.
 enum UnwindTablesJob: Sendable {
-  /// Confines the process, then does the job.
+  /// Confines the process, then extracts the tables.
   ///
-  /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image. `isUrgent`: a crash
-  /// waits for them.
+  /// `buildID` is the required build id, in lower-case hexadecimal digits; empty accepts any image. `isUrgent`: a crash
+  /// waits for the tables.
   static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
     // The server that has just started needs the processors more.
     if !isUrgent { _ = nice(10) }
@@ -33,7 +34,7 @@ enum UnwindTablesJob: Sendable {
   }
 }
 
-/// Writing, and the checksum of what is written.
+/// Writes bytes, and computes their checksum.
 enum Output {
   /// 0, or the errno.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {

@@ -2,7 +2,7 @@ import CLibunwind
 import CrashSymbols
 
 extension UnwindRequest.Thread {
-  /// What libunwind makes of this thread; its stack is a place that `input` has.
+  /// libunwind's stack of this thread; `input` contains its copy of the stack.
   func unwound(_ images: ImageList, _ input: RequestMemory) -> UnwindAnswer.Stack {
     var snapshot = unsafe cs_snapshot()
     // The tuple has as many words as there are registers.

@@ -1,6 +1,6 @@
-/// Finds the end of a frame in bytes that come piece by piece: Varlink ends each with a NUL, lines end with a line feed.
+/// Finds the end of a frame in bytes that arrive in pieces: Varlink ends each with a NUL, lines end with a line feed.
 ///
-/// Complexity: each byte is read once, however many pieces a frame comes in.
+/// Complexity: each byte is read once, however many pieces a frame arrives in.
 package struct FrameBoundary: Sendable {
   /// A frame that is longer than the limit.
   package struct TooLong: Error, Equatable {
@@ -12,7 +12,7 @@ package struct FrameBoundary: Sendable {
 
   @usableFromInline let limit: Int
   @usableFromInline let separator: UInt8
-  /// Bytes at the beginning that hold no separator.
+  /// The number of leading bytes without a separator.
   @usableFromInline var searched = 0
 
   /// Frames of at most `limit` bytes, without the separator.
@@ -20,7 +20,7 @@ package struct FrameBoundary: Sendable {
     (self.limit, self.separator) = (limit, separator)
   }
 
-  /// The length of the first frame of all bytes that are not consumed yet; nil when its end has not come.
+  /// The length of the first frame of the unconsumed bytes; nil when its end has not arrived.
   ///
   /// The caller consumes the frame and its separator.
   // Inlined, so that the search runs over the caller's own kind of buffer.

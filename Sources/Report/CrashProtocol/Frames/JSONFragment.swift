@@ -1,5 +1,6 @@
 package import CrashReport
 package import FoundationEssentials
+internal import Glibc
 internal import Synchronization
 
 /// JSON that is there already, such as a stored report: a reply holds its bytes as they are.
@@ -97,11 +98,25 @@ final class FragmentList: Sendable {
     encoder.userInfo[key] = list
     var json = try encoder.encode(value)
     for (index, fragment) in list.fragments.withLock({ $0 }).enumerated() {
-      guard let place = json.firstRange(of: Data("\"\(list.mark)-\(index)\"".utf8)) else {
+      guard let place = position(of: Array("\"\(list.mark)-\(index)\"".utf8), in: json) else {
         preconditionFailure("BUG: a fragment without a place")
       }
       json.replaceSubrange(place, with: fragment.bytes)
     }
     return json
+  }
+
+  /// By libc's memmem: a reply may have 10 MB of a raw record before the mark.
+  private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
+    unsafe json.withUnsafeBytes { json in
+      unsafe mark.withUnsafeBytes { mark in
+        // The pointers live for the call, and the result lies within the bytes.
+        guard let start = json.baseAddress, let sought = mark.baseAddress,
+          let found = unsafe memmem(start, json.count, sought, mark.count)
+        else { return nil }
+        let offset = unsafe found - UnsafeMutableRawPointer(mutating: start)
+        return offset..<offset + mark.count
+      }
+    }
   }
 }

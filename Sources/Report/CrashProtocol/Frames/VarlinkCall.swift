@@ -9,10 +9,10 @@ package struct VarlinkCall: Sendable, Equatable {
   package var more: Bool?
   /// The caller wants none.
   package var oneway: Bool?
-  /// The caller wants the connection for another protocol afterwards; we have none.
+  /// The caller wants the connection for another protocol afterwards; there is none.
   package var upgrade: Bool?
 
-  /// The parameters, and what stands in them: a list of texts.
+  /// The nesting limit: the parameters, with a list of texts.
   package static let depth = 8
   private static let methodBytes = 255
 
@@ -22,7 +22,7 @@ package struct VarlinkCall: Sendable, Equatable {
   package init?(frame: [UInt8]) {
     guard let members = JSONValue.members(of: frame, depth: Self.depth),
       case .string(let method)? = members["method"],
-      // Names are ASCII. To compare other texts, or to look for a dot in them, may cost more than to read them.
+      // Names are ASCII. Comparing other texts, or searching them for a dot, may cost more than reading them.
       method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
     else { return nil }
     self.init(method: method)

@@ -27,7 +27,7 @@ package struct VarlinkReply<Parameters: Decodable>: Decodable {
   }
 }
 
-/// Writes replies, as a service does: the JSON of a frame, without the NUL that ends it.
+/// Encodes replies, as a service does: the JSON of a frame, without the NUL that ends it.
 package enum VarlinkReplyText {
   private struct Success<Parameters: Encodable>: Encodable {
     var parameters: Parameters

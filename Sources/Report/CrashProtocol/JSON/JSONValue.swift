@@ -1,6 +1,6 @@
 import CrashReport
 
-/// Any JSON, kept as it came: keys of later versions are not lost when a reply is passed on.
+/// Any JSON, unchanged: keys of later versions are not lost when a reply is passed on.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
   case null
@@ -37,14 +37,14 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue: Codable {
-  /// Reads whatever stands there.
+  /// Reads any JSON value.
   ///
-  /// Complexity: cubic in the depth, since `JSONDecoder` tries one kind after another. Check the depth of text from outside
-  /// with `JSONDepth` first, or read it with `init(parsing:)`.
+  /// Complexity: cubic in the depth, since `JSONDecoder` tries one kind after another. For untrusted text, check the
+  /// depth with `JSONDepth` first, or use `init(parsing:)`.
   /// - Throws: `DecodingError` when it is no JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // Each failing `decode` only says that the value has another type; the last one throws what is wrong.
+    // Each failing `decode` only means that the value has another type; the last one throws the reason.
     if container.decodeNil() {
       self = .null
     } else if let flag = try? container.decode(Bool.self) {
@@ -77,9 +77,9 @@ extension JSONValue: Codable {
   }
 }
 
-// Text from outside.
+// Untrusted text.
 extension JSONValue {
-  /// Reads JSON from outside; nil when it is none, or is nested too deep.
+  /// Reads untrusted JSON; nil when it is invalid, or nested too deep.
   ///
   /// Complexity: O(bytes), see `JSONParser`.
   package init?(parsing bytes: [UInt8], depth: Int = JSONDepth.answers, isStreamSafe: Bool = false) {
@@ -89,7 +89,7 @@ extension JSONValue {
     self = value
   }
 
-  /// The members of an object from outside; nil when the text is no object, or is nested too deep.
+  /// The members of an untrusted JSON object; nil when the text is no object, or is nested too deep.
   package static func members(of bytes: [UInt8], depth: Int, isStreamSafe: Bool = true) -> [String: JSONValue]? {
     guard case .object(let members)? = JSONValue(parsing: bytes, depth: depth, isStreamSafe: isStreamSafe) else {
       return nil

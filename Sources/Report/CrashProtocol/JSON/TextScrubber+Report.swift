@@ -2,7 +2,7 @@ package import CrashReport
 
 /// Scrubs reports by their JSON, so that a field that a later version adds is scrubbed too.
 extension TextScrubber {
-  /// Returns the JSON of a report without what the privacy rules name.
+  /// Scrubs the JSON of a report by the privacy rules.
   package func scrub(report: JSONValue) -> JSONValue {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
@@ -13,7 +13,7 @@ extension TextScrubber {
     return .object(scrubbed)
   }
 
-  /// The program chooses the keys, too: none is exempt, and one may be a text of its users.
+  /// The program chooses the keys, too: none is exempt, because a key may contain user data.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
@@ -29,7 +29,7 @@ extension TextScrubber {
       })
   }
 
-  /// In the program's own words an address is none of the report's.
+  /// In annotations and breadcrumbs, an address gets no exemption.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

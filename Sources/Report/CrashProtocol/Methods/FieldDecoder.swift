@@ -1,14 +1,14 @@
-/// Gives the fields of a flat object to a type that decodes itself.
+/// Provides the fields of a flat object to a type that decodes itself.
 protocol FieldSource {
   /// The value of a field of this kind; nil: it is absent.
   func value(_ name: String, _ kind: FieldShape.Kind) throws -> JSONValue?
   /// The value of a field of any other type.
   func nested<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value
-  /// Whether an optional field is there.
+  /// Whether an optional field exists.
   func hasValue(_ name: String) -> Bool
 }
 
-/// Decodes what has named fields of plain types from a source.
+/// Decodes types with named fields of plain types from a source.
 struct FieldDecoder: Decoder {
   let source: any FieldSource
 
@@ -23,7 +23,7 @@ struct FieldDecoder: Decoder {
   func singleValueContainer() throws -> any SingleValueDecodingContainer { throw FieldSourceError.unsupported }
 }
 
-/// A type that has no named fields of plain types.
+/// The type has no named fields of plain types.
 enum FieldSourceError: Error {
   case unsupported
 }

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// One field of a type that crosses the socket: what the interface file says of it in Varlink's words.
+/// One field of a type that crosses the socket, as the interface file declares it.
 package struct FieldShape: Equatable, Sendable {
   /// The type of a field.
   package indirect enum Kind: Equatable, Sendable {
@@ -31,7 +31,7 @@ package struct FieldShape: Equatable, Sendable {
     case is Bool.Type: .bool
     case is Int.Type: .int
     case is Double.Type: .float
-    // An address is its hexadecimal digits.
+    // An address is encoded as hexadecimal digits.
     case is String.Type, is Address.Type, is any OpenEnum.Type: .string
     case is JSONValue.Type: .object
     case let list as any List.Type: .list(kind(of: list.element))
@@ -41,7 +41,7 @@ package struct FieldShape: Equatable, Sendable {
   }
 }
 
-/// Records the fields that a type asks for, and gives it something of each kind.
+/// Records the fields that a type decodes, and returns a value of each kind.
 private final class ShapeRecorder: FieldSource {
   var fields: [FieldShape] = []
   private var optional: Set<String> = []

@@ -1,16 +1,16 @@
-/// Which reports `CrashClient.list` returns, and which page of them.
+/// Selects the reports of `CrashClient.list`, and a page of them.
 public struct ListQuery: Codable, Sendable, Equatable {
-  /// At most so many; crashd may return fewer.
+  /// The limit of reports; crashd may return fewer.
   public var limit: Int?
-  /// Which reports.
+  /// The filter of reports.
   public var filter: ReportFilter
   /// Only reports older than this cursor: that of the last one of the previous page.
   public var before: String?
-  /// Only reports newer than this cursor: the same where the oldest come first.
+  /// Only reports newer than this cursor: the same for lists with the oldest first.
   public var after: String?
   /// The oldest first.
   public var oldestFirst: Bool?
-  /// Whether crashd is to count what is behind the page.
+  /// Whether crashd counts the reports after the page.
   public var count: Bool?
 
   private enum CodingKeys: CodingKey { case limit, before, after, oldestFirst, count }
@@ -20,7 +20,7 @@ public struct ListQuery: Codable, Sendable, Equatable {
     (self.limit, self.before, self.filter) = (limit, before, filter)
   }
 
-  /// Reads one; the keys of the filter stand beside the others.
+  /// Decodes one; the keys of the filter are beside the others.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -31,7 +31,7 @@ public struct ListQuery: Codable, Sendable, Equatable {
     count = try container.decodeIfPresent(Bool.self, forKey: .count)
   }
 
-  /// Writes it as it is read.
+  /// Encodes it in the same form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)
@@ -43,15 +43,15 @@ public struct ListQuery: Codable, Sendable, Equatable {
   }
 }
 
-/// Which incidents `CrashClient.incidents` returns, and which page of them.
+/// Selects the incidents of `CrashClient.incidents`, and a page of them.
 public struct IncidentQuery: Codable, Sendable, Equatable {
-  /// At most so many; 100 without it.
+  /// The limit of incidents; 100 by default.
   public var limit: Int?
-  /// So many are left out before the first: those of the previous pages.
+  /// The number of incidents to skip: those of the previous pages.
   public var offset: Int?
-  /// Where a stream goes on: it has what was stored, or counted on, after that.
+  /// The cursor of a stream: it has everything that was stored, or counted again, after it.
   public var cursor: String?
-  /// Which incidents.
+  /// The filter of incidents.
   public var filter: IncidentFilter
 
   private enum CodingKeys: CodingKey { case limit, offset, cursor }
@@ -63,7 +63,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     (self.limit, self.offset, self.cursor, self.filter) = (limit, offset, cursor, filter)
   }
 
-  /// Reads one; the keys of the filter stand beside the others.
+  /// Decodes one; the keys of the filter are beside the others.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -72,7 +72,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     filter = try IncidentFilter(from: decoder)
   }
 
-  /// Writes it as it is read.
+  /// Encodes it in the same form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)

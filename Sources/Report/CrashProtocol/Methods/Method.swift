@@ -1,12 +1,12 @@
-/// A method of crashd's interface: what it takes, and what it returns.
+/// A method of crashd's interface: its parameters and its reply.
 ///
-/// The type's name is the method's. Which reports a caller sees and changes is no part of it: that goes by the uid of each.
+/// The type's name is the method's. The uid of each caller decides which reports it sees and changes.
 package protocol Method: Sendable {
-  /// Written by the client, read by crashd; keys beside these are refused.
+  /// Written by the client, read by crashd; other keys are refused.
   associatedtype Parameters: Codable & Sendable = NoParameters
-  /// What the client reads.
+  /// The client's type of the reply.
   associatedtype Reply: Decodable & Sendable
-  /// What crashd writes: the same, but for reports, which a client also keeps as JSON.
+  /// crashd's type of the reply: the same, except for reports, which a client also keeps as JSON.
   associatedtype Sent: Encodable & Sendable = Reply
 }
 
@@ -17,17 +17,17 @@ extension Method {
 
 /// The methods of `io.crashshield.Crashd`; the interface file explains each.
 ///
-/// A call with several mistakes names one parameter: first one that is unknown, then one that is missing or of a wrong
-/// type, in the order of `Parameters`, then one whose value is out of range.
+/// A call with several mistakes names one parameter: first an unknown one, then one that is missing or of a wrong type,
+/// in the order of `Parameters`, then one with a value out of range.
 package enum Methods {
   /// The interface's name.
   package static let interface = "io.crashshield.Crashd"
 
-  /// All of them; each file names its own.
+  /// All methods; each file lists its own.
   package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 
-/// Parameters of two types whose keys stand side by side in one object.
+/// Two types of parameters whose keys are side by side in one object.
 package struct Joined<Own: Codable & Sendable, Shared: Codable & Sendable>: Codable, Sendable {
   package var own: Own
   package var shared: Shared
@@ -52,14 +52,14 @@ package struct OptionalName: Codable, Sendable {
   package init(name: String?) { self.name = name }
 }
 
-/// How a report's id begins; nil: the newest.
+/// The beginning of a report's id; nil: the newest report.
 package struct OptionalID: Codable, Sendable {
   package var id: String?
 
   package init(id: String?) { self.id = id }
 }
 
-/// A subscriber; without a uid the caller's.
+/// A subscriber's name; without a uid it is the caller's.
 package struct SubscriberName: Codable, Sendable {
   package var subscriber: String
   package var uid: Int?
@@ -67,7 +67,7 @@ package struct SubscriberName: Codable, Sendable {
   package init(subscriber: String, uid: Int?) { (self.subscriber, self.uid) = (subscriber, uid) }
 }
 
-/// A value of which only its sender knows the type.
+/// A value of a type that only the sender knows.
 package struct Erased: Encodable, Sendable {
   private let value: any Encodable & Sendable
 

@@ -1,6 +1,6 @@
 package import CrashReport
 
-// Incidents, and what protects from them.
+// Incidents, and use-after-free protection.
 extension Methods {
   static let ofIncidents: [any Method.Type] = [
     Incidents.self, TopIncidents.self, DanglingGroups.self, ProtectedClasses.self, DanglingPolicies.self,
@@ -13,9 +13,10 @@ extension Methods {
     package struct Reply: Codable, Sendable {
       package var incidents: [IncidentReport]
       package var cursor: String?
+      package var lost: Int?
 
-      package init(incidents: [IncidentReport], cursor: String? = nil) {
-        (self.incidents, self.cursor) = (incidents, cursor)
+      package init(incidents: [IncidentReport], cursor: String? = nil, lost: Int? = nil) {
+        (self.incidents, self.cursor, self.lost) = (incidents, cursor, lost)
       }
     }
   }

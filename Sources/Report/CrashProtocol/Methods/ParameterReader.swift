@@ -4,15 +4,15 @@ import CrashReport
 package struct ParameterReader<Parameters: Decodable>: Sendable {
   private let known: Set<String>
 
-  /// Looks the names of the parameters up, once for all calls.
+  /// Collects the names of the parameters, once for all calls.
   package init(_: Parameters.Type) {
-    // Parameters have plain fields, or the test of the interface file fails.
+    // Parameters have plain fields: the test of the interface file checks that.
     known = Set(FieldShape.fields(of: Parameters.self)?.map(\.name) ?? [])
   }
 
-  /// Reads the parameters of a call; the method checks the values afterwards.
-  /// - Throws: `invalidParameter` for one that the method does not have, that it needs and that is absent, or that is of
-  ///   another type.
+  /// Reads the parameters of a call; the method checks their values afterwards.
+  /// - Throws: `invalidParameter` for a parameter that the method does not have, that is required and absent, or that
+  ///   is of another type.
   package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
     let values = (call.parameters ?? [:]).filter { $0.value != .null }
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {

@@ -1,4 +1,4 @@
-/// How crashd is.
+/// The health of crashd.
 public struct DaemonStatus: Codable, Sendable, Equatable {
   /// Its version.
   public var version: String
@@ -8,37 +8,38 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var uptimeSeconds: Int
   /// Attached processes.
   public var processes: Int
-  /// Those of them that have ended, while crashd does not know everything of it yet.
+  /// Processes that have ended, while crashd has not read everything of them yet.
   public var ending: Int
   /// Stored reports.
   public var reports: Int
   /// The store's size on disk.
   public var storeBytes: Int
-  /// What could not be kept since it started, by kind.
+  /// Losses since it started, by kind.
   public var losses: [String: Int]
-  /// What was refused since it started, by kind.
+  /// Refusals since it started, by kind.
   public var refusals: [String: Int]
-  /// Crashed threads that were unwound a second time, by what came of it; nil from an older crashd.
+  /// Crashed threads with an unwind cross-check, by outcome; nil from an older crashd.
   public var unwindings: [String: Int]?
-  /// Builds for whose debug information servers were asked, by what came of it; nil from an older crashd.
+  /// Builds whose debug information was requested from servers, by outcome; nil from an older crashd.
   public var debugInformation: [String: Int]?
-  /// Reports that wait in memory because the store takes none; nil from an older crashd.
+  /// Reports that wait in memory because the store does not accept them; nil from an older crashd.
   public var held: Int?
-  /// Files that wait in the spool; nil from an older crashd, or for who does not see everything.
+  /// Files that wait in the spool; nil from an older crashd, or for a caller that does not see everything.
   public var spooled: Int?
-  /// Sentences about the store; none when all is well, nil from an older crashd.
+  /// Failures of the store, as sentences; empty when there are none, nil from an older crashd.
   public var trouble: [String]?
-  /// The access of the caller; nil from an older crashd.
+  /// The caller's access; nil from an older crashd.
   public var access: Access?
 
-  /// Whose crashes a caller sees and changes.
+  /// The crashes that a caller sees and changes.
   public struct Access: Codable, Sendable, Equatable {
-    /// The uid that crashd sees.
+    /// The caller's uid, as crashd sees it.
     public var uid: Int
-    /// Whether those of all users; else those of the caller's own processes.
+    /// Whether it sees those of all users; else those of its own processes.
     public var all: Bool
-    /// The group whose members may everything, as root and crashd's own user: its name, or its number where the operator said
-    /// that; nil: there is none.
+    /// The group whose members have access to everything, as root and crashd's own user.
+    ///
+    /// It is a name, or a number where the operator has set one; nil: there is none.
     public var group: String?
 
     /// Makes one from its parts.

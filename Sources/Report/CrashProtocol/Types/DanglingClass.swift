@@ -1,6 +1,6 @@
 /// The estimates of one class in one build.
 public struct DanglingClass: Codable, Sendable, Equatable {
-  /// A probability and the interval that it lies in with 95 %.
+  /// A probability with its 95 % interval.
   public struct Probability: Codable, Sendable, Equatable {
     /// The probability.
     public var estimate: Double
@@ -22,37 +22,37 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var className: String
     /// The build's id.
     public var build: String
-    /// Objects that are freed in a second, in one process.
+    /// Deallocations per second in one process.
     public var deallocationsPerSecond: Double
-    /// The most of them between two looks.
+    /// The highest rate between two readings.
     public var highestDeallocationsPerSecond: Double
-    /// How many are kept.
+    /// The capacity of the quarantine in objects.
     public var slots: Double
-    /// The memory that this takes in one process.
+    /// The memory that they take in one process.
     public var bytes: Double
-    /// How long an object is kept; nil: for ever.
+    /// How long an object stays in quarantine; nil: for ever.
     public var horizonSeconds: Double?
-    /// How likely a use is caught; nil before the first hit.
+    /// The probability that a use is caught; nil before the first hit.
     public var detection: Probability?
     /// Uses that were caught.
     public var hits: Double
-    /// Times that a handle was asked for an object that had gone; nil where an older crashd does not tell.
+    /// How often a handle was asked for a freed object; nil from an older crashd.
     public var handleMisses: Double?
     /// Uses in all, caught or missed.
     public var estimatedAccesses: Double
-    /// The standard deviation of that.
+    /// The standard deviation of that estimate.
     public var estimatedAccessesDeviation: Double
     /// Uses that were missed.
     public var missed: Double
     /// Crashes that were attributed to the class.
     public var attributedCrashes: Double
-    /// Uses a day that the next KiB would catch.
+    /// Uses per day that the next KiB would catch.
     public var gainPerKiB: Double
-    /// How many objects should be kept.
+    /// The suggested capacity of the quarantine.
     public var suggestedSlots: Int
-    /// Places of use that were seen.
+    /// Call sites that were seen.
     public var groups: Int
-    /// The estimated share of uses from places not seen yet.
+    /// The estimated share of uses from call sites not seen yet.
     public var unseenShare: Double
 
     enum CodingKeys: String, CodingKey {
@@ -63,7 +63,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     }
   }
 
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: Int
   /// The program's name.
   public var process: String

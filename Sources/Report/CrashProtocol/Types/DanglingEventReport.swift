@@ -1,14 +1,14 @@
-/// What was decided, with its reason: as it is stored, and as clients get it.
+/// A decision about protection, with its reason: the stored form, and the one for clients.
 public struct DanglingDecision: Codable, Sendable, Equatable {
   /// RFC 3339 in UTC.
   public var time: String
-  /// What it was.
+  /// The kind of the decision.
   public var action: Action
   /// The level before.
   public var from: DanglingPolicyReport.Level
   /// The level after.
   public var to: DanglingPolicyReport.Level
-  /// All of it in words, with the reason.
+  /// The text of the decision, with the reason.
   public var text: String
   /// Classes that became protected by it.
   public var classes: [String]
@@ -23,17 +23,17 @@ public struct DanglingDecision: Codable, Sendable, Equatable {
   }
 }
 
-/// Something that was decided about what a program's processes protect.
+/// A decision about the protection of a program's processes.
 public struct DanglingEventReport: Codable, Sendable, Equatable {
   /// Its number in the store.
   public var sequence: Int
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: Int
   /// The program's name.
   public var name: String
   /// Its path.
   public var program: String
-  /// What was decided.
+  /// The decision.
   public var decision: DanglingDecision
 
   /// Makes one from its parts.

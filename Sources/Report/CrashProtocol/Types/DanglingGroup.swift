@@ -1,38 +1,38 @@
 public import CrashReport
 
-/// Use-after-free incidents that are the same to an operator: of one class, of one kind, at one call site of one program.
+/// A group of use-after-free incidents: of one class, one kind and one call site of one program.
 ///
-/// Each process and each call stack has an incident of its own; here they are one.
+/// Each process and each call stack has an incident of its own; a group joins them.
 public struct DanglingGroup: Codable, Sendable, Equatable {
-  /// The incident of it that was seen last: `crashctl dangling show` shows it.
+  /// The incident that was seen last: `crashctl dangling show` shows it.
   public var id: String
   /// The program's name.
   public var program: String
   /// The class of the objects.
   public var className: String
-  /// What was done, such as `call`.
+  /// The kind of use, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The method that was called, or was to be; nil for other kinds.
+  /// The method that was called, or would have been; nil for other kinds.
   public var method: String?
-  /// The innermost in-app function that did it; another function where there is none.
+  /// The innermost in-app function of the use; another function where there is none.
   public var place: String
-  /// Such as `Shop.swift:12`, of the incident that was seen last; empty where it is not known.
+  /// Such as `Shop.swift:12`, of the incident that was seen last; empty when unknown.
   public var line: String
-  /// How often.
+  /// The number of occurrences.
   public var count: Int
-  /// In how many processes.
+  /// The number of processes.
   public var processes: Int
-  /// Of how many builds.
+  /// The number of builds.
   public var builds: Int
-  /// From how many functions the objects had been released.
+  /// The number of functions that released the objects.
   public var releases: Int
-  /// What was done about it, in alphabetical order.
+  /// The reactions, in alphabetical order.
   public var modes: [IncidentReport.Mode]
-  /// RFC 3339 in UTC, of the first time.
+  /// RFC 3339 in UTC, of the first occurrence.
   public var first: String
-  /// Of the last time.
+  /// Of the last occurrence.
   public var last: String
-  /// Between the last release and the use, in nanoseconds: the median of the incidents that have it.
+  /// The median time between the last release and the use, in nanoseconds, of the incidents that have it.
   public var age_ns: Int?
   /// `certain`, or `probable` where none of its incidents is certain.
   public var confidence: IncidentReport.Confidence

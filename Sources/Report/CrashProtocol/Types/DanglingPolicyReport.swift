@@ -1,16 +1,16 @@
 public import CrashReport
 
-/// The protection of one program of a user against use-after-free: its rules, who set them, and the statistics behind them.
+/// The use-after-free protection of one program of a user: its rules, their source, and the statistics behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
-  /// A class that is protected.
+  /// A protected class.
   public struct Class: Codable, Sendable, Equatable {
     /// The full name.
     public var name: String
-    /// Why it is.
+    /// The source of the protection.
     public var listedBy: ListedBy
-    /// What becomes of its objects.
+    /// The quarantine's policy for its objects.
     public var mode: IncidentReport.Mode
-    /// How many of them are kept.
+    /// The capacity of the quarantine for its objects.
     public var limit: Int
 
     /// Makes one from its parts.
@@ -19,13 +19,13 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// What came on one day, UTC.
+  /// The counts of one day, UTC.
   public struct Day: Codable, Sendable, Equatable {
     /// Such as `2026-11-22`.
     public var date: String
-    /// Reports with a dangling cause.
+    /// Reports with a use-after-free as their cause.
     public var crashes: Int
-    /// Those of them that counted.
+    /// Those that the statistics counted.
     public var counted: Int
     /// Uses that the quarantine caught.
     public var hits: Int
@@ -34,7 +34,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     /// Crashes by build.
     public var builds: [String: Int]
 
-    /// A day on which nothing came.
+    /// A day without events.
     public init(date: String) {
       self.date = date
       (crashes, counted, hits, processHours, builds) = (0, 0, 0, 0, [:])
@@ -49,27 +49,27 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// While the level is raised: how far it is from being lowered.
+  /// While the level is raised: the progress toward lowering it.
   public struct Stop: Codable, Sendable, Equatable {
     /// When it was raised, RFC 3339 in UTC.
     public var since: String
-    /// Uses that were caught since.
+    /// Uses that were caught since then.
     public var hits: Int
-    /// Places that they came from.
+    /// Their call sites.
     public var groups: Int
-    /// Hits since the last new place.
+    /// Hits since the last new call site.
     public var runWithoutNewGroup: Int
-    /// So many of them end the level.
+    /// The number of such hits that ends the level.
     public var enoughHitsWithoutNewGroup: Int
-    /// The estimated share of uses from places not seen yet.
+    /// The estimated share of uses from call sites not seen yet.
     public var unseenShare: Double
     /// The evidence that uses became rarer.
     public var dropEvidence: Double
-    /// So much of it ends the level.
+    /// The evidence that ends the level.
     public var dropThreshold: Double
-    /// How long it lasts.
+    /// Days since the raise.
     public var days: Double
-    /// How long it may.
+    /// The limit of days.
     public var atMostDays: Double
 
     enum CodingKeys: String, CodingKey {
@@ -92,19 +92,19 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: Int
   /// The program's name.
   public var name: String
   /// Its path.
   public var program: String
-  /// How much is protected.
+  /// The level of the protection.
   public var level: Level
-  /// What the operator says of it.
+  /// The operator's override.
   public var pin: Pin
   /// Whether an alarm may raise the level.
   public var isAutomaticAllowed: Bool
-  /// What the quarantine of one process may hold now.
+  /// The current limit of the quarantine in one process.
   public var budgetBytes: Int
   /// The same at the level `base`.
   public var baseBudgetBytes: Int
@@ -114,31 +114,31 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var crashLoopSeconds: Double
   /// The detector's value.
   public var evidence: Double
-  /// The value that is an alarm: the days between two false ones, at least.
+  /// The value that causes an alarm: the days between two false ones, at least.
   public var alarmThresholdDays: Double
-  /// Crashes a day that are taken for usual.
+  /// The usual crashes per day.
   public var usualPerDay: Double
   /// Crashes that counted.
   public var countedCrashes: Int
-  /// What is protected.
+  /// Protected classes.
   public var classes: [Class]
-  /// What never is.
+  /// Classes that are never protected.
   public var releasedClasses: [String]
-  /// Whether all of the program's own classes are, because crashes did not name one.
+  /// Whether all classes that the program defines are protected, because crashes named none.
   public var includesOwnClasses: Bool
   /// Attached processes.
   public var processes: Int
-  /// Those that have applied it.
+  /// Processes that have applied it.
   public var obeying: Int
-  /// What the others said, by class.
+  /// Refusals of the others, by class.
   public var refusals: [String: String]
-  /// The last days on which something came, the latest last.
+  /// The last days with events, the latest last.
   public var days: [Day]
   /// While the level is raised.
   public var stop: Stop?
-  /// The last change of the level, in words.
+  /// The last change of the level, as text.
   public var lastSwitch: String?
-  /// When that was, RFC 3339 in UTC.
+  /// The time of that change, RFC 3339 in UTC.
   public var lastSwitchTime: String?
 
   enum CodingKeys: String, CodingKey {

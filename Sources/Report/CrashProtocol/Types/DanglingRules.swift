@@ -1,10 +1,10 @@
-/// What an operator changes of a program's rules; nil: it stays.
+/// An operator's changes to a program's rules; nil: no change.
 public struct DanglingRules: Codable, Sendable, Equatable {
-  /// What the operator says of the level.
+  /// The operator's override of the level.
   public var pin: DanglingPolicyReport.Pin?
   /// Whether an alarm may raise the level.
   public var automatic: Bool?
-  /// What the quarantine of one process may hold at the level `base`.
+  /// The limit of the quarantine in one process at the level `base`.
   public var baseBudgetBytes: Int?
   /// The same at the level `raised`.
   public var raisedBudgetBytes: Int?
@@ -19,17 +19,17 @@ public struct DanglingRules: Codable, Sendable, Equatable {
     case alarmThresholdDays = "alarmThreshold_days"
   }
 
-  /// Changes nothing yet.
+  /// Starts without changes.
   public init() {}
 }
 
-/// What came of a change.
+/// The result of a change.
 public struct DanglingChange: Codable, Sendable, Equatable {
   /// The names of the programs.
   public var services: [String]
   /// Their attached processes.
   public var processes: Int
-  /// Those that have applied it so far.
+  /// Processes that have applied it so far.
   public var obeying: Int
 
   /// Makes one from its parts.

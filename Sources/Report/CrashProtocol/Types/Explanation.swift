@@ -1,12 +1,12 @@
 public import CrashReport
 
-/// What the rules of the diagnosis say of a report.
+/// The results of all diagnosis rules for a report.
 public struct Explanation: Codable, Sendable, Equatable {
   /// The report's id.
   public var id: String
-  /// What the report says.
+  /// The sentence of the report.
   public var sentence: String
-  /// In the order in which they are asked.
+  /// In order of evaluation.
   public var rules: [CrashReport.RuleOutcome]
 
   /// Makes one from its parts.

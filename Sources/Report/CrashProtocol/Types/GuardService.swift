@@ -1,20 +1,20 @@
-/// What an operator said of the guards of a program.
+/// An operator's guard modes for a program.
 public struct GuardService: Codable, Sendable, Equatable {
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: Int
   /// The program's name.
   public var name: String
   /// Its path.
   public var program: String
-  /// `off`, `observe` or `absorb` of guards at call sites, by kind; of other kinds the program decides.
+  /// `off`, `observe` or `absorb` for guards at call sites, by kind; for other kinds the program decides.
   public var modes: [String: String]
-  /// The same of implicit protections, which the call site does not ask for.
+  /// The same for implicit protections, which the call site does not ask for.
   public var implicitModes: [String: String]
   /// Attached processes.
   public var processes: Int
-  /// Those that have applied it.
+  /// Processes that have applied them.
   public var obeying: Int
-  /// What one of the others said.
+  /// The refusal of one of the others.
   public var refusal: String?
 
   /// Makes one from its parts.

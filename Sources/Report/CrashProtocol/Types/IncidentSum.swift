@@ -1,32 +1,32 @@
 public import CrashReport
 
-/// Incidents that have something in common, added up.
+/// The sum of incidents with a common key.
 public struct IncidentSum: Codable, Sendable, Equatable {
-  /// What incidents have in common that are added up.
+  /// The key of a sum.
   public enum Key: String, Sendable, CaseIterable {
-    /// The part of the shield, and what it saw.
+    /// The part of the shield, and the kind.
     case kind
-    /// The same, and where the guard stands, or what the incident is about where it is no guard's.
+    /// The same, and the guard's call site; for other incidents their subject.
     case site
     /// The program's name.
     case name
   }
 
-  /// The part of the shield; empty where it is no part of the key, as the following three.
+  /// The part of the shield; empty where it is not part of the key, as the following three.
   public var source: IncidentReport.Source
-  /// What it saw.
+  /// The kind.
   public var kind: IncidentReport.Kind
-  /// Where the guard stands, or what the incident is about.
+  /// The guard's call site, or the subject of the incident.
   public var place: String
   /// The program's name.
   public var name: String
-  /// How often it happened.
+  /// The number of occurrences.
   public var count: Int
-  /// In how many incidents.
+  /// The number of incidents.
   public var incidents: Int
-  /// In how many processes.
+  /// The number of processes.
   public var processes: Int
-  /// When it was seen last: RFC 3339 in UTC.
+  /// The time of the last occurrence, RFC 3339 in UTC.
   public var last: String
   /// The incident that was seen last.
   public var id: String

@@ -1,55 +1,55 @@
 public import CrashReport
 
 extension DanglingPolicyReport {
-  /// How much is protected.
+  /// The level of a program's protection.
   public struct Level: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing.
+    /// No protection.
     public static let off = Self("off")
-    /// What is known to be at risk, within the smaller budget.
+    /// Protects classes at risk, within the base budget.
     public static let base = Self("base")
-    /// After an alarm.
+    /// Protects within the raised budget.
     public static let raised = Self("raised")
   }
 
-  /// What the operator says of the level.
+  /// The operator's override of the level.
   public struct Pin: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing: the alarm and the stop rule decide.
+    /// No override: the alarm and the stop rule decide.
     public static let automatic = Self("automatic")
-    /// It is raised.
+    /// The level is raised.
     public static let on = Self("on")
-    /// It is off.
+    /// The level is off.
     public static let off = Self("off")
 
-    /// What an operator may say.
+    /// The values that an operator can set.
     public static let all: [Self] = [.automatic, .on, .off]
   }
 
-  /// Why a class is protected.
+  /// The source of a class's protection.
   public struct ListedBy: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// An operator named it.
+    /// An operator listed the class.
     public static let byOperator = Self("operator")
-    /// Its crashes and hits.
+    /// The crashes and hits of the class.
     public static let statistics = Self("statistics")
   }
 }
 
 extension DanglingDecision {
-  /// What was decided.
+  /// The kind of a decision.
   public struct Action: OpenEnum {
     /// The word.
     public let rawValue: String
@@ -58,9 +58,9 @@ extension DanglingDecision {
 
     /// The level changed.
     public static let switched = Self("switched")
-    /// An alarm, but the rules forbid to act on it.
+    /// An alarm that the rules do not allow to act on.
     public static let advised = Self("advised")
-    /// A class was taken off the list.
+    /// A class lost its protection.
     public static let released = Self("released")
     /// An operator changed the rules.
     public static let byOperator = Self("operator")
@@ -68,22 +68,22 @@ extension DanglingDecision {
 }
 
 extension ProcessSummary {
-  /// What reports keep of a process's memory.
+  /// How much of a process's memory reports store.
   public struct Memory: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All that a record has.
+    /// All memory of the record.
     public static let full = Self("full")
-    /// The same without texts.
+    /// The same, scrubbed.
     public static let scrubbed = Self("scrubbed")
-    /// Nothing, by the program's choice.
+    /// None: the program's choice.
     public static let nothing = Self("none")
-    /// Nothing, by crashd's settings.
+    /// None: crashd's settings.
     public static let withheld = Self("withheld")
-    /// Nothing, by crashd's settings: the program records some, and crashd keeps none.
+    /// None: crashd's settings; the program records memory, and crashd drops it.
     public static let discarded = Self("discarded")
   }
 }

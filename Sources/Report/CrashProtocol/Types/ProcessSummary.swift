@@ -16,20 +16,20 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var attachTime: String
   /// A state for people, such as `running`.
   public var state: String
-  /// What is kept of its memory when it crashes; nil from an older crashd.
+  /// How much of its memory is stored when it crashes; nil from an older crashd.
   public var memory: Memory?
-  /// What the last `Shield.selfTest` in it found; nil where there was none, and from an older crashd.
+  /// The result of its last `Shield.selfTest`; nil where there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
-  /// Whether the guards of a process still absorb, as it reports itself.
+  /// Whether the guards of a process still absorb, as it reports.
   public struct SelfTest: Codable, Sendable, Equatable {
-    /// The kinds of guards that were asked.
+    /// The tested kinds of guards.
     public var asked: [String]
-    /// The kinds of which a check failed.
+    /// The kinds with a failed check.
     public var failing: [String]
-    /// How many checks were asked.
+    /// The number of checks.
     public var checks: Int
-    /// How many of them failed.
+    /// The number of failed checks.
     public var failures: Int
     /// When it ended, RFC 3339 in UTC.
     public var time: String
@@ -56,7 +56,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// What `AwaitProcess` found.
+/// The result of `AwaitProcess`.
 public struct ProcessOutcome: Codable, Sendable, Equatable {
   /// Whether the process ever attached.
   public var attached: Bool

@@ -1,10 +1,10 @@
 public import CrashReport
 
-/// A class that a process protects, or did, and what was counted of it since it first was.
+/// A class that a process protects, or did, with its counters since then.
 public struct ProtectedClassReport: Codable, Sendable, Equatable {
   /// The process.
   public var pid: Int
-  /// Whose it is.
+  /// Its user.
   public var uid: Int
   /// Its name.
   public var process: String
@@ -12,19 +12,19 @@ public struct ProtectedClassReport: Codable, Sendable, Equatable {
   public var name: String
   /// Whether it is protected now.
   public var isProtected: Bool
-  /// What becomes of its objects.
+  /// The quarantine's policy for its objects.
   public var mode: IncidentReport.Mode
-  /// How many of its objects are kept at most.
+  /// The capacity of the quarantine for its objects.
   public var limit: Int
-  /// How large they are.
+  /// The size of an instance.
   public var instanceBytes: Int
-  /// Objects that came into quarantine.
+  /// Objects that entered the quarantine.
   public var admitted: Int
   /// Objects that left it.
   public var evicted: Int
-  /// Uses of dead objects.
+  /// Use-after-free incidents.
   public var hits: Int
-  /// Objects that were not kept, by reason.
+  /// Objects that were not quarantined, by reason.
   public var skipped: [String: Int]
 
   /// Makes one from its parts.

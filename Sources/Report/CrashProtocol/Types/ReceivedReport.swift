@@ -1,13 +1,13 @@
 public import CrashReport
 
-/// A report, both as a value and as the JSON that came.
+/// A report, both as a value and as the received JSON.
 public struct ReceivedReport: Decodable, Sendable, Equatable {
-  /// What this version knows of it.
+  /// The part that this version knows.
   public var report: CrashReport
-  /// All of it, with keys of later versions.
+  /// The complete report, with keys of later versions.
   public var json: JSONValue
 
-  /// Reads both.
+  /// Decodes both.
   /// - Throws: `DecodingError` when it is no report.
   public init(from decoder: any Decoder) throws {
     report = try CrashReport(from: decoder)
@@ -15,10 +15,10 @@ public struct ReceivedReport: Decodable, Sendable, Equatable {
   }
 }
 
-/// What `Get` returns: crashd sends a `JSONFragment`, a client reads a `ReceivedReport`.
+/// The reply of `Get`: crashd sends a `JSONFragment`, a client reads a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
-  /// What the process wrote, in base64.
+  /// The raw record, in base64.
   package var raw: String?
   package var stacks: [RecordedStack]?
 
@@ -30,11 +30,11 @@ package struct GetReply<Report: Sendable>: Sendable {
 extension GetReply: Encodable where Report: Encodable {}
 extension GetReply: Decodable where Report: Decodable {}
 
-/// What `Reanalyse` returns.
+/// The reply of `Reanalyse`.
 public struct ReanalyseReply<Report: Sendable>: Sendable {
   /// The report as it is now.
   public var report: Report
-  /// Whether it says something else than before.
+  /// Whether it differs from before.
   public var changed: Bool
 
   package init(report: Report, changed: Bool) { (self.report, self.changed) = (report, changed) }
@@ -44,7 +44,7 @@ extension ReanalyseReply: Encodable where Report: Encodable {}
 extension ReanalyseReply: Decodable where Report: Decodable {}
 extension ReanalyseReply: Equatable where Report: Equatable {}
 
-/// What `Reanalyse` made of a report.
+/// A report after `Reanalyse`.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
 /// One reply of `Subscribe`: the stream is ready, or an event, with a report as `Get` has it.
@@ -52,7 +52,7 @@ package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
   package var report: Report?
-  /// Events between the reply before and this one that were removed.
+  /// Events between the previous reply and this one that were removed.
   package var lost: Int?
 
   package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {

@@ -1,13 +1,13 @@
 public import CrashReport
 internal import FoundationEssentials
 
-/// The stack of a crashed thread as its record has it: what stood there when it crashed.
+/// The recorded stack of a crashed thread, at the time of the crash.
 public struct RecordedStack: Codable, Sendable, Equatable {
   /// The thread.
   public var tid: Int
   /// The lowest address.
   public var start: Address
-  /// From there on.
+  /// The bytes from there on.
   public var bytes: [UInt8]
 
   private enum CodingKeys: String, CodingKey { case tid, start, bytes }
@@ -17,8 +17,8 @@ public struct RecordedStack: Codable, Sendable, Equatable {
     (self.tid, self.start, self.bytes) = (tid, start, bytes)
   }
 
-  /// Reads one.
-  /// - Throws: `DecodingError` when it is none, also when its bytes are no base64.
+  /// Decodes one.
+  /// - Throws: `DecodingError` when it is invalid, also when its bytes are no base64.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     tid = try container.decode(Int.self, forKey: .tid)
@@ -30,7 +30,7 @@ public struct RecordedStack: Codable, Sendable, Equatable {
     bytes = Array(data)
   }
 
-  /// Writes it, with its bytes in base64.
+  /// Encodes it, with its bytes in base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(tid, forKey: .tid)

@@ -1,22 +1,22 @@
-/// Reports of one kind.
+/// A group of crashes with one cause.
 public struct ReportGroup: Codable, Sendable, Equatable {
   /// Hexadecimal digits.
   public var key: String
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: Int
-  /// For people.
+  /// The title for people.
   public var title: String
-  /// How many crashes there were, with those whose report was removed since.
+  /// The number of crashes, with those whose report was removed since.
   public var count: Int
   /// When it was first seen, RFC 3339 in UTC.
   public var first: String
   /// When it was last seen.
   public var last: String
-  /// How many builds have it.
+  /// The number of builds.
   public var builds: Int
-  /// The build id with which it was first seen.
+  /// The build id of the first crash.
   public var firstBuild: String
-  /// The build id with which it was last seen.
+  /// The build id of the last crash.
   public var lastBuild: String
   /// The programs, eight at most.
   public var names: [String]

@@ -1,12 +1,12 @@
 package import CrashReport
 
-/// A report, as `List` shows it.
+/// A report, as `List` returns it.
 public struct ReportSummary: Codable, Sendable, Equatable {
-  /// The position in the store; `ListQuery.before` continues there.
+  /// The cursor in the store; `ListQuery.before` continues there.
   public var cursor: String
   /// The report's id.
   public var id: String
-  /// When it crashed, RFC 3339 in UTC.
+  /// The time of the crash, RFC 3339 in UTC.
   public var time: String
   /// The process.
   public var pid: Int
@@ -24,20 +24,20 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var reason: String
   /// The diagnosis for people.
   public var sentence: String
-  /// The first own function; may be empty.
+  /// The first in-app function; may be empty.
   public var function: String
   /// Its source file.
   public var file: String?
   /// Its line.
   public var line: Int?
-  /// Equal for crashes of one kind.
+  /// Equal for crashes of one group.
   public var groupKey: String
-  /// For people.
+  /// The group's title for people.
   public var groupTitle: String
   /// True while crashd reads its symbols: names and the group are missing, and no subscriber has it yet.
   public var isPreliminary: Bool?
 
-  /// Shows a report.
+  /// Summarises a report.
   package init(_ report: CrashReport, cursor: String) {
     let (process, frame) = (report.process, report.namingFrame)
     (self.cursor, id, time, pid, uid) = (cursor, report.id, report.time, process.pid, process.uid)
@@ -50,19 +50,19 @@ public struct ReportSummary: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The frame that names the crash in a list: the first own one of the first crashed thread, else the first that
-  /// has a name.
+  /// The frame that names the crash in a list: the first in-app frame of the crashing thread, otherwise its first frame
+  /// with a name.
   fileprivate var namingFrame: Frame? {
     guard let frames = threads.first?.frames else { return nil }
     return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
   }
 }
 
-/// Some of the reports that a query asks for.
+/// A page of the reports of a query.
 public struct ReportPage: Codable, Sendable, Equatable {
   /// The reports.
   public var reports: [ReportSummary]
-  /// How many more there are behind the last one; nil when the query did not ask, and from an older crashd.
+  /// How many more reports follow the last one; nil when the query did not ask, and from an older crashd.
   public var more: Int?
 
   /// Makes a page.

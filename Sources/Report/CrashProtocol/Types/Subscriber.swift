@@ -1,14 +1,14 @@
-/// Who follows events under a name.
+/// A named subscriber of events.
 public struct Subscriber: Codable, Sendable, Equatable {
-  /// Chosen by itself; `forward PATH` for a collector that crashd's settings name, or once named.
+  /// The name that it has chosen; `forward PATH` for a current or earlier collector of crashd's settings.
   public var name: String
-  /// Whose it is: names of different users are different ones.
+  /// Its user: the same name of another user is another subscriber.
   public var uid: Int
-  /// Everything up to here it has acknowledged.
+  /// The cursor of its last acknowledgement.
   public var cursor: String
-  /// When it last came or acknowledged, RFC 3339 in UTC.
+  /// When it last subscribed or acknowledged, RFC 3339 in UTC.
   public var time: String
-  /// Events that were stored since; nil from an older crashd.
+  /// Its lag: events stored since; nil from an older crashd.
   public var behind: Int?
 
   /// Makes one from its parts.

@@ -1,7 +1,8 @@
-/// A report in the form of Apple's `.crash` text, for tools and people that read those.
+/// Renders a report as Apple's `.crash` text, for tools and people that read those.
 ///
-/// The layout follows Apple's "Examining the fields in a crash report"; what Linux has no counterpart of is left out.
-/// A stack line is number, image, address, symbol `+` offset, and place. The text holds no control character but line
+/// The layout follows Apple's "Examining the fields in a crash report", without the fields that Linux lacks. A stack
+/// line is number, image, address, symbol `+` offset, and location. The text contains no control character but line
+/// feeds.
 /// feeds.
 public struct AppleRenderer: Sendable {
   /// Makes a renderer.
@@ -103,7 +104,7 @@ public struct AppleRenderer: Sendable {
     "0x" + address.rawValue.hexadecimal(digits: 16)
   }
 
-  /// The Mach exceptions that Apple's kernel makes of these signals' faults.
+  /// The Mach exceptions of Apple's kernel for the faults of these signals.
   private static let exceptionTypes = [
     "SIGSEGV": "EXC_BAD_ACCESS", "SIGBUS": "EXC_BAD_ACCESS", "SIGILL": "EXC_BAD_INSTRUCTION",
     "SIGTRAP": "EXC_BREAKPOINT", "SIGFPE": "EXC_ARITHMETIC", "SIGABRT": "EXC_CRASH", "SIGSYS": "EXC_CRASH",

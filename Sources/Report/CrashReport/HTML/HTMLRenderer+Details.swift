@@ -39,7 +39,7 @@ extension HTMLRenderer {
         "<li><time>\($0.last)</time> \($0.sentence) (\($0.mode.rawValue), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
       }
       let omitted: HTMLText = report.incidentsOmitted.map { "<li>… \($0) earlier</li>" } ?? ""
-      html = html + "<h2>Seen by the shield before</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"
+      html = html + "<h2>Earlier incidents</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"
     }
     return html
   }

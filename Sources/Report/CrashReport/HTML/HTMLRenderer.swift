@@ -1,10 +1,10 @@
-/// A report as one HTML page that needs nothing else: no script, no font, no address of the network; light or dark as
-/// the reader's system is.
+/// Renders a report as one self-contained HTML page: no script, no font, no network address; light or dark as the
+/// reader's system.
 ///
-/// Everything that comes from the crashed process is escaped, and the page's own policy forbids the browser to load or
-/// run anything.
+/// Everything from the crashed process is escaped, and the page's own policy forbids the browser to load or run
+/// anything.
 public struct HTMLRenderer: Sendable {
-  /// Where source comes from, for the first own frames of the crash.
+  /// The source lookup, for the first in-app frames of the crash.
   public var source: SourceLookup?
 
   /// Makes a renderer.
@@ -62,7 +62,7 @@ public struct HTMLRenderer: Sendable {
     return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>\n</header>"
   }
 
-  /// Text that keeps its lines.
+  /// Text with its line breaks.
   private func lines(_ text: String) -> HTMLText {
     text.split(separator: "\n", omittingEmptySubsequences: true).map { HTMLText($0) }.joined()
   }

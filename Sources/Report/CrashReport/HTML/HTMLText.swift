@@ -1,11 +1,11 @@
-/// HTML that is put together from text which a crashed process chose: everything is escaped here and nowhere else.
+/// HTML built from untrusted text: all escaping is done here.
 struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
   private(set) var description: String
 
-  /// Trusted markup: only literals come here.
+  /// Trusted markup: only literals.
   init(stringLiteral markup: String) { description = markup }
 
-  /// Text to show, of one line.
+  /// Text of one line.
   init(_ text: some StringProtocol) { description = Self.escape(CleanText.line(String(text))) }
 
   init(stringInterpolation: Interpolation) { description = stringInterpolation.html }
@@ -45,6 +45,6 @@ struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTMLText> {
-  /// One after the other, a line each.
+  /// All of them, one per line.
   func joined() -> HTMLText { reduce("") { $0 + $1 + "\n" } }
 }

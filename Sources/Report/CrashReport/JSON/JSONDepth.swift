@@ -1,14 +1,14 @@
-/// The depth of JSON from outside, before a decoder sees it whose cost grows with the depth.
+/// Checks the depth of untrusted JSON, before a decoder reads it whose cost grows with the depth.
 package enum JSONDepth {
-  /// Deeper than anything that crashd, a collector or a server of ours answers.
+  /// Deeper than any answer of crashd, a collector or a server.
   package static let answers = 64
 
-  /// Checks how many arrays and objects stand in each other; says nothing about the rest of the text.
+  /// Checks the nesting of arrays and objects, and nothing else.
   ///
   /// Complexity: O(bytes).
   /// - Parameters:
   ///   - bytes: The text.
-  ///   - limit: How many may.
+  ///   - limit: The largest depth.
   /// - Throws: `JSONProblem.tooDeep`.
   package static func check(_ bytes: some Sequence<UInt8>, limit: Int = answers) throws(JSONProblem) {
     var (depth, isText, isEscaped) = (0, false, false)

@@ -1,10 +1,10 @@
-// The texts of JSON, with their escapes.
+// Strings of JSON, with their escapes.
 extension JSONParser {
   mutating func string() throws(JSONProblem) -> String {
     offset += 1
     let start = offset
     while byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { offset += 1 }
-    // Without escapes, as nearly all are.
+    // Without escapes, as almost all strings.
     if byte == UInt8(ascii: "\"") {
       defer { offset += 1 }
       return try text(bytes[start..<offset])
@@ -51,7 +51,7 @@ extension JSONParser {
     }
   }
 
-  /// One scalar of one `\u`, or of two that are surrogates.
+  /// One scalar of one `\u`, or of two surrogates.
   private mutating func scalar() throws(JSONProblem) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

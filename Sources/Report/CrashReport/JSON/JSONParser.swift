@@ -1,4 +1,4 @@
-/// What a parser makes of untrusted JSON.
+/// A value that a parser builds from untrusted JSON.
 package protocol JSONBuildable {
   static func json(null: Void) -> Self
   static func json(bool: Bool) -> Self
@@ -11,11 +11,11 @@ package protocol JSONBuildable {
 
 /// Why a text is refused.
 package enum JSONProblem: Error, Equatable, CustomStringConvertible {
-  /// The byte at this offset fits nowhere.
+  /// The byte at this offset is invalid there.
   case malformed(offset: Int)
-  /// Arrays and objects stand deeper in each other than the reader allows.
+  /// Arrays and objects are nested deeper than the reader allows.
   case tooDeep(limit: Int)
-  /// A text with more combining marks in a row than UAX #15 gives a text that is safe for streams.
+  /// A text has more combining marks in a row than UAX #15 allows in stream-safe text.
   case tooManyMarks(limit: Int)
 
   package var description: String {
@@ -27,10 +27,10 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// Reads JSON (RFC 8259) from outside in one pass.
+/// Parses untrusted JSON (RFC 8259) in one pass.
 ///
-/// `JSONDecoder` with a type that tries one kind of value after another takes time that grows with the cube of the depth:
-/// each failed attempt builds an error with the whole coding path.
+/// `JSONDecoder` with a type that tries one kind of value after another takes time that grows with the cube of the
+/// depth: each failed attempt builds an error with the complete coding path.
 ///
 /// Complexity: O(bytes). No byte is read more than twice, and the stack holds at most `depth` frames.
 /// `make bench-hostile` checks the constant.
@@ -45,10 +45,10 @@ package struct JSONParser<Value: JSONBuildable> {
   let isStreamSafe: Bool
   var offset = 0
 
-  /// Reads a whole text; of equal keys the last one counts.
+  /// Reads a complete text; of equal keys the last one counts.
   /// - Parameters:
   ///   - bytes: UTF-8.
-  ///   - depth: How many arrays and objects may stand in each other.
+  ///   - depth: The largest nesting of arrays and objects.
   ///   - isStreamSafe: Refuses longer rows of combining marks, which `==` and hashing of `String` sort each time.
   /// - Returns: The value.
   /// - Throws: `JSONProblem`.
@@ -66,7 +66,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   var malformed: JSONProblem { .malformed(offset: offset) }
 
-  /// The next byte; 0, which stands nowhere in JSON, behind the last one.
+  /// The next byte; after the last one 0, which is invalid in JSON.
   var byte: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
 
   private mutating func skipSpace() {
@@ -94,7 +94,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   private mutating func word<Meaning>(_ word: StaticString, _ meaning: Meaning) throws(JSONProblem) -> Meaning {
     let end = offset + word.utf8CodeUnitCount
-    // A StaticString of ASCII has so many bytes behind its pointer, for as long as the program runs.
+    // A StaticString of ASCII has so many bytes after its pointer, for as long as the program runs.
     guard end <= bytes.count,
       unsafe bytes[offset..<end].elementsEqual(
         UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))

@@ -1,4 +1,4 @@
-/// `CONTEXT` of AMD64, as far as a report knows it.
+/// `CONTEXT` of AMD64, with the registers of a report.
 enum MinidumpContext_x86_64 {
   private static let size = 1_232
   private static let flagsOffset = 0x30
@@ -10,7 +10,7 @@ enum MinidumpContext_x86_64 {
     "r9": 0xc0, "r10": 0xc8, "r11": 0xd0, "r12": 0xd8, "r13": 0xe0, "r14": 0xe8, "r15": 0xf0, "rip": 0xf8,
   ]
 
-  /// The structure's bytes; registers that are not known are zero.
+  /// The structure's bytes; unknown registers are zero.
   static func bytes(_ registers: [String: Address]) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
     func set(_ value: UInt64, at offset: Int, count: Int) {

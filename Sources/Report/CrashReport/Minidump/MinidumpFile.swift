@@ -1,6 +1,6 @@
-/// The bytes of a minidump while they are written.
+/// The bytes of a minidump under construction.
 ///
-/// A header, a directory of streams, then the streams and what they point at; little-endian.
+/// A header, a directory of streams, then the streams and their targets; little-endian.
 struct MinidumpFile {
   /// `MINIDUMP_LOCATION_DESCRIPTOR`.
   struct Location {
@@ -23,10 +23,12 @@ struct MinidumpFile {
 
   private(set) var bytes: [UInt8] = []
   private var streamCount = 0
-  /// What a stream that is being written points at: it comes after the stream, whose size is not known before.
+  /// The targets of the current stream.
+  ///
+  /// They follow the stream, whose size is unknown before.
   private var pending: [(at: Int, bytes: [UInt8], isString: Bool)] = []
 
-  /// A file with a directory of so many streams.
+  /// Starts a file with a directory of so many streams.
   init(streamCount: Int, time: UInt32) {
     // MINIDUMP_SIGNATURE "MDMP", MINIDUMP_VERSION.
     append(UInt32(0x504d_444d))
@@ -47,7 +49,7 @@ struct MinidumpFile {
     return location
   }
 
-  /// Adds a stream, and after it what it points at.
+  /// Adds a stream, and after it its targets.
   mutating func addStream(_ kind: Stream, _ write: (inout MinidumpFile) -> Void) {
     align()
     let start = bytes.count
@@ -69,7 +71,7 @@ struct MinidumpFile {
     pending = []
   }
 
-  /// A `MINIDUMP_STRING` to be placed after the stream; what stands for its offset must be appended next.
+  /// Reserves a `MINIDUMP_STRING` after the stream; the placeholder of its offset must be appended next.
   mutating func reserveString(_ text: String) -> UInt32 {
     let units = Array(text.utf16)
     var string = MinidumpFile.empty
@@ -80,7 +82,7 @@ struct MinidumpFile {
     return 0
   }
 
-  /// Bytes to be placed after the stream; what stands for their location must be appended next.
+  /// Reserves bytes after the stream; the placeholder of their location must be appended next.
   mutating func reserve(_ new: [UInt8]) -> Location {
     pending.append((bytes.count, new, false))
     return Location(size: 0, offset: 0)

@@ -1,14 +1,14 @@
-/// A report as a minidump, for debuggers and services that read those.
+/// Renders a report as a minidump, for debuggers and services that read those.
 ///
-/// The shapes are Microsoft's `minidumpapiset.h` with Breakpad's additions for Linux (`minidump_format.h`); the words
-/// of a report that have no place in it (diagnosis, functions, lines) are left out: readers find those themselves, with
-/// the modules' build ids. x86-64 only.
+/// The structures are Microsoft's `minidumpapiset.h` with Breakpad's additions for Linux (`minidump_format.h`). They
+/// have no place for diagnosis, functions and lines: readers symbolicate themselves, by the modules' build ids. x86-64
+/// only.
 public struct MinidumpRenderer: Sendable {
   /// Memory of the crashed process.
   public struct Memory: Sendable {
-    /// Where it began.
+    /// Its lowest address.
     public var start: Address
-    /// What stood there.
+    /// Its contents.
     public var bytes: [UInt8]
 
     /// Makes a piece of memory.
@@ -21,7 +21,7 @@ public struct MinidumpRenderer: Sendable {
   /// Makes a renderer.
   public init() {}
 
-  /// The file's bytes; `stacks` by thread id, of those threads whose stack is known.
+  /// The bytes of the file; `stacks` by thread id, of the threads with a known stack.
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
     var file = MinidumpFile(streamCount: 6, time: 0)
     file.addStream(.systemInfo) { Self.systemInfo(&$0) }
@@ -61,7 +61,7 @@ public struct MinidumpRenderer: Sendable {
       stream.append(UInt32(truncatingIfNeeded: report.signal.code))
       stream.append(zeros: 8)
       stream.append(report.signal.address?.rawValue ?? 0)
-      // No parameters of the 15 that there is place for.
+      // None of the 15 possible parameters.
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
@@ -88,7 +88,7 @@ public struct MinidumpRenderer: Sendable {
   }
 
   private static func modules(_ stream: inout MinidumpFile, _ images: [CrashReport.Image]) {
-    // An image whose end stands before its start says nothing.
+    // Skip an image whose end precedes its start.
     let images = images.filter { $0.base < $0.end }
     stream.append(UInt32(images.count))
     for image in images {

@@ -1,13 +1,13 @@
 extension CrashReport {
-  /// The field that a bad access was probably about, as the debug information and the registers make one guess.
+  /// The field that a bad access probably went to: a guess by the debug information and the registers.
   public struct AccessedField: Codable, Sendable, Equatable {
-    /// As the source calls it; `outer.inner` for one within another.
+    /// Its name in the source; `outer.inner` for a nested one.
     public var name: String
-    /// The type that it belongs to.
+    /// The type that contains it.
     public var type: String
-    /// The variable whose pointer it was, or `variable.field` of one that leads to it.
+    /// The variable that held the pointer, or `variable.field` of one that leads to it.
     public var variable: String
-    /// Its distance from the begin of the type, or that of the byte in it.
+    /// The offset from the start of the type to it, or to the accessed byte in it.
     public var offset: Int
 
     /// Makes a field from its parts.

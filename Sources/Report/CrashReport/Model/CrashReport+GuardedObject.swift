@@ -1,24 +1,24 @@
 extension CrashReport {
-  /// The object whose use ended the process, where a guard slot or the quarantine had it.
+  /// The object whose use ended the process, as a guard page or the quarantine recorded it.
   ///
-  /// Of a guard slot it is the proof of the diagnosis. The quarantine had given its memory back, so it is the last object
-  /// that is known to have been there.
+  /// From a guard page it is the proof of the diagnosis. The quarantine had released its memory, so it is the last
+  /// known object at that address.
   public struct GuardedObject: Codable, Sendable, Equatable {
     /// The full name of its class; empty for memory that is no object of a protected class.
     public var className: String
-    /// Where it stood.
+    /// Its address.
     public var address: Address
-    /// How large it was.
+    /// Its size.
     public var bytes: Int
-    /// Between the free and the crash, in nanoseconds; nil when it had not been freed.
+    /// The time between the free and the crash, in nanoseconds; nil when it had not been freed.
     public var age_ns: Int?
     /// The thread that freed it; nil when it had not been freed.
     public var releaseThread: Int?
-    /// Who freed it, innermost first.
+    /// The stack that freed it, innermost first.
     public var release: [Frame]
     /// The thread that allocated it.
     public var allocationThread: Int?
-    /// Who allocated it, innermost first.
+    /// The stack that allocated it, innermost first.
     public var allocation: [Frame]
 
     /// Makes an object from its parts.
@@ -39,7 +39,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// Who freed the object, and who allocated it.
+  /// The stacks that freed and allocated the object.
   func guardedObjectSection(_ report: CrashReport) -> [String] {
     guard let object = report.guardedObject else { return [] }
     let what = object.className.isEmpty ? "a block" : object.className
@@ -55,7 +55,7 @@ extension TextRenderer {
     return lines + ["", "  allocated by \(thread)"] + stackLines(object.allocation, in: report)
   }
 
-  /// The program's own frames; all where there are none, and in the verbose form.
+  /// The in-app frames; all where there are none, and in the verbose form.
   private func stackLines(_ frames: [CrashReport.Frame], in report: CrashReport) -> [String] {
     let own = frames.filter(\.isOwn)
     let shown = verbose || own.isEmpty ? frames : own

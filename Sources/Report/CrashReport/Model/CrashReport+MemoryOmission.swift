@@ -1,5 +1,5 @@
 extension CrashReport {
-  /// Who said that nothing of a program's memory is kept: neither stacks nor the words around registers.
+  /// Who excluded the program's memory from the report: stacks and the words around registers.
   public struct MemoryOmission: RawRepresentable, Codable, Sendable, Hashable {
     /// The word in JSON.
     public var rawValue: String
@@ -15,7 +15,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// One line for people; empty where memory was kept.
+  /// One line for people; empty where memory was stored.
   static func memoryText(_ report: CrashReport) -> String {
     guard let omission = report.memoryOmitted else { return "" }
     let who = omission == .operator ? "for this program in crashd's settings" : "by the program"

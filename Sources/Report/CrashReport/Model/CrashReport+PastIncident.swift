@@ -1,21 +1,21 @@
 extension CrashReport {
-  /// What the shield saw in the process before its end: faults that it absorbed or let pass, uses of dead objects.
+  /// A non-fatal incident before the crash: an absorbed or observed fault, or a use-after-free.
   ///
-  /// The whole of it, with its stacks, is the incident of the same id.
+  /// The incident with the same id has all of it, with stacks.
   public struct PastIncident: Codable, Sendable, Equatable {
     /// As `IncidentReport.id`.
     public var id: String
-    /// RFC 3339 in UTC, of the first time.
+    /// RFC 3339 in UTC, of the first occurrence.
     public var first: String
-    /// Of the last time before this report.
+    /// Of the last occurrence before this report.
     public var last: String
-    /// How often.
+    /// The number of occurrences.
     public var count: Int
     /// As `IncidentReport.source`.
     public var source: IncidentReport.Source
     /// As `IncidentReport.kind`.
     public var kind: IncidentReport.Kind
-    /// What was done about it, as `IncidentReport.mode`.
+    /// The reaction, as `IncidentReport.mode`.
     public var mode: IncidentReport.Mode
     /// What happened and where.
     public var sentence: String

@@ -1,15 +1,15 @@
 extension CrashReport {
-  /// A handler of the program's that took a crash's signal and raised it again, as faulthandler and glog do.
+  /// One of the program's handlers that caught a crash's signal and re-raised it, as faulthandler and glog do.
   ///
-  /// The report is about the fault that came first.
+  /// The report is about the original fault.
   public struct RaisedAgain: Codable, Sendable, Equatable {
-    /// What it raised.
+    /// The signal that it raised.
     public var signal: Signal
     /// The handler; nil when it has no name.
     public var function: String?
     /// Its source file; nil when unknown.
     public var file: String?
-    /// Where in it the signal was raised; nil when unknown.
+    /// The line that raised the signal; nil when unknown.
     public var line: Int?
 
     /// Makes one from its parts.

@@ -1,17 +1,17 @@
 extension CrashReport {
-  /// A crash signal that other code took from the shield after its start.
+  /// A replaced handler: a crash signal whose handler other code changed after the shield's start.
   ///
-  /// The shield saw the crash all the same where the other handler calls the one before it.
+  /// The shield still captured the crash where the other handler chains to the previous one.
   public struct ReplacedHandler: Codable, Sendable, Equatable {
     /// Such as `SIGSEGV`.
     public var signal: String
-    /// What stands in the place of the shield's handler.
+    /// The current disposition of the signal.
     public var kind: Kind
-    /// Where the other handler begins; nil for the other kinds.
+    /// The address of the other handler; nil for the other kinds.
     public var address: Address?
-    /// The image that it lies in; nil when that is not known.
+    /// Its image; nil when unknown.
     public var image: String?
-    /// Its name; empty when that is not known.
+    /// Its name; empty when unknown.
     public var function: String
 
     /// Makes one from its parts.

@@ -1,18 +1,20 @@
 extension CrashReport {
-  /// How a crashed thread's stack compares with a second unwinding: the handler walks it while the thread dies, and
-  /// `crash-analyse` walks it again with libunwind, from the registers and the copy of the stack.
+  /// The unwind cross-check of a crashed thread.
+  ///
+  /// The handler unwinds the stack while the thread dies, and `crash-analyse` unwinds it again with libunwind, from the
+  /// registers and the copy of the stack.
   public struct Unwinding: Codable, Sendable, Equatable {
     /// The thread.
     public var tid: Int
-    /// How far the two agree.
+    /// How far the two stacks agree.
     public var agreement: Agreement
-    /// Whose frames the report shows from the first difference on; before it they are the same.
+    /// Whose frames the report shows from the first difference on; the earlier ones are equal.
     public var shown: Source
-    /// How many frames are the same, counted from the innermost.
+    /// The number of equal frames, from the innermost.
     public var common: Int
-    /// How many frames the second unwinding found.
+    /// The number of frames that the cross-check found.
     public var found: Int
-    /// From the first difference on, what the report does not show; at most 32 frames.
+    /// The hidden frames from the first difference on; at most 32.
     public var others: [OtherFrame]
 
     /// Makes a comparison from its parts.
@@ -38,17 +40,17 @@ extension CrashReport.Unwinding {
     /// Makes an agreement from its word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Frame by frame the same.
+    /// Equal frame by frame.
     public static let equal = Agreement(rawValue: "equal")
-    /// The same as far as the second one goes; the copy of the stack has a limit.
+    /// Equal as far as the second one goes; the copy of the stack has a limit.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// The same as far as the handler's goes.
+    /// Equal as far as the handler's goes.
     public static let longer = Agreement(rawValue: "longer")
     /// Two callers for one frame.
     public static let different = Agreement(rawValue: "different")
   }
 
-  /// Who walked.
+  /// The unwinder.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
     /// The word in JSON.
     public var rawValue: String
@@ -62,7 +64,7 @@ extension CrashReport.Unwinding {
     public static let snapshot = Source(rawValue: "snapshot")
   }
 
-  /// A frame that the report does not show among the thread's.
+  /// A frame that the report does not show in the thread.
   public struct OtherFrame: Codable, Sendable, Equatable {
     /// The pc.
     public var address: Address
@@ -78,7 +80,7 @@ extension CrashReport.Unwinding {
 }
 
 extension TextRenderer {
-  /// A paragraph for each thread, in the verbose form, and always for a stack that is in doubt.
+  /// A paragraph for each thread in the verbose form, and always for a doubtful stack.
   func unwindingSection(_ report: CrashReport) -> [String] {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }

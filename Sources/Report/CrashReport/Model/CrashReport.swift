@@ -1,68 +1,68 @@
-/// One dying process: what crashd stores, streams and shows.
+/// The report of one crashed process: the form that crashd stores, streams and shows.
 ///
 /// The JSON keys are the property names. They are never renamed or removed; later versions add some, and readers must
-/// ignore keys that they do not know. The first version's keys are always there, with null for what is not known.
+/// ignore unknown keys. The first version's keys are always present, with null for unknown values.
 public struct CrashReport: Codable, Sendable, Equatable {
-  /// The version of this shape.
+  /// The current version of this schema.
   public static let currentSchema = 1
 
-  /// The version of the shape that this report has.
+  /// The schema version of this report.
   public var schema: Int
   /// Identifies the crash: 32 lower-case hexadecimal digits, the same however often the record is read.
   public var id: String
   /// When the handler was entered, RFC 3339 in UTC with microseconds.
   public var time: String
-  /// Who crashed.
+  /// The crashed process.
   public var process: ProcessIdentity
-  /// What the first crashed thread got.
+  /// The signal of the first crashed thread.
   public var signal: Signal
   /// The runtime's error message, such as `Fatal error: Index out of range`; empty when there is none.
   public var reason: String
-  /// What crashd makes of it.
+  /// crashd's diagnosis.
   public var diagnosis: Diagnosis
-  /// The first crashed thread first, then the other crashed ones in the order of their crash, then the rest.
+  /// The first crashed thread, then the other crashed ones in the order of their crash, then the rest.
   public var threads: [CrashedThread]
   /// Loaded images by address.
   public var images: [Image]
-  /// What the program said of itself by `Shield.annotate`.
+  /// The program's annotations by `Shield.annotate`.
   public var annotations: [String: String]
-  /// The last lines left by `Shield.breadcrumb`, oldest first.
+  /// The last breadcrumbs by `Shield.breadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
-  /// Which crashes belong together.
+  /// The group of the crash.
   public var group: Group
-  /// The groups of other threads that crashed at once, where they are not `group`; nil: there are none.
+  /// The groups of other threads that crashed at the same time, where they differ from `group`; nil: there are none.
   public var otherGroups: [Group]?
-  /// What could not be kept, by kind; empty when nothing was lost.
+  /// Losses, by kind; empty when nothing was lost.
   public var losses: [String: Int]
-  /// How long it took; nil in reports that were made from a spooled ring.
+  /// The timing of capture and storage; nil in reports from a spooled ring.
   public var timing: Timing?
-  /// `silent` for a death that no handler saw; nil for a crash.
+  /// `silent` for an unreported exit; nil for a crash.
   public var kind: Kind?
-  /// What was seen of a silent death from outside; nil for a crash.
+  /// The outside evidence of an unreported exit; nil for a crash.
   public var death: Death?
-  /// Crash signals that other code took from the shield after its start; nil when it has not noticed any.
+  /// Replaced handlers; nil when the shield has found none.
   public var replacedHandlers: [ReplacedHandler]?
-  /// The object of a guard slot whose use ended the process; nil for any other crash.
+  /// The object of a guard page whose use ended the process; nil for any other crash.
   public var guardedObject: GuardedObject?
-  /// What a second unwinding of the crashed threads, outside of the process, found; nil when there was none.
+  /// The unwind cross-checks of the crashed threads, outside of the process; nil when there were none.
   public var unwinding: [Unwinding]?
-  /// Who said that nothing of the program's memory is kept; nil where some is, and in older reports.
+  /// Who excluded the program's memory from the report; nil where memory is included, and in older reports.
   ///
-  /// Its stacks were not unwound a second time, and no verdict goes by words of memory.
+  /// Its stacks have no unwind cross-check, and no diagnosis uses words of memory.
   public var memoryOmitted: MemoryOmission?
-  /// What the shield saw before, the last one last; nil when it saw nothing.
+  /// Earlier non-fatal incidents, the last one last; nil when there were none.
   public var incidents: [PastIncident]?
-  /// How many earlier ones `incidents` leaves out; nil when none.
+  /// How many earlier ones `incidents` omits; nil when none.
   public var incidentsOmitted: Int?
-  /// What the Swift runtime printed before this crash, line by line; nil when it printed nothing.
+  /// The lines that the Swift runtime printed before this crash; nil when it printed nothing.
   ///
-  /// It is never the cause: a leaked continuation of yesterday stands here.
+  /// They are never the cause: an example is a leaked continuation of yesterday.
   public var earlierRuntimeWarnings: [String]?
-  /// The handler of the program's that raised the signal of this crash again; nil when none did.
+  /// The program's handler that re-raised the signal of this crash; nil when there was none.
   public var raisedAgain: RaisedAgain?
   /// True while crashd reads the symbols of the crash; nil once the report is stored.
   ///
-  /// Names, the group and a part of the diagnosis are missing then, and no subscriber has the report.
+  /// Until then names, the group and a part of the diagnosis are missing, and no subscriber has the report.
   public var isPreliminary: Bool?
 
   /// Makes a report from its parts.
@@ -92,7 +92,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The groups in which the crash counts: of each thread that crashed at once, each once.
+  /// The groups that count the crash: of each thread that crashed at the same time, each once.
   public var groups: [Group] {
     var keys: Set<String> = []
     return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
@@ -100,17 +100,17 @@ extension CrashReport {
 
   /// The process that crashed.
   public struct ProcessIdentity: Codable, Sendable, Equatable {
-    /// As crashd sees it (SO_PEERCRED).
+    /// The pid in crashd's namespace (SO_PEERCRED).
     public var pid: Int
     /// The effective user id at attach (SO_PEERCRED).
     public var uid: Int
     /// `Shield.start(name:)`, else the executable's last path component.
     public var name: String
-    /// The absolute path of the executable, as the process said; a text that is none begins with `not a path: `.
+    /// The absolute path of the executable, as the process reports it; other texts begin with `not a path: `.
     public var executable: String
     /// The executable's GNU build id in hexadecimal digits; empty when it has none.
     public var buildID: String
-    /// When the process began, RFC 3339 in UTC.
+    /// When the process started, RFC 3339 in UTC.
     public var startTime: String
     /// The systemd unit, where the process runs in one.
     public var unit: String?
@@ -118,7 +118,7 @@ extension CrashReport {
     ///
     /// Then only root and crashd see the report. Nil for any other process, and in older reports.
     public var isRestricted: Bool?
-    /// True where the process itself claims `pid`, as in a file of the spool.
+    /// True where only the process itself claims `pid`, as in a spool file.
     ///
     /// Another process may have that pid.
     public var isPIDClaimed: Bool?
@@ -152,7 +152,7 @@ extension CrashReport {
     }
   }
 
-  /// A signal as its `siginfo_t` tells it.
+  /// A signal by its `siginfo_t`.
   public struct Signal: Codable, Sendable, Equatable {
     /// Such as 4.
     public var number: Int
@@ -164,7 +164,7 @@ extension CrashReport {
     public var codeName: String
     /// `si_addr`, where the signal has one.
     public var address: Address?
-    /// Who sent it, where a process sent it (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
+    /// The sender, where a process sent it (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
     public var sender: Sender?
 
     /// Makes a signal from its parts.
@@ -193,7 +193,7 @@ extension CrashReport {
 
   /// The process that sent a signal.
   public struct Sender: Codable, Sendable, Equatable {
-    /// Its pid as the crashed process saw it; 0 when it stood outside of that process's pid namespace.
+    /// Its pid in the crashed process's namespace; 0 when it was outside of that namespace.
     public var pid: Int
     /// Its real user id.
     public var uid: Int
@@ -205,7 +205,7 @@ extension CrashReport {
     }
   }
 
-  /// What crashd makes of a crash, with the rule that said it.
+  /// crashd's diagnosis of a crash, with its rule.
   public struct Diagnosis: Codable, Sendable, Equatable {
     /// A stable name for programs, such as `swift-runtime-failure`, `null-pointer`.
     public var cause: Cause
@@ -213,18 +213,18 @@ extension CrashReport {
     public var sentence: String
     /// The name of the rule.
     public var rule: String
-    /// How sure: 0 (a guess) to 1 (certain).
+    /// The confidence: 0 (a guess) to 1 (certain).
     public var confidence: Double
-    /// The full name of the class that the object was of; nil where there is none, or it is not known.
+    /// The full name of the object's class; nil where there is none, or it is unknown.
     public var className: String?
-    /// The class that the code expects the freed object to be of, or of one derived from it, without its module.
+    /// The class that the code expects the freed object to have, or to derive from, without its module.
     ///
-    /// It says what the code takes the object for, not what the object was. nil where nothing tells, and where `className`
-    /// does.
+    /// It is the expectation of the code, not the class of the object. Nil without evidence, and where `className` is
+    /// set.
     public var expectedClass: String?
-    /// Which field of what a null pointer was asked for, as a guess; nil where nothing tells.
+    /// The field that a null pointer was probably dereferenced for; nil without evidence.
     ///
-    /// `confidence` does not speak of it.
+    /// `confidence` does not cover it.
     public var field: AccessedField?
 
     /// Makes a diagnosis from its parts.
@@ -241,14 +241,14 @@ extension CrashReport {
       self.field = field
     }
 
-    /// The class that the object was of, or else the one that the code expects.
+    /// The class of the object, or else the one that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
     /// For people: `shop.Session`, or `Session, as the code expects`; empty where no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
   }
 
-  /// A line that the program left.
+  /// A breadcrumb of the program.
   public struct Breadcrumb: Codable, Sendable, Equatable {
     /// RFC 3339 in UTC with microseconds.
     public var time: String
@@ -264,7 +264,7 @@ extension CrashReport {
 
   /// A loaded ELF image.
   public struct Image: Codable, Sendable, Equatable {
-    /// Where it was loaded from; `[vdso]` for the kernel's.
+    /// Its path; `[vdso]` for the vDSO.
     public var path: String
     /// GNU build id in hexadecimal digits; empty when it has none.
     public var buildID: String
@@ -272,7 +272,7 @@ extension CrashReport {
     public var base: Address
     /// One past its last mapped byte.
     public var end: Address
-    /// Why names or lines are missing in this report that its symbols could tell; nil when none are.
+    /// Why this report lacks names or lines of the image; nil when none are missing.
     public var symbols: String?
 
     /// Makes an image from its parts.
@@ -285,21 +285,21 @@ extension CrashReport {
     }
   }
 
-  /// Which crashes belong together.
+  /// The group of a crash.
   public struct Group: Codable, Sendable, Equatable {
-    /// Hexadecimal digits; equal for crashes of one kind, whatever the build.
+    /// Hexadecimal digits; equal for crashes of one group, whatever the build.
     public var key: String
-    /// For people.
+    /// The title for people.
     public var title: String
     /// Hexadecimal digits; equal only for crashes at the same instruction of the same build.
     ///
     /// nil in older reports.
     public var exact: String?
-    /// Hexadecimal digits; equal for crashes of one class in one in-app function, whatever called it.
+    /// Hexadecimal digits; equal for crashes of one kind in one in-app function, whatever called it.
     ///
     /// nil in older reports.
     public var coarse: String?
-    /// The rules that made the keys: keys of two versions may differ for one crash.
+    /// The version of the rules for keys: keys of two versions may differ for one crash.
     ///
     /// nil in older reports, which have the keys of version 1.
     public var version: Int?
@@ -314,13 +314,13 @@ extension CrashReport {
     }
   }
 
-  /// Points of time of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
+  /// Times of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
   public struct Timing: Codable, Sendable, Equatable {
     /// The handler of the first crashed thread was entered.
     public var entry_ns: UInt64
     /// Its record was committed.
     public var commit_ns: UInt64
-    /// The report was handed to the store.
+    /// The report was passed to the store.
     public var stored_ns: UInt64
 
     /// Makes a timing from its parts.

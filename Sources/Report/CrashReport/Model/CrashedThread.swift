@@ -1,7 +1,7 @@
 extension CrashReport {
   /// A thread of the crashed process.
   public struct CrashedThread: Codable, Sendable, Equatable {
-    /// As the process saw it (`gettid`).
+    /// The thread id in the process's own namespace (`gettid`).
     public var tid: Int
     /// `prctl(PR_GET_NAME)`.
     public var name: String
@@ -9,19 +9,19 @@ extension CrashReport {
     public var crashed: Bool
     /// Its own signal, on every crashed thread.
     public var signal: Signal?
-    /// Its own message, where it has one.
+    /// Its own message, if any.
     public var reason: String?
     /// Innermost first, inline frames expanded, the async callers after the stack.
     public var frames: [Frame]
-    /// How many frames of a deep recursion were left out between the head and the tail; nil when none were.
+    /// The number of omitted frames of a deep recursion, between the head and the tail; nil when there are none.
     public var framesOmitted: Int?
-    /// How many of `frames`, inline ones included, stand before that gap; nil when there is none.
+    /// The number of `frames`, with inline ones, before that gap; nil when there is none.
     public var framesBeforeGap: Int?
     /// By name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
-    /// Why a thread that was only sampled has no frames; nil where it answered.
+    /// Why a sampled thread has no frames; nil where it answered.
     public var silence: Silence?
-    /// The Swift task that it ran; nil when it ran none, or the runtime does not tell.
+    /// The Swift task that it ran; nil when it ran none, or the runtime does not show it.
     public var task: Task?
 
     /// Makes a thread from its parts.
@@ -43,7 +43,7 @@ extension CrashReport {
       self.task = task
     }
 
-    /// Writes optional parts that are there.
+    /// Encodes optional parts only if they exist.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(tid, forKey: .tid)
@@ -65,7 +65,7 @@ extension CrashReport {
   public struct Task: Codable, Sendable, Equatable {
     /// Its number in the process.
     public var id: Int
-    /// `TaskPriority.rawValue` that it ran at; `priorityName` has the word.
+    /// The `TaskPriority.rawValue` that it ran at; `priorityName` has the name.
     public var priority: Int
     /// Its name; nil when it has none.
     public var name: String?
@@ -90,11 +90,11 @@ extension CrashReport {
     }
   }
 
-  /// Why a thread did not tell where it was.
+  /// Why a sampled thread has no stack.
   public struct Silence: Codable, Sendable, Equatable {
-    /// It blocks the signal that asks; else it did not answer in time.
+    /// It blocks the sampling signal; else it did not answer in time.
     public var isBlocking: Bool
-    /// The kernel's letter for what it did (`R` running, `S` sleeping, `D` in the kernel, …); empty when unknown.
+    /// The kernel's letter for its state (`R` running, `S` sleeping, `D` in the kernel, …); empty when unknown.
     public var runState: String
 
     /// Makes a silence from its parts.
@@ -104,17 +104,17 @@ extension CrashReport {
     }
   }
 
-  /// One function on the stack, inlined ones included.
+  /// One function on the stack, or inlined into it.
   public struct Frame: Codable, Sendable, Equatable {
     /// The pc: the faulting instruction, or the return address.
     public var address: Address
-    /// Where its function starts; nil when unknown.
+    /// The start of its function; nil when unknown.
     public var symbolAddress: Address?
     /// For people, demangled and simplified; empty when unknown.
     public var function: String
     /// The linkage name; empty when unknown.
     public var mangled: String
-    /// The demangled name with its module, its types and its effects; nil where `function` is all of it.
+    /// The demangled name with its module, its types and its effects; nil where `function` is complete.
     public var signature: String?
     /// The source file; nil when unknown.
     public var file: String?
@@ -124,13 +124,13 @@ extension CrashReport {
     public var column: Int?
     /// `true` where the address itself has no line, and this is the nearest one of the same function; else nil.
     public var isLineApproximate: Bool?
-    /// The image's path; nil when the address lies in none.
+    /// The image's path; nil when no image contains the address.
     public var image: String?
     /// Whether the compiler inlined it into the next frame that is not inlined.
     public var isInline: Bool
     /// Whether it is an async caller, found through the task and not on the stack.
     public var isAsync: Bool
-    /// Whether it is the program's own code: not the runtime's, the system's or the compiler's.
+    /// Whether it is in-app: the program's own code, not the runtime's, the system's or the compiler's.
     public var isOwn: Bool
     /// How it was found.
     public var trust: Trust
@@ -156,10 +156,10 @@ extension CrashReport {
       self.signature = signature
     }
 
-    /// Writes every key of the first version, and those of later ones that have a value.
+    /// Encodes every key of the first version, and those of later ones that have a value.
     ///
-    /// Most of a report is frames. What an encoder knows itself (text, numbers, nothing) it writes at once; for any other
-    /// value, an optional one too, it makes a container first, which takes some ten times as long.
+    /// Most of a report is frames. An encoder writes text, numbers and null directly; for any other value, also an
+    /// optional one, it first makes a container, which takes about ten times as long.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(address.description, forKey: .address)
@@ -183,7 +183,7 @@ extension CrashReport {
     }
   }
 
-  /// How a frame was found, from the surest to the least sure.
+  /// How a frame was found, most reliable first.
   public struct Trust: RawRepresentable, Codable, Sendable, Hashable {
     /// The word in JSON.
     public var rawValue: String

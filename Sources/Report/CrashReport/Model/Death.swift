@@ -1,5 +1,5 @@
 extension CrashReport {
-  /// What a report is about.
+  /// The subject of a report.
   public struct Kind: RawRepresentable, Codable, Sendable, Hashable {
     /// The word in JSON.
     public var rawValue: String
@@ -7,29 +7,29 @@ extension CrashReport {
     /// Makes a kind from its word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A death that no handler saw: there are no threads, registers or frames.
+    /// An unreported exit: there are no threads, registers or frames.
     public static let silent = Kind(rawValue: "silent")
   }
 
-  /// What was seen of a death from outside.
+  /// The outside evidence of an unreported exit.
   public struct Death: Codable, Sendable, Equatable {
-    /// The signal that the kernel says it died of; nil when this kernel does not tell how a process ended.
+    /// The signal that ended it, by the kernel; nil when this kernel does not report how a process ended.
     public var signal: Int?
-    /// Whether the kernel wrote a core dump, or handed one to its helper.
+    /// Whether the kernel wrote a core dump, or passed one to its helper.
     public var dumpedCore: Bool
-    /// The control group that counts deaths for memory; nil where none does.
+    /// The control group that counts OOM kills; nil where none does.
     public var cgroup: String?
-    /// How many processes the kernel killed there for memory, since this one was seen well; nil: unknown.
+    /// The number of OOM kills in it since this process was last seen running; nil: unknown.
     public var oomKills: Int?
 
-    /// Whether one of these is left for this process; nil when it cannot be.
+    /// Whether one of these kills remains for this process; nil when it cannot be.
     public var oomVictim: Bool?
-    /// How many processes of the group, this one too, were killed and can have been those; nil when there are none.
+    /// How many processes of the group, with this one, they can have hit; nil when there are none.
     public var oomCandidates: Int?
-    /// Whether the process had crashed before, and lived on, or was killed while it was dying of that; nil: it had not.
+    /// Whether the process had crashed before, and survived, or was killed while it crashed; nil: it had not.
     public var afterCrash: Bool?
-    /// What systemd says of the process's unit, of which it was the main process, such as `oom-kill` or `timeout`; nil
-    /// where it is unknown.
+    /// systemd's result of the unit whose main process it was, such as `oom-kill` or `timeout`; nil where it is
+    /// unknown.
     public var unitResult: String?
 
     /// Makes a death from its parts.

@@ -1,8 +1,8 @@
 /// The kinds of guards, by the names that reports, the environment and crashctl use.
 ///
-/// Those of `ShieldKind`; a report has them as the kind of an incident whose source is `guard`.
+/// They are those of `ShieldKind`; a report has them as the kind of an incident whose source is `guard`.
 public enum GuardKinds: Sendable {
-  /// By their numbers; there is none of number 0.
+  /// By number; 0 is unused.
   private static let all = [
     "", "index", "range", "mutation", "capacity", "duplicateKey", "missingValue", "stringIndex", "unwrap", "cast",
     "null", "try", "arithmetic", "conversion", "emptyRange", "zeroStride", "precondition", "timer", "notification",

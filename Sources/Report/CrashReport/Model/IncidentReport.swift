@@ -1,48 +1,48 @@
-/// Something that a part of the shield saw while the process went on: such as the use of an object after its last release.
+/// A non-fatal incident that a part of the shield recorded, such as a use-after-free.
 ///
-/// What happened in the same process in the same way is one, with a count; all else is of the first time.
+/// Equal incidents in one process are one, with a count; everything else is of the first occurrence.
 public struct IncidentReport: Codable, Sendable, Equatable {
-  /// Names it on this machine: half of the process's report id, "-", and the key of the incident in that process.
+  /// Identifies it on this machine: half of the process's report id, "-", and the key of the incident in that process.
   public var id: String
-  /// RFC 3339 in UTC, of the first time.
+  /// RFC 3339 in UTC, of the first occurrence.
   public var first: String
-  /// Of the last time.
+  /// Of the last occurrence.
   public var last: String
-  /// How often.
+  /// The number of occurrences.
   public var count: Int
   /// The process.
   public var process: Process
   /// The part of the shield.
   public var source: Source
-  /// What it was.
+  /// The kind.
   public var kind: Kind
-  /// What was done about it.
+  /// The reaction.
   public var mode: Mode
-  /// The class of the object, what the guard says, or what the Swift runtime said before a trap.
+  /// The class of the object, the guard's text, or the runtime error message before a trap.
   public var subject: String
   /// One sentence.
   public var sentence: String
-  /// How sure it is that the program has a mistake: `certain`, or `probable` where a deinit had been put off, since what the
-  /// deinit would have stopped may be what used the object.
+  /// Whether the program certainly has a bug: `probable` for a deferred deinit, because the deinit could have ended the
+  /// use.
   public var confidence: Confidence
   /// The method that the call was meant for.
   public var method: String?
   /// The thread that used the object.
   public var useThread: Int?
-  /// Who used it, innermost first.
+  /// The stack of the use, innermost first.
   public var use: [CrashReport.Frame]
-  /// What is known of the object; nil when it had just left the quarantine.
+  /// The record of the object; nil when it had just left the quarantine.
   public var object: Object?
-  /// Where the guard stands, as `Module/File.swift:12`; nil for what stands at no call.
+  /// The guard's call site, as `Module/File.swift:12`; nil for an incident without one.
   public var site: String?
-  /// What the processor held where isolated work trapped, by name: `rax`, … `rip`, `rflags`; nil for other incidents.
+  /// The registers at a trap of contained work, by name: `rax`, … `rip`, `rflags`; nil for other incidents.
   public var registers: [String: Address]?
 
-  /// Who it was.
+  /// The process of an incident.
   public struct Process: Codable, Sendable, Equatable {
     /// Its pid.
     public var pid: Int
-    /// Whose it is.
+    /// Its user.
     public var uid: Int
     /// Its name.
     public var name: String
@@ -63,23 +63,23 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// What the quarantine or a guard slot kept of an object.
+  /// The quarantine's or guard page's record of an object.
   public struct Object: Codable, Sendable, Equatable {
-    /// Where it stood.
+    /// Its address.
     public var address: Address
-    /// The number of its record, which the poison in its fields carries.
+    /// The number of its record, which the poison in its fields contains.
     public var record: Int
-    /// Between the last release and the first use, in nanoseconds.
+    /// The time between the last release and the first use, in nanoseconds.
     public var age_ns: Int
-    /// The thread that released it last.
+    /// The thread of the last release.
     public var thread: Int
-    /// Who released it last, innermost first; none when that is not known.
+    /// The stack of the last release, innermost first; empty when unknown.
     public var release: [CrashReport.Frame]
-    /// How large it was, where a guard slot held it.
+    /// Its size, for a guard page.
     public var bytes: Int?
-    /// The thread that allocated it, where a guard slot held it.
+    /// The thread that allocated it, for a guard page.
     public var allocationThread: Int?
-    /// Who allocated it, innermost first, where a guard slot held it.
+    /// The stack that allocated it, innermost first, for a guard page.
     public var allocation: [CrashReport.Frame]?
 
     /// Makes an object from its parts.

@@ -1,6 +1,6 @@
-/// A vocabulary that later versions of crashd may extend: an unknown word decodes, prints and encodes as it came.
+/// A set of words that later versions of crashd may extend: an unknown word decodes, prints and encodes unchanged.
 ///
-/// No string literal makes one, so that nothing is compared with a word that no member has.
+/// It has no string literals, so that no value is compared with a word that is not a member.
 public protocol OpenEnum: RawRepresentable<String>, Codable, Hashable, Sendable, CustomStringConvertible {
   /// Makes the value of any word.
   init(rawValue: String)
@@ -28,14 +28,14 @@ extension CrashReport {
 }
 
 extension CrashReport.ReplacedHandler {
-  /// The action that stands in the place of the shield's handler.
+  /// The disposition that replaced the shield's handler.
   public struct Kind: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Code of the program's.
+    /// A handler of the program.
     public static let handler = Self("handler")
     /// The default action.
     public static let byDefault = Self("default")
@@ -45,7 +45,7 @@ extension CrashReport.ReplacedHandler {
 }
 
 extension IncidentReport {
-  /// The part of the shield that saw an incident, or a number that this version does not know.
+  /// The part of the shield that recorded an incident, or a number that this version does not know.
   public struct Source: OpenEnum {
     /// The word.
     public let rawValue: String
@@ -56,13 +56,13 @@ extension IncidentReport {
     public static let quarantine = Self("quarantine")
     /// A guard at a call site, or an implicit one.
     public static let guarding = Self("guard")
-    /// A guard slot.
+    /// A guard page.
     public static let pages = Self("pages")
     /// Work of `Shield.isolated`.
     public static let isolated = Self("isolated")
   }
 
-  /// What an incident was: these, of a guard a `ShieldKind`, of isolated work `trap`, else a number.
+  /// The kind of an incident: one of these, for a guard a `ShieldKind`, for contained work `trap`, else a number.
   public struct Kind: OpenEnum {
     /// The word.
     public let rawValue: String
@@ -73,55 +73,55 @@ extension IncidentReport {
     public static let call = Self("call")
     /// Quarantine: an asynchronous method was called.
     public static let asyncCall = Self("asyncCall")
-    /// Quarantine: the object was released once more.
+    /// Quarantine: the object was over-released.
     public static let overRelease = Self("overRelease")
     /// Quarantine: retains and releases do not balance.
     public static let retains = Self("retains")
-    /// Quarantine: a handle of the object was asked for it.
+    /// Quarantine: a handle was asked for the freed object.
     public static let handle = Self("handle")
-    /// Guard slot: freed memory was read.
+    /// Guard page: freed memory was read.
     public static let read = Self("read")
-    /// Quarantine or guard slot: deallocated memory was written.
+    /// Quarantine or guard page: deallocated memory was written.
     public static let write = Self("write")
-    /// Guard slot: memory was freed twice.
+    /// Guard page: memory was freed twice.
     public static let doubleFree = Self("doubleFree")
     /// Guard: an executor check failed.
     public static let isolation = Self("isolation")
   }
 
-  /// How sure crashd is of an incident.
+  /// Whether the program certainly has a bug.
   public struct Confidence: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// It happened.
+    /// The program has a bug.
     public static let certain = Self("certain")
-    /// What saw it may be wrong.
+    /// The program has a bug, unless the deferred deinit would have ended the use.
     public static let probable = Self("probable")
   }
 
-  /// What the shield does about a fault, or did; or a number that this version does not know.
+  /// The reaction of the shield to a fault; or a number that this version does not know.
   public struct Mode: OpenEnum {
     /// The word.
     public let rawValue: String
     /// Makes the value of any word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program goes on.
+    /// The program continues.
     public static let absorb = Self("absorb")
-    /// The fields of the object are emptied.
+    /// The fields of the object are zeroed.
     public static let zero = Self("zero")
     /// The use is recorded only.
     public static let diagnose = Self("diagnose")
-    /// The fault is recorded, and takes its course.
+    /// The fault is recorded, and not prevented.
     public static let observe = Self("observe")
     /// The fault ended the process.
     public static let crash = Self("crash")
-    /// Nothing: as without a guard.
+    /// No reaction: as without a guard.
     public static let off = Self("off")
-    /// As the program itself says.
+    /// The program decides.
     public static let program = Self("program")
   }
 }

@@ -1,19 +1,19 @@
 extension CrashReport {
-  /// One rule of the diagnosis, and what came of it.
+  /// The result of one diagnosis rule.
   public struct RuleOutcome: Codable, Sendable, Equatable {
-    /// Its name.
+    /// The name of the rule.
     public var rule: String
-    /// What it would say the cause is.
+    /// The cause that it detects.
     public var cause: Cause
-    /// How sure it is where it applies, from 0 to 1.
+    /// Its confidence where it applies, from 0 to 1.
     public var confidence: Double
     /// Whether it applies.
     public var applies: Bool
-    /// Whether it is the one that the report goes by: the first that applies.
+    /// Whether the report uses it: the first one that applies.
     public var isChosen: Bool
-    /// What it read, as it was in this crash.
+    /// Its evidence in this crash.
     public var saw: [String]
-    /// What it says, where it applies.
+    /// Its sentence, where it applies.
     public var sentence: String?
 
     /// Makes an outcome from its parts.

@@ -1,8 +1,8 @@
-/// Times in the form that reports have.
+/// Times in the format of reports.
 public enum Timestamp: Sendable {
   /// RFC 3339 in UTC with microseconds, such as `2026-11-21T08:13:07.123456Z`.
   ///
-  /// It takes nanoseconds as `CLOCK_REALTIME` counts them. Any value is good: the largest is in the year 2554.
+  /// It takes nanoseconds as `CLOCK_REALTIME` counts them. Any value is valid: the largest is in the year 2554.
   public static func string(since1970_ns: UInt64) -> String {
     let seconds = Int(since1970_ns / 1_000_000_000)
     let microseconds = Int(since1970_ns % 1_000_000_000 / 1_000)

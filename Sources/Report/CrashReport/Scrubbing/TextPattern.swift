@@ -1,21 +1,21 @@
-/// A pattern that is looked for in texts which others have made: the time it takes grows with a text's length and no faster.
+/// A pattern for untrusted texts: the time of a search is linear in the text's length.
 ///
-/// Swift's `Regex` goes back and tries again; the pattern of an address of mail takes minutes with 64 KiB of letters. This
-/// one follows all possibilities at once (Thompson's way), over bytes, and finds the longest match that begins first.
-/// The price: no back references, no look-around, no lazy repetition; such patterns are refused when settings are read.
+/// Swift's `Regex` backtracks; the pattern of a mail address takes minutes for 64 KiB of letters. This one follows all
+/// possibilities at once (Thompson's construction), over bytes, and finds the longest match that begins first. The
+/// price: no back references, no look-around, no lazy repetition; such patterns are refused when settings are read.
 struct TextPattern: Sendable {
-  /// Some of the 256 bytes.
+  /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>
 
   enum Step: Sendable {
-    /// Goes on with the next step when the next byte is one of these.
+    /// Continues with the next step when the next byte is one of these.
     case take(Bytes)
-    /// Goes on at both.
+    /// Continues at both.
     case split(Int, Int)
     case jump(Int)
     case start
     case end
-    /// Between a letter, digit or `_` and something else.
+    /// A boundary between a letter, digit or `_` and something else.
     case edge
     case found
   }
@@ -23,12 +23,12 @@ struct TextPattern: Sendable {
   let steps: [Step]
   /// Bytes that a match can begin with.
   private let first: Bytes
-  /// Whether it says something of the place before its first byte, or needs no byte at all.
+  /// Whether it tests the position before its first byte, or may match no byte at all.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000
 
-  /// - Throws: `PatternProblem` that says what is not understood.
+  /// - Throws: `PatternProblem` with the unsupported part.
   init(_ text: String) throws(PatternProblem) {
     var parser = TextPatternParser(text)
     var builder = TextPatternBuilder()
@@ -38,7 +38,7 @@ struct TextPattern: Sendable {
     (first, beginsAnywhere) = Self.beginnings(steps)
   }
 
-  /// What the first byte may be.
+  /// The possible first bytes.
   private static func beginnings(_ steps: [Step]) -> (Bytes, Bool) {
     var (first, anywhere) = (Bytes.zero, false)
     var seen = Array(repeating: false, count: steps.count)
@@ -57,7 +57,7 @@ struct TextPattern: Sendable {
     return (first, anywhere)
   }
 
-  /// Where matches are, none of them empty, in order; nil: the text would take too long.
+  /// The matches in order, none of them empty; nil: the text would take too long.
   func ranges(in text: [UInt8]) -> [Range<Int>]? {
     var found: [Range<Int>] = []
     var search = Search(pattern: self, text: text)
@@ -69,15 +69,15 @@ struct TextPattern: Sendable {
 }
 
 extension TextPattern {
-  /// All possibilities at one place of the text, the one that began first at the front.
+  /// All possibilities at one position of the text, the one that began first at the front.
   private struct Search {
     let pattern: TextPattern
     let text: [UInt8]
-    /// What is left of the work that this text may cost: after a match, bytes behind it are looked at again.
+    /// The remaining work for this text: after a match, bytes following it are read again.
     private var budget: Int
     private var now: [(step: Int, start: Int)] = []
     private var later: [(step: Int, start: Int)] = []
-    /// The last place for which a step was noted: each is, once.
+    /// The last position for which a step was noted: each is noted once.
     private var noted: [Int]
     private var open: [Int] = []
 
@@ -85,7 +85,7 @@ extension TextPattern {
 
     init(pattern: TextPattern, text: [UInt8]) {
       (self.pattern, self.text) = (pattern, text)
-      // Each byte may be looked at by every step a few times.
+      // Each byte may be read by every step a few times.
       budget = 8 * pattern.steps.count * (text.count + 64)
       noted = Array(repeating: -1, count: pattern.steps.count)
     }
@@ -96,7 +96,7 @@ extension TextPattern {
       budget -= noted.count
       for index in noted.indices { noted[index] = -1 }
       for place in begin...text.count {
-        // Nothing that begins here can win over what was found.
+        // No match that begins here can replace the one that was found.
         if best == nil && mayBegin(at: place) { note(0, place, at: place, &best) }
         if now.isEmpty && best != nil || isTooLong { break }
         guard place < text.count else { break }
@@ -118,7 +118,7 @@ extension TextPattern {
       pattern.beginsAnywhere || place < text.count && TextPattern.has(pattern.first, text[place])
     }
 
-    /// Follows what takes no byte.
+    /// Follows steps that take no byte.
     private mutating func note(_ first: Int, _ start: Int, at place: Int, _ best: inout Range<Int>?) {
       open = [first]
       while let step = open.popLast() {

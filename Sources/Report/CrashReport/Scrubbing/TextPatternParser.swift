@@ -1,14 +1,14 @@
-/// What a pattern consists of.
+/// The parts of a pattern.
 indirect enum TextPatternPart {
   case bytes(TextPattern.Bytes)
   case sequence([TextPatternPart])
   case choice([TextPatternPart])
-  /// `most` nil: any number.
+  /// `most` nil: unlimited.
   case repeated(TextPatternPart, least: Int, most: Int?)
   case place(TextPattern.Step)
 }
 
-/// Reads a pattern: letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their opposites.
+/// Parses a pattern: letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their complements.
 struct TextPatternParser {
   private static let depthLimit = 32
   private static let repetitionLimit = 255
@@ -117,7 +117,7 @@ struct TextPatternParser {
       isFirst = false
       let (one, low) = try member()
       bytes |= one
-      // A - at the end is one.
+      // A final - is a literal.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
       guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is such as a-z") }
@@ -147,7 +147,7 @@ struct TextPatternParser {
   }
 }
 
-// Sets of bytes; with all ASCII's opposite goes every letter that has more than one byte.
+// Sets of bytes; the complement of all ASCII includes every letter of more than one byte.
 extension TextPatternParser {
   private static let ascii = TextPattern.Bytes(~0, ~0, 0, 0)
   private static let beyond = TextPattern.Bytes(0, 0, ~0, ~0)
@@ -192,7 +192,7 @@ extension TextPatternParser {
     }
   }
 
-  /// One of these; where it may be beyond ASCII, all bytes of the letter.
+  /// A letter of this set; where it may be beyond ASCII, all bytes of the letter.
   private static func letter(_ bytes: TextPattern.Bytes) -> TextPatternPart {
     guard bytes & beyond != .zero else { return .bytes(bytes) }
     let more: TextPatternPart = .bytes(span(0x80, 0xbf))
@@ -208,10 +208,10 @@ extension TextPatternParser {
   }
 }
 
-/// Makes steps of parts.
+/// Compiles parts to steps.
 struct TextPatternBuilder {
   private(set) var steps: [TextPattern.Step] = []
-  /// Parts seen; those of nothing make no steps, but repeated in one another they would be many.
+  /// The number of parts; empty ones make no steps, but nested repetitions of them would be many.
   private var count = 0
 
   mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {

@@ -1,10 +1,10 @@
-/// Takes out of texts what the privacy rules name.
+/// Scrubs texts by the privacy rules.
 ///
-/// It knows texts and keys; an extension in CrashProtocol takes it through the JSON of a report.
+/// It handles texts and keys; an extension in CrashProtocol applies it to the JSON of a report.
 public struct TextScrubber: Sendable {
-  /// Stands where something was taken out.
+  /// The replacement for scrubbed text.
   public static let mark = "[scrubbed]"
-  /// What names a crash, a build or a place in the code, and is no text that a program has made of its users' data.
+  /// Keys that identify a crash, a build or a code location, and never contain user data.
   private static let exemptKeys: Set = [
     "id", "key", "exact", "coarse", "mangled", "buildID", "time", "startTime", "kind", "rule", "trust", "codeName",
   ]
@@ -15,7 +15,7 @@ public struct TextScrubber: Sendable {
   private let hidesUsers: Bool
 
   /// Makes a scrubber.
-  /// - Throws: `PatternProblem` for a pattern that is not understood.
+  /// - Throws: `PatternProblem` for an invalid pattern.
   public init(_ rules: PrivacySettings) throws(PatternProblem) {
     keys = rules.annotations.map { $0.lowercased() }
     var patterns: [TextPattern] = []
@@ -24,30 +24,30 @@ public struct TextScrubber: Sendable {
     hidesUsers = rules.homeDirectories
   }
 
-  /// Whether a pattern is one.
+  /// Whether a pattern is valid.
   public static func understands(_ pattern: String) -> Bool {
     do throws(PatternProblem) { _ = try TextPattern(pattern) } catch { return false }
     return true
   }
 
-  /// Whether the value of an annotation goes, whatever it is.
+  /// Whether the value of an annotation is scrubbed, whatever it is.
   public func isSecret(_ key: String) -> Bool {
     let key = key.lowercased()
     return keys.contains { key.contains($0) }
   }
 
-  /// Whether what stands under this key of a report is left as it is.
+  /// Whether the value of this key of a report is never scrubbed.
   public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
 
-  /// Whether what stands under this key of a report is the program's own words, such as a breadcrumb, where an address is
-  /// none of ours.
+  /// Whether the value of this key of a report is an annotation or a breadcrumb, where an address is not one of the
+  /// report's.
   public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
 
   private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
 
   /// Whether a text is a register or another address of the report.
   ///
-  /// A pattern of digits would make it unreadable, and the report with it.
+  /// A pattern of digits would make addresses unreadable, and the report with them.
   public static func isAddress(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst(2)
     return text.hasPrefix("0x") && (1...16).contains(digits.count)
@@ -59,11 +59,11 @@ public struct TextScrubber: Sendable {
       }
   }
 
-  /// One text; what is longer than any that crashd makes is cut off, because nobody looked at the rest.
+  /// Scrubs one text; a text longer than any of crashd's is truncated, because the rest is not checked.
   public func scrub(_ text: String) -> String {
     var bytes = Array(text.utf8.prefix(Self.textLimit))
     for pattern in patterns {
-      // Whoever makes the search long gets nothing through.
+      // A text whose search takes too long is replaced completely.
       guard let ranges = pattern.ranges(in: bytes) else { return Self.mark }
       if !ranges.isEmpty { bytes = Self.marking(ranges, in: bytes) }
     }

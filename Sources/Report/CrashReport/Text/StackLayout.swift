@@ -1,12 +1,11 @@
-/// Which rows of a thread's stack are shown: runtime frames and repetitions are folded, so that the program's own
-/// frames are what the eye meets.
+/// Selects the rows of a thread's stack: runtime frames and repetitions are folded, so that in-app frames stand out.
 struct StackLayout {
   /// A row of the shown stack; numbers are indices into the thread's frames.
   enum Row: Equatable {
     case frame(Int)
-    /// Neighbouring frames that are not the program's own.
+    /// Neighboring runtime frames.
     case folded(Range<Int>)
-    /// The `period` frames just above come `times` times more.
+    /// The `period` frames directly above occur `times` times more.
     case repeated(period: Int, times: Int)
     /// Frames of a deep recursion that were never recorded.
     case gap(Int)
@@ -16,7 +15,7 @@ struct StackLayout {
 
   private(set) var rows: [Row] = []
   private let frames: [CrashReport.Frame]
-  /// With no own frame there is nothing that could stand out: nothing is folded.
+  /// Without in-app frames nothing could stand out, so nothing is folded.
   private let folds: Bool
   private let collapses: Bool
 
@@ -57,7 +56,7 @@ struct StackLayout {
     addFolding(pending..<range.upperBound)
   }
 
-  /// The shortest group of frames that stands at least three times in a row from `index` on.
+  /// The shortest group of frames that occurs at least three times in a row from `index` on.
   private func repetition(at index: Int, in range: Range<Int>) -> (period: Int, times: Int)? {
     for period in 1...8 {
       var end = index + period

@@ -1,4 +1,4 @@
-/// Everything below the stacks.
+/// The sections below the stacks.
 extension TextRenderer {
   func detailsSection(_ report: CrashReport) -> [String] {
     let process = report.process
@@ -31,13 +31,13 @@ extension TextRenderer {
     }
   }
 
-  /// A report that is not stored yet is in no group, and says why.
+  /// A report that is not stored yet is in no group; the text says why.
   static func groupText(_ report: CrashReport) -> String {
     if report.isPreliminary == true { return "none yet: this report is preliminary, as its symbols are being read" }
     return "\(report.group.key)  \(report.group.title)"
   }
 
-  /// What the control group counted, where it counted something; of a crash, why nothing of the memory is known.
+  /// The count of the control group, if any; for a crash, why no memory is known.
   private func memory(_ report: CrashReport) -> String {
     guard let death = report.death, let kills = death.oomKills, kills > 0 else { return Self.memoryText(report) }
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
@@ -64,7 +64,7 @@ extension TextRenderer {
 
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
-    // The last ones lead to the crash; the rest is a matter of the verbose form.
+    // The last ones lead to the crash; the verbose form has the rest.
     let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]
@@ -72,7 +72,7 @@ extension TextRenderer {
     return lines + shown.map { "  \(style.faint(shortTime($0.time, in: report)))  \(CleanText.line($0.text))" }
   }
 
-  /// What the Swift runtime printed before this crash.
+  /// The lines that the Swift runtime printed before this crash.
   func earlierWarningsSection(_ report: CrashReport) -> [String] {
     guard let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty else { return [] }
     let shown = verbose ? warnings[...] : warnings.suffix(6)
@@ -82,12 +82,12 @@ extension TextRenderer {
     return lines + shown.flatMap { CleanText.line($0).wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
-  /// What the shield saw before, and did not let end the process.
+  /// The non-fatal incidents before the crash.
   func incidentsSection(_ report: CrashReport) -> [String] {
     guard let incidents = report.incidents, !incidents.isEmpty else { return [] }
     let shown = verbose ? incidents[...] : incidents.suffix(6)
     let hidden = incidents.count - shown.count + (report.incidentsOmitted ?? 0)
-    var lines = [style.strong("Seen by the shield before")]
+    var lines = [style.strong("Earlier incidents")]
     if hidden > 0 { lines.append(style.faint("  … \(hidden) earlier")) }
     for incident in shown {
       let time = shortTime(incident.last, in: report)
@@ -101,7 +101,7 @@ extension TextRenderer {
     return lines
   }
 
-  /// Of the day of the crash, the time is enough.
+  /// The time alone on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
     let day = report.time.prefix(11)
     return CleanText.line(time.hasPrefix(day) ? String(time.dropFirst(day.count)) : time)
@@ -133,7 +133,7 @@ extension TextRenderer {
     return losses.isEmpty ? [] : [style.warning("Not in this report")] + losses.map { "  " + style.warning($0) }
   }
 
-  /// What could not be kept, in words.
+  /// The losses as text.
   static func losses(of report: CrashReport) -> [String] {
     let losses = report.losses.filter { $0.value != 0 }.sorted { $0.key < $1.key }
     return losses.map { kind, count in "\(count) × \(lossNames[kind] ?? CleanText.line(kind))" }
@@ -142,20 +142,20 @@ extension TextRenderer {
   private static let lossNames = [
     "torn": "a record that its writer could not finish",
     "corrupt": "a record that was damaged after it was written",
-    "overwritten": "a record that gave its place to a later crash",
-    "noSlot": "a crash that found no place for its record",
+    "overwritten": "a record that a later crash has overwritten",
+    "noSlot": "a crash that found no free slot",
     "minimal": "a crash inside the crash handler: its record has no frames",
-    "silentThreads": "a thread that had begun to tell where it was",
-    "threads": "a thread that was not asked where it was",
+    "silentThreads": "a thread that had not finished its answer",
+    "threads": "a thread that was not sampled",
     "threadList": "a list of the other threads, which could not be read",
-    "images": "an image that found no place in the table",
-    "annotations": "an annotation that found no place or was being written",
+    "images": "an image that did not fit into the table",
+    "annotations": "an annotation that did not fit or was being written",
     "breadcrumbs": "a damaged breadcrumb",
   ]
 
-  /// A share in words.
+  /// A share as text.
   static func percent(_ share: Double) -> String {
-    // A share from outside may be anything, NaN too.
+    // A share comes from outside, and may be anything, also NaN.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "not known how"
   }
 }

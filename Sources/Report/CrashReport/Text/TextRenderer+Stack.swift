@@ -15,7 +15,7 @@ extension TextRenderer {
     }
   }
 
-  /// The frames below which their source stands.
+  /// The frames with a source excerpt below them.
   func quotedFrames(of thread: CrashReport.CrashedThread) -> Set<Int> {
     let own = thread.frames.indices.filter { thread.frames[$0].isOwn && thread.frames[$0].line != nil }
     return Set(own.prefix(verbose ? Self.quoteLimit : 1))

@@ -1,6 +1,6 @@
 /// The threads that did not crash.
 extension TextRenderer {
-  /// One section for each stack: of a hundred workers that wait for work one stack is enough.
+  /// One section for each stack: a hundred idle workers share one.
   func otherThreadSections(_ threads: [CrashReport.CrashedThread], in report: CrashReport) -> [[String]] {
     var stacks: [Stack] = []
     var members: [Stack: [CrashReport.CrashedThread]] = [:]
@@ -42,7 +42,7 @@ extension TextRenderer {
     "X": "ended", "I": "idle",
   ]
 
-  /// What makes two threads alike.
+  /// The key of equal threads.
   private struct Stack: Hashable {
     var addresses: [UInt64]
     var omitted: Int?

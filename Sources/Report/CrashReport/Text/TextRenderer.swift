@@ -1,15 +1,15 @@
-/// A report for people: one sentence on top, the reason, the crashed thread with own frames standing out and runtime
-/// frames folded, then the rest.
+/// Renders a report for people: one sentence on top, the reason, the crashed thread with its in-app frames standing out
+/// and runtime frames folded, then the rest.
 ///
-/// The text holds no control character but line feeds and, where colour is asked for, its own escape sequences.
+/// The text contains no control character but line feeds and, with `color`, its own escape sequences.
 public struct TextRenderer: Sendable {
-  /// Whether to use ANSI colours.
+  /// Whether to use ANSI colors.
   public var color: Bool
-  /// Columns to fit lines into, where that is possible without cutting a name of the program's own.
+  /// The width in columns, where lines fit without truncating an in-app name.
   public var width: Int
   /// Whether to add every frame with its address, the registers, the images and the threads that did not crash.
   public var verbose: Bool
-  /// Where source comes from: for the first own frame of the crash, in the verbose form for each own one of it.
+  /// The source lookup: for the first in-app frame of the crash, in the verbose form for each of them.
   public var source: SourceLookup?
 
   /// Makes a renderer; `width` is at least 40.
@@ -51,7 +51,7 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
-  /// The sentence, and the runtime's error message below where it says more.
+  /// The sentence, and the runtime error message below where it says more.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
@@ -120,15 +120,15 @@ func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
 }
 
 extension String {
-  /// At most `width` characters, the last one `…` where some were cut.
+  /// At most `width` characters, the last one `…` if it was truncated.
   func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }
 
-  /// Without the blanks at the end.
+  /// Without trailing blanks.
   var trimmingEnd: String { String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)]) }
 
-  /// In lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
+  /// Lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
   func wrapped(to width: Int) -> [String] {
     if count <= width { return [self] }
     var lines: [String] = []
@@ -142,30 +142,30 @@ extension String {
     return lines
   }
 
-  /// Filled with blanks on the left.
+  /// Padded with blanks on the left.
   func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 
-  /// Filled with blanks on the right.
+  /// Padded with blanks on the right.
   func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
-/// The few styles of a report, named by what they mean; only the 16 colours that each terminal's theme makes readable.
+/// The few styles of a report, named by their meaning; only the 16 colors that each terminal's theme makes readable.
 struct TextStyle {
   let color: Bool
 
   /// What happened.
   func alarm(_ text: String) -> String { wrap(text, "1;31") }
-  /// The program's own function.
+  /// An in-app function.
   func own(_ text: String) -> String { wrap(text, "1") }
-  /// A place in the program's own source.
+  /// A location in the program's own source.
   func place(_ text: String) -> String { wrap(text, "1;33") }
-  /// The marker before an own frame.
+  /// The marker before an in-app frame.
   func marker(_ text: String) -> String { wrap(text, "1;31") }
   /// A heading.
   func strong(_ text: String) -> String { wrap(text, "1") }
-  /// What is seldom needed.
+  /// Details that are seldom needed.
   func faint(_ text: String) -> String { wrap(text, "2") }
-  /// What limits the trust in the report.
+  /// Limits of the report's reliability.
   func warning(_ text: String) -> String { wrap(text, "33") }
 
   private func wrap(_ text: String, _ code: String) -> String {

@@ -1,23 +1,24 @@
 internal import Glibc
 internal import Synchronization
 
-/// Runs the jobs of one task and its children on one thread; later ones, and those of a task that has trapped, where jobs
-/// run that nobody has a wish for.
+/// Runs the jobs of one task and its children on one thread.
 ///
-/// So are jobs that are no task: an actor that the task calls is served by one, which goes on with whatever else waits for
-/// the actor, and would be contained as if it was the work's.
+/// Jobs that come after the thread ended or trapped run on the global executor. So do jobs that are no task: an actor
+/// that the task calls may be served by such a job, which then serves the actor's other callers too; a trap there would
+/// be contained as if it were the work's.
 @safe
 final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The thread ends when there are no more.
+    /// The thread ends when no job is left.
     var isClosed = false
-    /// There is no thread.
+    /// The thread has ended.
     var isAbandoned = false
   }
 
   private let state = Mutex(State())
-  // Sendable: a semaphore is for several threads; its memory lives as long as the executor, which each user of it keeps.
+  // Sendable: several threads may use a semaphore, and its memory lives as long as the executor, which each user
+  // retains.
   private let news = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
   init() { unsafe sem_init(news, 0, 0) }
@@ -40,18 +41,18 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     if isTaken { unsafe sem_post(news) } else { Self.runElsewhere(job) }
   }
 
-  /// The thread: returns when the executor is closed and nothing is left to do.
+  /// The thread's loop: returns when the executor is closed and no job is left.
   func run() {
     while let job = next() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// The task's last act.
+  /// Ends the thread after its remaining jobs; the task calls it last.
   func close() {
     state.withLock { $0.isClosed = true }
     unsafe sem_post(news)
   }
 
-  /// The thread is no more.
+  /// Moves the remaining jobs to the global executor, once the thread has ended.
   func abandon() {
     let left = state.withLock { state in
       state.isAbandoned = true
@@ -63,7 +64,7 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
 
   private func next() -> UnownedJob? {
     while true {
-      // A signal's handler may interrupt it. Each post is waited for: whoever posts may else find no executor any more.
+      // A signal handler may interrupt the wait. Take every post: a poster may otherwise find the executor freed.
       while unsafe sem_wait(news) != 0 {}
       let (job, isDone) = state.withLock { state in
         (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)
@@ -73,12 +74,12 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// The lowest byte says what kind of a job it is; 0 is a task.
+  /// The lowest byte of the flags is the kind of a job; 0 is a task.
   private static func isTask(_ job: UnownedJob) -> Bool { flags(of: job) & 0xff == 0 }
 
   private static func runElsewhere(_ job: UnownedJob) { globalConcurrentExecutor.enqueue(job) }
 }
 
-/// A job's flags; the library has no public name for them, the runtime exports them.
+/// The flags of a job: the library has no public name for them, but the runtime exports them.
 @_silgen_name("swift_task_getJobFlags")
 private func flags(of job: UnownedJob) -> UInt

@@ -3,30 +3,30 @@ internal import Glibc
 
 /// A thread for one piece of work.
 enum IsolatedThread {
-  /// What a thread is to do.
+  /// The work of a thread.
   private final class Job: Sendable {
     let work: @Sendable () -> Void
     init(_ work: @escaping @Sendable () -> Void) { self.work = work }
 
-    /// Does what a pointer to one says, and gives up its reference.
+    /// Runs the job at `context`, and consumes the reference that the pointer holds.
     static func run(_ context: UnsafeMutableRawPointer?) {
       guard let context = unsafe context else { return }
-      // It was made by passRetained, and is taken once.
+      // `passRetained` made the pointer, and this is its only use.
       unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().work()
     }
   }
 
-  /// Does the work on a thread of its own, and waits for it.
+  /// Runs the work on a new thread, and waits for its end.
   static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
     let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
-    // Nobody has taken it.
+    // The thread did not start, so it did not consume the job.
     if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }
 
-  /// The same, and tells how it ended from a second thread, which waits for the first: the handler of a trap can wake a
-  /// thread, but not resume a task.
+  /// Runs the work on a new thread, and calls `ended` from a second one that waits for the first: the handler of a trap
+  /// can wake a thread, but not resume a task.
   static func start(
     _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
   ) {

@@ -5,16 +5,16 @@ internal import Synchronization
 public enum ShieldFault: Error, Sendable, Equatable {
   /// A value was nil.
   case missing(String)
-  /// A continuation was let go without being resumed.
+  /// A continuation was released without being resumed.
   case leaked
-  /// What was asked for is not there: outside of a range, not of the type, not in the state.
+  /// The requested value does not exist: out of range, of another type, or not in this state.
   case refused(String)
-  /// Isolated work has trapped: it will never end, and what it had to others is lost.
+  /// Isolated work trapped: it never ends, and nothing releases what it holds.
   case trapped
 }
 
 extension Shield {
-  /// Does work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  /// Runs work on a thread of its own, so that a Swift trap in it ends the work and not the process.
   ///
   /// ```swift
   /// do {
@@ -25,62 +25,65 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// **Containment until the process is started anew, no error handling.** The thread that has trapped stays for ever where it
-  /// is, with its stack and all that it holds: objects, locks of the program's own, actors. Whoever waits for one of these
-  /// waits for ever. So the work should touch nothing that others need, and a trap is a reason to end the process in an orderly
-  /// way. Where a wrong value or a half-done change is worse than the end of the process, do not isolate.
+  /// **This is containment until the process restarts, not error handling.** The thread that trapped stays forever,
+  /// with its stack and all that it holds: objects, locks of the program, actors. A thread that waits for one of these
+  /// waits forever. So the work should touch nothing that others need, and a trap is a reason to shut the process down
+  /// in an orderly way. Where a wrong value or a half-done change is worse than a crash, do not isolate.
   ///
-  /// Each trap is an incident that crashd shows with its words and its stack (`crashctl incidents`). The process ends, with its
-  /// usual signal and crash report, where
+  /// Each trap is an incident with its message and its stack (`crashctl incidents`). The process ends, with its usual
+  /// signal and crash report, where
   /// - `maximumContainedFaults` traps have been contained,
-  /// - it is no trap (`ud2`) but a bad access, an abort or any other signal,
-  /// - Dispatch, the C library or the loader are on the stack of the work, so that a lock of theirs may be taken, or a global
-  ///   variable be half made,
-  /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked. So
-  ///   does `withCheckedContinuation` with its body, which is told from the others nowhere,
-  /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
-  /// - `containmentUnavailableReason` says so,
-  /// - the shield is not started, or another handler has taken its place.
+  /// - the fault is no trap (`ud2`) but a bad access, an abort or any other signal,
+  /// - Dispatch, the C library or the loader are on the stack of the work, so that one of their locks may be held, or a
+  ///   global variable half initialized,
+  /// - Swift's concurrency library calls the work, as it calls the cancellation handlers of a task: the task is locked.
+  ///   So it is for the body of `withCheckedContinuation`, which cannot be distinguished from them,
+  /// - the work is in an `ExclusiveGate` or holds another lock of the shield,
+  /// - `containmentUnavailableReason` gives a reason,
+  /// - the shield is not started, or another handler has replaced its handler.
   ///
-  /// What is not seen, and so is contained with whoever waits for it waiting for ever: a lock of the program's own, a static variable
-  /// within a C++ function that is being made; with the static standard library a block of Dispatch's, and a cancellation handler that a
-  /// task group calls. What else to know:
-  /// - A SIGILL handler that the program had before the shield is not called for a trap that is contained.
-  /// - `exit()` works with threads that stay, but what it calls (`atexit`, C++ destructors) must not wait for what they have.
-  /// - Synchronous work is on a thread without a task: there are no task-local values, and `Task.isCancelled` is false whatever
-  ///   becomes of the caller.
+  /// Some cases are contained although a thread may then wait forever. They are a lock of the program, and a static
+  /// variable of a C++ function that is being initialized. With the static standard library, also a block of Dispatch,
+  /// and a cancellation handler that a task group calls. Further limits:
+  /// - A SIGILL handler that the program had before the shield is not called for a contained trap.
+  /// - `exit()` works while such threads stay, but its callbacks (`atexit`, C++ destructors) must not wait for what
+  ///   they hold.
+  /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
+  ///   false.
   ///
-  /// The caller waits, and must not be on a thread of Swift's concurrency: there the function below is what `await` calls.
-  /// A thread is made for it: fifty to a hundred microseconds more than the work.
+  /// The caller waits. Precondition: it is not on a thread of Swift's concurrency; there, `await` calls the
+  /// asynchronous function below. The thread costs fifty to a hundred microseconds.
   ///
-  /// - Returns: What the work returns.
-  /// - Throws: What the work throws; `ShieldFault.trapped`; `ShieldFault.refused` where there is no thread for it.
+  /// - Returns: The result of the work.
+  /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
   @_disfavoredOverload
   public static func isolated<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
     let outcome = Outcome<Value>()
     return try outcome.value(after: IsolatedThread.run { outcome.set(Result(catching: work)) })
   }
 
-  /// Does asynchronous work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  /// Runs asynchronous work on a thread of its own, so that a Swift trap in it ends the work and not the process.
   ///
-  /// All that is said of the synchronous function holds. The work and its child tasks share the thread. **Actors are not
-  /// isolated**: what an actor does for the work, or a task that is no child of it, runs where it always does, and a trap there
-  /// ends the process. A task that has trapped never ends: its continuations are not resumed. **The other tasks of
-  /// the work go on, not isolated**: its children, and where a child has trapped its parent and siblings, beside a caller who was
-  /// told of the trap. They are cancelled and run on Swift's own threads, where their next trap ends the process; what they return is
-  /// lost. The work's cancellation handlers are called, once the caller goes on.
+  /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Actors are not
+  /// isolated**: the code of an actor that the work calls, or a task that is no child of it, runs where it always does,
+  /// and a trap there ends the process. A task that has trapped never ends: its continuations are not resumed.
   ///
-  /// Cancelling the caller's task cancels the work, which is waited for.
+  /// **The other tasks of the work continue without isolation**: its children, and after a trap in a child also its
+  /// parent and siblings, although the caller already got `ShieldFault.trapped`. They are cancelled and run on Swift's
+  /// own threads, where their next trap ends the process; their results are lost. The work's cancellation handlers run
+  /// after the caller has resumed.
   ///
-  /// - Returns: What the work returns.
-  /// - Throws: What the work throws; `ShieldFault.trapped`; `ShieldFault.refused` where there is no thread for it.
+  /// Cancelling the caller's task cancels the work; the caller still waits for it.
+  ///
+  /// - Returns: The result of the work.
+  /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
   public static func isolated<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let outcome = Outcome<Value>()
     let executor = IsolatedExecutor()
     let task = Task(executorPreference: executor) {
-      // Without its thread it is not isolated.
+      // Without its thread the work would not be isolated.
       guard !executor.isAbandoned else { return }
       cs_shim_contained_task_begins()
       do {
@@ -95,7 +98,7 @@ extension Shield {
         IsolatedThread.start({ executor.run() }) { end in
           executor.abandon()
           continuation.resume(returning: end)
-          // Last: who is told of it is the work's own code, and may wait for what the work has for ever.
+          // Last: cancelling calls the work's own handlers, which may wait forever for what the trapped thread holds.
           if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
         }
       }
@@ -107,7 +110,8 @@ extension Shield {
 
   /// The number of traps that `isolated` contains; 16 by default, at most 200.
   ///
-  /// Each contained trap costs a thread for good. The next trap ends the process as it would without containment. Any thread.
+  /// Each contained trap costs one thread forever. The trap after the limit ends the process as it would without
+  /// containment. Any thread.
   public static var maximumContainedFaults: Int {
     get { Int(cs_shim_contained_budget()) }
     set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
@@ -115,8 +119,8 @@ extension Shield {
 
   /// The reason why `isolated` contains no trap in this process; nil if it does.
   ///
-  /// Containment has to distinguish the C library and the Swift runtime from the program. Where it cannot, as in an executable
-  /// that links the C library statically, each trap ends the process as it would without. Any thread.
+  /// Containment has to distinguish the C library and the Swift runtime from the program. Where it cannot, as in an
+  /// executable that links the C library statically, each trap ends the process as it would without. Any thread.
   public static var containmentUnavailableReason: String? {
     // A text that stays.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
@@ -128,7 +132,7 @@ extension Shield {
   public static var containedFaultCount: Int { Int(cs_shim_contained_parked()) }
 }
 
-/// What work came to, told once.
+/// The result of isolated work, set once.
 private final class Outcome<Value: Sendable>: Sendable {
   private let result = Mutex<Result<Value, any Error>?>(nil)
 
@@ -147,21 +151,21 @@ private final class Outcome<Value: Sendable>: Sendable {
   }
 }
 
-/// Isolated work, as its task knows it: an actor may serve the task on a thread that is not the work's.
+/// Isolated work, as its task refers to it: an actor may serve the task on a thread that is not the work's.
 @safe
 package final class IsolatedWork: @unchecked Sendable {
-  /// The children of the work's task have it, too.
+  /// The child tasks of the work inherit it.
   @TaskLocal static var current: IsolatedWork?
 
-  // Sendable: counted atomically, and there until it is released.
+  // Sendable: reference-counted atomically.
   private let kept: UnsafeMutableRawPointer?
 
-  /// That of this thread.
+  /// Retains the work of this thread.
   init() { unsafe kept = cs_shim_contained_keep() }
 
   deinit { unsafe cs_shim_contained_release(kept) }
 
-  /// As long as what this returns is not given back, a trap of the work that goes on here ends the process.
+  /// Suspends containment: until the returned value is released, a trap of the work on this thread ends the process.
   package static func hold() -> UnsafeMutableRawPointer? {
     let work = current
     return unsafe cs_shim_contained_hold(work?.kept)

@@ -1,17 +1,17 @@
 extension Shield {
-  /// Classes that are found by what the images of this process say of their types.
+  /// A selection of classes, by the type records in the images of this process.
   ///
-  /// Generic classes have no metadata before they are used: protect such a one by its metatype.
+  /// Generic classes have no metadata before their first use: protect such a class by its metatype.
   public enum ClassSelection: Sendable, Hashable {
     /// The class with this full name, such as `App.Session` or `App.Outer.Inner`.
     case named(String)
     /// All classes of a module.
     case module(String)
-    /// All classes of the modules in the executable, but not those of Swift's own libraries.
+    /// All classes of the modules in the executable, except Swift's own libraries.
     case ownClasses
   }
 
-  /// What `protect` did with a selection.
+  /// The result of `protect` for a selection.
   public struct SelectionResult: Sendable, Hashable {
     /// The full names of the classes that are protected now.
     public var protected: [String] = []
@@ -21,16 +21,16 @@ extension Shield {
     public var failed: [String] = []
   }
 
-  /// Protects the classes that a selection finds, as `protect` does by metatype.
+  /// Protects the selected classes, as `protect` does by metatype.
   ///
   /// ```swift
   /// try Shield.protect(.module("App"), policy: .zero)
   /// ```
   ///
-  /// Reads the type records of all images once, some milliseconds for a large server, and makes the metadata of each
-  /// class that is found. At start is a good time.
+  /// Call it at start: it reads the type records of all images once, some milliseconds for a large server, and creates
+  /// the metadata of each selected class.
   ///
-  /// - Throws: `ProtectionError.unavailable`. What became of each class is in the result.
+  /// - Throws: `ProtectionError.unavailable`. The result lists the classes that could not be protected.
   @discardableResult
   public static func protect(
     _ selection: ClassSelection, policy: DanglingPolicy = .zero, limit: Int = 50
@@ -54,7 +54,7 @@ extension Shield {
 }
 
 extension Shield.ClassSelection {
-  /// Modules of the toolchain, which a statically linked executable has inside.
+  /// Modules of the toolchain, which a statically linked executable contains.
   private static let systemModules: Set<String> = [
     "Swift", "SwiftShims", "_Concurrency", "_StringProcessing", "_RegexParser", "RegexBuilder", "Synchronization",
     "Distributed", "Observation", "_Differentiation", "Dispatch", "Foundation", "FoundationEssentials",
@@ -62,7 +62,7 @@ extension Shield.ClassSelection {
     "XCTest", "CrashShield", "CrashShieldGuards", "__C", "Runtime",
   ]
 
-  /// The modules of the quarantine and of what records its incidents: it cannot keep the objects that it consists of.
+  /// The modules of the quarantine and of its incident records: the quarantine cannot keep objects that it consists of.
   static let ownModules: Set<String> = ["CrashShield", "CrashShieldGuards"]
 
   func holds(_ record: TypeRecords.Record) -> Bool {

@@ -1,19 +1,19 @@
 internal import CShimQuarantine
 
 extension Shield {
-  /// Why a class could not be protected.
+  /// The reason why a class could not be protected.
   ///
-  /// The class goes on as it was.
+  /// The class stays unprotected.
   public enum ProtectionError: Error, Equatable {
-    /// The quarantine is off in this process; the text says why. Run on without it.
+    /// The quarantine is off in this process, for the given reason. Continue without it.
     case unavailable(String)
-    /// This is no native Swift class, or one whose metadata has a form that is not known here.
+    /// Not a native Swift class, or its metadata has an unknown layout.
     case notASwiftClass(String)
-    /// There are too many classes already; protect fewer.
+    /// The limit of protected classes is reached; protect fewer.
     case tooManyClasses(String)
-    /// The metadata of this class cannot be written.
+    /// The metadata of this class is read-only.
     case readOnlyMetadata(String)
-    /// The system has no memory or no thread left for it.
+    /// The system has no memory or no thread left.
     case outOfMemory(String)
   }
 }

@@ -1,33 +1,33 @@
 internal import CShimQuarantine
 import Synchronization
 
-/// Who wants what of each class, and what holds: an operator's word to crashd is stronger than the program's own, and that
-/// is stronger than what crashd finds by itself.
+/// The requests of operator, program and crashd for each class, and the effective setting: an operator's override takes
+/// precedence over the program's request, and that over crashd's automatic protection.
 ///
-/// The quarantine is called without the lock: it may wait for deinits, which may call here.
+/// Calls the quarantine without holding the lock: it may wait for deinits, which may call here.
 final class Protections: Sendable {
   static let shared = Protections()
 
-  /// How objects of a class are kept.
+  /// The policy and the limit of a class.
   struct Setting: Sendable, Equatable {
     var policy: DanglingPolicy
     var limit: Int
   }
 
-  /// What somebody says of a class.
+  /// A request for a class.
   enum Word: Sendable, Equatable {
     case protects(Setting)
     case refuses
   }
 
-  /// What the quarantine may use without anybody's word.
+  /// The default budget of the quarantine.
   static let standardBudgetBytes: UInt64 = 1 << 20
 
   private let state = Mutex(State())
 
   /// Protects a class for the program; any thread.
   func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
-    // Before the lock: in a forked child some thread of the parent may have it.
+    // Before the lock: in a forked child, a thread of the parent may hold it.
     if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
     let metadata = Self.address(type)
     state.withLock { $0.entries[metadata, default: Entry()].program = .protects(Setting(policy: policy, limit: limit)) }
@@ -61,19 +61,19 @@ final class Protections: Sendable {
   private static func address(_ type: AnyClass) -> UInt { unsafe UInt(bitPattern: Quarantine.metadata(type)) }
 }
 
-// What comes from crashd.
+// Requests of crashd.
 extension Protections {
-  /// What became of one class.
+  /// The result of a request for one class.
   enum Outcome: Sendable {
     case done
     case overruled
     case failed
   }
 
-  /// Takes crashd's word of a class, by the address of its metadata.
+  /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // The later one of a round says more: a name after all classes.
+      // A later request of a round is more specific: a name comes after all classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
@@ -88,7 +88,7 @@ extension Protections {
     return state.withLock { $0.holds(word, of: metadata) } ? .done : .overruled
   }
 
-  /// Takes crashd's word of all classes together.
+  /// Applies crashd's settings for all classes.
   func remote(_ settings: RemoteSettings) {
     let changed = state.withLock { state in
       let wasOff = state.remote?.isOff ?? false
@@ -100,8 +100,8 @@ extension Protections {
     applyStacks()
   }
 
-  /// Forgets what crashd said in other rounds.
-  /// - Returns: How many classes that concerns.
+  /// Drops the requests of other rounds.
+  /// - Returns: The number of classes that lost a request.
   func sweep(round: UInt32) -> Int {
     let (stale, wasOff) = state.withLock { state in
       let wasOff = state.remote?.isOff ?? false
@@ -116,7 +116,7 @@ extension Protections {
     return stale.count
   }
 
-  /// What crashd says of all classes together.
+  /// crashd's settings for all classes.
   struct RemoteSettings: Sendable {
     var round: UInt32
     var isOperator: Bool
@@ -127,11 +127,11 @@ extension Protections {
   }
 }
 
-// What holds.
+// Effective settings.
 extension Protections {
   private struct RemoteWord {
     var word: Word
-    /// Of crashd's settings, in which it said so.
+    /// The round of crashd's messages that carried it.
     var round: UInt32
   }
 
@@ -139,9 +139,9 @@ extension Protections {
     var program: Word?
     var operators: RemoteWord?
     var automatic: RemoteWord?
-    /// What the quarantine was told.
+    /// The setting that is in force in the quarantine.
     var present: Setting?
-    /// A thread is telling it, and looks again afterwards.
+    /// A thread is applying a change, and checks for another one afterwards.
     var isChanging = false
 
     var word: Word? { operators?.word ?? program ?? automatic?.word }
@@ -174,7 +174,7 @@ extension Protections {
       if let remote, remote.isOperator, remote.budgetBytes > 0 { return remote.budgetBytes }
       if let programBudget { return programBudget }
       guard let remote, remote.budgetBytes > 0 else { return Protections.standardBudgetBytes }
-      // What the program protects by itself has the room that it would have without crashd.
+      // The program's own protections keep at least the budget that they would have without crashd.
       let hasOwn = entries.values.contains { if case .protects = $0.program { true } else { false } }
       return hasOwn ? max(remote.budgetBytes, Protections.standardBudgetBytes) : remote.budgetBytes
     }
@@ -190,7 +190,7 @@ extension Protections {
     case unlist
   }
 
-  /// The next thing to do for a class; nil when what holds is what is wanted, or another thread is at it.
+  /// The next step for a class; nil if the setting is in force, or if another thread applies it.
   private func begin(_ metadata: UInt) -> Step? {
     state.withLock { state in
       guard let entry = state.entries[metadata], !entry.isChanging else { return nil }
@@ -218,7 +218,7 @@ extension Protections {
       state.withLock { [present, failure] state in
         state.entries[metadata]?.present = present
         state.entries[metadata]?.isChanging = false
-        // A class that cannot be protected is nobody's business any more.
+        // Drop a class that cannot be protected.
         if failure != nil { state.entries[metadata] = nil }
       }
       if let failure { throw failure }
@@ -227,7 +227,7 @@ extension Protections {
 
   private func applyQuietly(_ metadata: UInt) {
     do throws(Shield.ProtectionError) { try apply(metadata) } catch _ {
-      // Nobody asked for it just now whom it could be told.
+      // This change has no caller that could handle the error.
     }
   }
 

@@ -2,18 +2,18 @@ internal import CShim
 internal import CShimQuarantine
 internal import Glibc
 
-/// An object whose words are known, so that the runtime's layout can be compared with what the quarantine expects.
+/// An object with known field values, to compare the runtime's layout with the layout that the quarantine expects.
 private final class Probe: Sendable {
   let one: Int32
   let two = 2
 
   init(one: Int32) { self.one = one }
 
-  /// On the heap for certain: a local object may be on the stack, and one made of constants in the program's file.
+  /// Allocated on the heap: a local object may be on the stack, and a constant object in the program's file.
   static let instance = Probe(one: getpid())
 }
 
-/// The edge between Swift and the quarantine's C.
+/// The Swift interface of the quarantine's C code.
 package enum Quarantine {
   /// Why the quarantine cannot work in this process; nil when it can.
   ///
@@ -26,23 +26,23 @@ package enum Quarantine {
     return isAvailable ? nil : unsafe String(cString: cs_quarantine_unavailable())
   }()
 
-  /// A class as the runtime knows it: its metatype is the address of its metadata.
+  /// The metadata of a class: its metatype is the metadata's address.
   static func metadata(_ type: AnyClass) -> UnsafeRawPointer {
     unsafe unsafeBitCast(type, to: UnsafeRawPointer.self)
   }
 
-  /// The other way round, for metadata that the C side checked.
+  /// The name of the class with this metadata, which the C side has checked.
   package static func name(of metadata: UnsafeRawPointer?) -> String {
     guard let metadata = unsafe metadata else { return "" }
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
   }
 
-  /// Has incidents and counters shown where crashd reads them.
+  /// Publishes incidents and counters where crashd reads them.
   ///
-  /// Without effect before the start of the shield.
+  /// Has no effect before the start of the shield.
   package static func show() {
     guard cs_shim_is_started() else { return }
-    // Both functions live as long as the process, and copy what they are given.
+    // Both functions live as long as the process, and copy their arguments.
     unsafe cs_quarantine_show(cs_shim_incident, cs_shim_class)
     // It lives as long as the process, and may run in a signal handler.
     unsafe cs_shim_set_record_function(cs_quarantine_crashed)
@@ -67,7 +67,7 @@ package enum Quarantine {
     }
   }
 
-  /// Why nothing can be protected now, such as in a forked child; nil: it can.
+  /// The reason why no class can be protected now, such as a forked child; nil if classes can be protected.
   static var obstacle: String? {
     if let unavailable { return unavailable }
     // A constant of the C side.

@@ -4,7 +4,8 @@ internal import CShimQuarantine
 internal import CShimRing
 import Synchronization
 
-/// Does what crashd asks for (`CShim/Handler/Setup/Attach/control.c` has read and checked it), on a thread of the shield's own.
+/// Applies the control messages of crashd, which `CShim/Handler/Setup/Attach/control.c` has read and checked, on a
+/// thread of the shield.
 final class RemoteControl: Sendable {
   static let shared = RemoteControl()
 
@@ -16,29 +17,29 @@ final class RemoteControl: Sendable {
     case guards(RemoteModes)
   }
 
-  /// Which classes are meant.
+  /// The classes that a request names.
   enum ClassName: Sendable {
     case own
     /// The full name, such as `App.Session`, or the mangled one, such as `$s3App7SessionC`.
     case named(String)
   }
 
-  /// What came of it.
+  /// The result of a request.
   struct Answer: Sendable, Equatable {
     var result: cs_control_result
     var count = 0
   }
 
-  /// The classes of this process by their names, kept from the first name of a round to its sweep.
+  /// The classes of this process by name, cached from the first name of a round to its sweep.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
-    // Guards do without the quarantine.
+    // Guards work without the quarantine.
     switch request {
     case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
     case .sweep(let round):
       RemoteModes.sweep(round: round)
-      // Nothing is protected that could be taken back.
+      // Nothing is protected, so there is nothing to revert.
       if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
     case .settings, .word: break
     }
@@ -73,7 +74,7 @@ final class RemoteControl: Sendable {
 }
 
 extension TypeRecords {
-  /// A class that can be looked up, without its type.
+  /// A class by its names, without its type.
   struct Entry: Sendable {
     var name: String
     /// Without its prefix; empty for a generic class.
@@ -102,7 +103,7 @@ extension TypeRecords {
 }
 
 extension RemoteControl.Request {
-  /// Nil: of a kind that is not known here.
+  /// Fails for a kind of message that is not known here.
   init?(_ control: cs_shim_control) {
     let isOperator = control.flags & CS_CONTROL_OPERATOR != 0
     let isOwn = control.flags & CS_CONTROL_OWN_CLASSES != 0
@@ -134,7 +135,7 @@ extension RemoteControl.Request {
   }
 }
 
-/// The C function that a thread of the shield calls.
+/// The callback that a thread of the shield calls for each control message.
 let obeyControl: cs_shim_control_function = { control, count in
   // Both are valid during this call.
   guard let control = unsafe control?.pointee, let request = RemoteControl.Request(control) else {
@@ -145,16 +146,16 @@ let obeyControl: cs_shim_control_function = { control, count in
   return answer.result
 }
 
-/// The modes that an operator has set by way of crashd: stronger than what the program says, until another round of
-/// crashd's messages does not name them.
+/// The guard modes that an operator set through crashd: they take precedence over the program's modes, until a later
+/// round of crashd's messages does not name them.
 struct RemoteModes: Sendable {
   private var control: cs_shim_control
 
   /// `CShim/Handler/Setup/Attach/control.c` has checked every byte.
   init(_ control: cs_shim_control) { self.control = control }
 
-  /// Puts them into force.
-  /// - Returns: How many kinds they are about.
+  /// Applies the modes.
+  /// - Returns: The number of kinds that they set.
   func apply() -> Int {
     let implicitModes = control.implicit_guard_modes
     // C arrays are tuples in Swift; both have a byte for each kind.
@@ -168,6 +169,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Takes back what was set in other rounds.
+  /// Reverts the modes of other rounds.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }

@@ -1,31 +1,32 @@
 internal import CShimQuarantine
 
 extension Shield {
-  /// Keeps objects of these classes for a while after their last release, and records what still touches them.
+  /// Quarantines deallocated objects of these classes, and records accesses to them.
   ///
   /// ```swift
   /// try Shield.protect(Session.self, Player.self)
   /// ```
   ///
-  /// Holds for exactly these classes: not for their subclasses, and of a generic class for the one instantiation. The
-  /// last `limit` objects of each are kept, and a few others chosen at random, as far as `danglingBudgetBytes` reaches.
-  /// Other classes pay nothing. Of a protected one each dealloc costs some 185 instructions more, 280 with a stack of eight
-  /// frames; under `absorb` 75 and 170 on the thread that releases (`scripts/measure/dangling`).
-  /// Protecting a class again changes its policy and its limit. Any thread, while others use the class.
+  /// Applies to exactly these classes: not to their subclasses, and to one instantiation of a generic class. The
+  /// quarantine keeps the last `limit` objects of each class, and a few others chosen at random, within
+  /// `setDanglingBudget`.
   ///
-  /// What an operator says of the class by crashd (`crashctl dangling protect`, `release`) is stronger than this call, what
-  /// crashd finds by itself is weaker; `Configuration.allowsRemoteControl` forbids both.
+  /// Other classes pay nothing. A dealloc of a protected class costs 78 instructions more, 190 with a stack of eight
+  /// frames; under `absorb` 38 and 159 on the releasing thread (`docs/dangling-cost.md`). Protecting a class again
+  /// changes its policy and its limit. Any thread, also while other threads use the class.
   ///
-  /// Seen are virtual calls, releases too many, and at the end writes to fields and retains too many. A call that the
-  /// optimizer made direct, and a read of a field, find the object but are not seen.
+  /// An operator's override through crashd (`crashctl dangling protect`, `release`) takes precedence over this call,
+  /// and this call over crashd's automatic protection. `Configuration.allowsRemoteControl` disables both.
   ///
-  /// An object that has `unowned` references at its last release, or lies on the stack, goes as it always went. So does
-  /// every object in a forked child of a process with protected classes.
+  /// The quarantine detects virtual calls and excess releases at once, and writes to fields and excess retains when the
+  /// object leaves it. It does not detect field reads and devirtualized calls, which find the object.
   ///
-  /// While an object is in quarantine, `type(of:)` gives a class that is a subclass of its own, so a cast to a final
-  /// class does not find it.
+  /// It does not keep an object with `unowned` references at its last release, or on the stack. A forked child of a
+  /// process with protected classes keeps none.
   ///
-  /// - Throws: `ProtectionError`, at the first class that cannot be protected. Those before it are.
+  /// While an object is in quarantine, `type(of:)` returns a subclass of its class, so a cast to a final class fails.
+  ///
+  /// - Throws: `ProtectionError`, at the first class that cannot be protected. The classes before it are protected.
   public static func protect(
     _ types: AnyClass..., policy: DanglingPolicy = .zero, limit: Int = 50
   ) throws(ProtectionError) {
@@ -37,30 +38,30 @@ extension Shield {
 
   /// Ends the protection of a class.
   ///
-  /// Its objects that are in quarantine leave it, which under `absorb` runs their deinits. Any thread. crashd does not
-  /// protect the class by itself afterwards; where an operator has said so, it stays protected.
+  /// Its objects leave the quarantine, which under `absorb` runs their deinits. Any thread. crashd does not protect the
+  /// class automatically afterwards; an operator's override keeps it protected.
   ///
   /// - Returns: False when the class was not protected.
   @discardableResult
   public static func unprotect(_ type: AnyClass) -> Bool { Protections.shared.unprotect(type) }
 
-  /// How many bytes the quarantine may hold in this process, objects and their records together; 1 MiB to begin with.
+  /// Sets how many bytes the quarantine may hold in this process, objects and their records together; 1 MiB by default.
   ///
-  /// Counted are the objects' own memory and their records, not what they refer to. Under `absorb` another eighth may wait
-  /// for deinits. A smaller budget takes effect as objects are released. Stacks, incidents and ghost records take up to
-  /// 1.5 MiB besides, as they are used. An operator's word to crashd is stronger than this call.
+  /// Counts the objects' own memory and their records, not what they refer to. Under `absorb` another eighth may wait
+  /// for deinits. A smaller budget takes effect as objects are released. Stacks, incidents and freed-object records
+  /// take up to 1.5 MiB more, as they are used. An operator's override through crashd takes precedence over this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
   /// The bytes that the quarantine holds now.
   public static var danglingBytes: Int { Int(clamping: cs_quarantine_bytes()) }
 
-  /// Whether the stack of the last release is taken for each object, as it is to begin with.
+  /// Sets whether the quarantine records the stack of each last release; on by default.
   ///
-  /// Without it a dealloc of a protected class is cheaper, and incidents do not say who released the object.
+  /// Without stacks a dealloc of a protected class is cheaper, and incidents do not show who released the object.
   public static func setDanglingStacks(_ isOn: Bool) { Protections.shared.setStacks(isOn) }
 
-  /// Gives back all objects in quarantine, and returns when their deinits have run; meanwhile none comes in.
+  /// Deallocates all objects in quarantine, and returns after their deinits; meanwhile the quarantine keeps no object.
   ///
-  /// For the end of a server that wants every deinit, and for tests. Not from within a deinit.
+  /// For a server's shutdown that needs every deinit, and for tests. Precondition: not called from a deinit.
   public static func drainQuarantine() { cs_quarantine_drain() }
 }

@@ -1,24 +1,24 @@
 internal import CShimQuarantine
 
-/// The classes that the images of this process tell the Swift runtime of.
+/// The classes in the type records of this process's images.
 enum TypeRecords {
   /// One class.
   struct Record {
-    /// With its module and the types around it.
+    /// The full name, with module and enclosing types.
     var name: String
     /// The first part of the name.
     var module: String
-    /// Whether the executable itself has it.
+    /// Whether the executable itself contains it.
     var isInExecutable: Bool
-    /// Nil: generic, so there is no such type yet.
+    /// The class; nil for a generic class, which has no metadata yet.
     var type: AnyClass?
   }
 
-  /// All classes, in the order of the images.
+  /// All classes, by image.
   static func classes() -> [Record] {
     var found = Found()
     unsafe withUnsafeMutablePointer(to: &found) { found in
-      // The function is called before this returns, with the pointer that it is given here.
+      // The C function calls the closure only before it returns, with the pointer that it gets here.
       unsafe cs_quarantine_visit_types(
         { record, context in
           guard let record = unsafe record?.pointee, let found = unsafe context?.assumingMemoryBound(to: Found.self)

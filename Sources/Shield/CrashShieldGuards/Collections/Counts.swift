@@ -1,10 +1,11 @@
 internal import CrashShield
 
 extension Array {
-  /// So many times the same element; none where the count is below zero or above `limit`, which is recorded as `capacity`.
+  /// Creates a collection of equal elements; empty for a count below zero or above `limit`, which is recorded as
+  /// `capacity`.
   ///
-  /// Without a limit of yours it is what no address space has room for. What a machine has no memory for is much less, and
-  /// ends the process: a count from outside wants a limit.
+  /// The default limit is what no address space has room for. A machine's memory allows far less, and running out of it
+  /// ends the process: pass a limit for an untrusted count.
   @inlinable
   public init(
     shieldedRepeating element: Element, count: Int,
@@ -18,7 +19,7 @@ extension Array {
     }
   }
 
-  /// Reserves room for so many elements; without effect where that is below zero or above `limit`, which is recorded as `capacity`.
+  /// Reserves capacity; has no effect for a count below zero or above `limit`, which is recorded as `capacity`.
   @inlinable
   public mutating func shieldedReserveCapacity(
     _ count: Int, limit: Int, fileID: StaticString = #fileID, line: UInt = #line

@@ -1,6 +1,6 @@
 internal import CrashShield
 
-/// Elements of sets and dictionaries, whose positions trap when they are compared: so by element and by key only.
+/// Removal by element and by key: comparing positions of sets and dictionaries traps, so there is none by position.
 extension Set {
   /// Removes an element; nil where the set has it not, which is recorded as `mutation`.
   ///

@@ -3,8 +3,8 @@ internal import CrashShield
 extension BidirectionalCollection {
   /// The element at a position, or nil where the collection has none, which is recorded as `index`.
   ///
-  /// In place of `self[position]`, which ends the process. There is none for `Dictionary` and `Set`, whose indices
-  /// trap when they are compared, and so none for every `Collection`.
+  /// In place of `self[position]`, which ends the process. `Dictionary` and `Set` have no such subscript, because
+  /// comparing their indices traps, and so not every `Collection` has one.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
@@ -30,7 +30,7 @@ extension BidirectionalCollection {
     return kept(value())
   }
 
-  // In generic code over collections a string is one as well.
+  // Generic code over collections may pass a string.
   @inline(never)
   @usableFromInline
   func handleIndexFault(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
@@ -52,7 +52,7 @@ extension BidirectionalCollection {
   }
 }
 
-/// Positions that are numbers: compared at once, and handed on as they are, so that a loop keeps them in registers.
+/// Integer indices: compared at once, and passed as they are, so that a loop keeps them in registers.
 extension RandomAccessCollection where Index == Int {
   /// The element at a position, or nil where the collection has none, which is recorded as `index`.
   ///
@@ -85,7 +85,7 @@ extension RandomAccessCollection where Index == Int {
     return kept(value())
   }
 
-  // The distance from the start is no number below zero, and wraps where it would be: one comparison says both.
+  // The distance from the start is unsigned, and a position before it wraps: one comparison covers both bounds.
   @inlinable
   @inline(__always)
   func holds(_ position: Int) -> Bool {
@@ -116,7 +116,7 @@ extension StringProtocol {
     return nil
   }
 
-  /// The part of the string that is in the range; what is outside is recorded as `stringIndex`.
+  /// The part of the string that is in the range; an out-of-bounds range is recorded as `stringIndex`.
   @inlinable
   public subscript(
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -127,7 +127,7 @@ extension StringProtocol {
     return self[lower..<Swift.max(lower, Swift.min(range.upperBound, endIndex))]
   }
 
-  /// The position so many characters from another; the string's end or start where it has not as many, which is
+  /// The position at this distance in characters from another one, clamped to the string's start or end, which is
   /// recorded as `stringIndex`.
   @inlinable
   public func shieldedIndex(
@@ -141,7 +141,7 @@ extension StringProtocol {
     return limit
   }
 
-  // Nothing of the string, and no position in it, is told: only how long it is. To ask an index of another string for
+  // The reason holds only the length of the string, no contents and no position. Asking an index of another string for
   // its offset would trap.
   @inline(never)
   @usableFromInline
@@ -152,7 +152,7 @@ extension StringProtocol {
   }
 }
 
-/// A position as a number; that of another kind of index is nobody's business.
+/// A position as a number; an index of another type may hold contents, so it stays out.
 @usableFromInline
 func described(_ position: some Any) -> String {
   (position as? any BinaryInteger).map { "\($0)" } ?? "?"

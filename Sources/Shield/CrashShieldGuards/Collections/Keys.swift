@@ -1,16 +1,16 @@
 internal import CrashShield
 
-/// Which of two values of one key is kept.
+/// The value that a duplicate key keeps.
 public enum DuplicatePolicy: Sendable, Hashable {
-  /// The one that came first.
+  /// The first one.
   case keepFirst
-  /// The one that came last.
+  /// The last one.
   case keepLast
 }
 
 extension Dictionary {
-  /// A dictionary of these pairs; of two values for one key one is kept, and that there were any is recorded as `duplicateKey`,
-  /// with their number.
+  /// Creates a dictionary of these pairs; a duplicate key keeps one value, and duplicates are recorded as
+  /// `duplicateKey`, with their number.
   ///
   /// In place of `init(uniqueKeysWithValues:)`, which ends the process.
   @inlinable
@@ -32,9 +32,9 @@ extension Dictionary {
     }
   }
 
-  /// A dictionary of the pairs that are whole; that others were left out is recorded as `missingValue`.
+  /// Creates a dictionary of the pairs without nil; skipped pairs are recorded as `missingValue`.
   ///
-  /// Nothing traps without: whatever the mode, they are left out. A value that is itself optional and nil is a value.
+  /// The plain operation does not trap: each mode skips them. A value that is itself optional and nil is a value.
   @inlinable
   public init(shielded pairs: some Sequence<(Key?, Value?)>, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(minimumCapacity: pairs.underestimatedCount)
@@ -47,9 +47,9 @@ extension Dictionary {
 }
 
 extension Array {
-  /// The elements that are there; that others were left out is recorded as `missingValue`.
+  /// The elements that are not nil; skipped ones are recorded as `missingValue`.
   ///
-  /// Nothing traps without: whatever the mode, they are left out.
+  /// The plain operation does not trap: each mode skips them.
   @inlinable
   public init(shielded elements: some Sequence<Element?>, fileID: StaticString = #fileID, line: UInt = #line) {
     var missing = 0

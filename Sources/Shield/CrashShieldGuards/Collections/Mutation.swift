@@ -20,8 +20,7 @@ extension BidirectionalCollection where Self: MutableCollection {
     return false
   }
 
-  /// Changes an element where it is, without a copy of it; without effect where the collection has none there, which is
-  /// recorded as `mutation`.
+  /// Changes an element in place; has no effect if the collection has none there, which is recorded as `mutation`.
   ///
   /// In place of `self[position] += 1`, `self[position].name = "x"` and the like, which end the process.
   ///
@@ -29,7 +28,7 @@ extension BidirectionalCollection where Self: MutableCollection {
   /// counts.shieldedUpdate(at: hour) { $0 += 1 }
   /// ```
   ///
-  /// - Returns: What the function returns; nil where it was not called.
+  /// - Returns: The result of the function; nil if it was not called.
   @inlinable
   @discardableResult
   public mutating func shieldedUpdate<Result, Failure: Error>(

@@ -1,4 +1,4 @@
-/// Steps from one position to another, which end the process where there is none.
+/// Steps from one position to another, whose plain forms end the process past the bounds.
 extension BidirectionalCollection {
   /// The position after another one; the end where there is none, which is recorded as `index`.
   ///

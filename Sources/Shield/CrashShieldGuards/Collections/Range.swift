@@ -83,7 +83,7 @@ extension BidirectionalCollection {
     position < startIndex ? startIndex : position >= endIndex ? endIndex : index(after: position)
   }
 
-  /// Bounds the wrong way round give an empty range at the first.
+  /// Reversed bounds give an empty range at the first one.
   @usableFromInline
   func clamped(_ lower: Index, _ upper: Index) -> Range<Index> {
     let lower = Swift.min(Swift.max(lower, startIndex), endIndex)
@@ -92,7 +92,7 @@ extension BidirectionalCollection {
 }
 
 extension Range {
-  /// A range between two bounds; an empty one at the first where they are the wrong way round, which is recorded as `range`.
+  /// A range between two bounds; reversed ones give an empty range at the first one, which is recorded as `range`.
   ///
   /// In place of `lower..<upper`, which ends the process.
   @inlinable
@@ -108,7 +108,7 @@ extension Range {
 }
 
 extension ClosedRange {
-  /// A range between two bounds; nil where they are the wrong way round, which is recorded as `range`.
+  /// A range between two bounds; reversed ones give nil, which is recorded as `range`.
   ///
   /// In place of `lower...upper`, which ends the process.
   @inlinable

@@ -3,21 +3,21 @@ internal import CShimRing
 internal import Glibc
 
 extension Guards {
-  /// What `CRASHSHIELD_GUARDS` says is in force once this has been asked for; the parts that it could not read.
+  /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid ones.
   ///
-  /// Such as `observe`, or `absorb,cast=off,index=observe`: a mode for all kinds, or kinds with their modes; of two for one kind
-  /// the later holds.
+  /// Such as `observe`, or `absorb,cast=off,index=observe`: a mode for all kinds, or kinds with their modes; of two
+  /// modes for one kind the later one holds.
   static let environment = apply(variable("CRASHSHIELD_GUARDS"), by: cs_guard_set_mode)
 
-  /// The same of `CRASHSHIELD_IMPLICIT`, for protections that nobody asked for at the place.
+  /// The invalid parts of `CRASHSHIELD_IMPLICIT`, for the protections that need no change of a call.
   static let implicitEnvironment = apply(variable("CRASHSHIELD_IMPLICIT"), by: cs_guard_set_implicit_mode)
 
   private static func variable(_ name: String) -> String {
-    // getenv's string stays as long as nobody changes the environment.
+    // getenv's string stays valid as long as no thread changes the environment.
     unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// Puts modes into force; the parts that are none.
+  /// Applies the modes in a text, and returns the invalid parts.
   private static func apply(_ text: String, by setMode: (UInt32, cs_mode) -> Void) -> [String] {
     text.split(separator: ",").map { part in part.filter { !$0.isWhitespace } }.filter { part in
       let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(String.init)

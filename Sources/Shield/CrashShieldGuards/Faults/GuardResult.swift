@@ -1,4 +1,4 @@
-/// What a guard gives in place of a value: of numbers and the like the compiler is not shown which.
+/// The fallback value of a guard, hidden from the optimizer for numbers and the like.
 ///
 /// It is often a constant, as in `x.shielded(or: 0)`. Where the compiler sees it, it computes the rest of a turn of the
 /// caller's loop with it, in a copy with an end of its own; and of a loop with two ends it does not remove the list's own check

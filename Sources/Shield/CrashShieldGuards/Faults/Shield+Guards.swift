@@ -6,42 +6,44 @@ internal import CShimRing
 internal import Synchronization
 
 extension Shield {
-  /// Says what guards of a kind do about a fault, from the next one on.
+  /// Sets what guards of a kind do about a fault, from the next one on.
   ///
-  /// Until then it is what `CRASHSHIELD_GUARDS` says, such as `observe` or `absorb,cast=off`; else `absorb`. An operator's
-  /// word (`crashctl guards set`) is stronger; this one holds again when that is taken back. Any thread; one atomic byte.
+  /// Before, the mode comes from `CRASHSHIELD_GUARDS`, such as `observe` or `absorb,cast=off`; else it is `absorb`. An
+  /// operator's override (`crashctl guards set`) takes precedence; when it is removed, this mode applies again. Any
+  /// thread; one atomic byte.
   public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.environment
     cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
   }
 
-  /// The same for guards of every kind.
+  /// Sets what guards of every kind do about a fault.
   public static func setMode(_ mode: ShieldMode) {
     for kind in ShieldKind.allCases { setMode(mode, for: kind) }
   }
 
-  /// What guards of a kind do about a fault, by whoever says so: an operator (`crashctl guards set`), or this program.
+  /// The effective mode of a kind: an operator's override (`crashctl guards set`), else the program's mode.
   ///
-  /// So it is nothing to be restored by `setMode` later: that would make an operator's word the program's.
+  /// Do not save it to restore it with `setMode` later: that would turn an operator's override into the program's mode.
   public static func mode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.environment
     return ShieldMode(cs_guard_mode_of(UInt32(kind.rawValue)))
   }
 
-  /// Has a function called for the first fault of each kind at each place, and for its 10th, 100th and so on.
+  /// Sets the observer that is called for the first fault of each kind and call site, and for its 10th, 100th and so
+  /// on.
   ///
-  /// It runs on the thread that met the fault, without a lock of the shield's, and before the value is returned (or, under
+  /// It runs on the faulting thread, without a lock of the shield, before the guard returns its value (or, under
   /// `observe`, before the process ends); it is not called for faults within itself. The faults go to crashd with or
-  /// without it. Nil takes it away. Any thread.
+  /// without it. Nil removes it. Any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
-    // The one before may take objects of the program along.
+    // Releasing the previous observer may run deinits of the program.
     holding { Guards.observer.withLock { $0 = observer } }
   }
 
-  /// The faults that guards of this process met: at most 1,024 different ones, in no order.
+  /// The faults that guards of this process recorded: at most 1,024 distinct ones, in no order.
   public static var guardIncidents: [ShieldIncident] {
     (0..<UInt32(CS_GUARD_SITES)).compactMap { place in
-      // A record that is there once stays.
+      // A record stays once it exists.
       unsafe cs_guard_at(place).map { unsafe ShieldIncident($0) }
     }
   }
@@ -87,12 +89,12 @@ extension Shield {
   }
 }
 
-/// The edge between Swift and the guards' C.
+/// The Swift interface of the guards' C code.
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  // Without a site `pc` is the place: where the function that met the fault goes on. With one it tells faults apart. The stack
-  // is that from `start` on, if it is not 0.
+  // Without a site, `pc` is the call site: the address at which the faulting function continues. With a site it
+  // distinguishes faults. The stack begins at `start`, unless that is 0.
   static func record(
     _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, from start: UInt = 0,
     _ reason: () -> String
@@ -107,7 +109,7 @@ enum Guards {
     }
   }
 
-  /// A function of its own, which Tests/tsan-suppressions names.
+  /// Not inlined: Tests/tsan-suppressions names it.
   @inline(never)
   private static func presentObserver() -> (@Sendable (ShieldIncident) -> Void)? { observer.withLock { $0 } }
 
@@ -150,9 +152,9 @@ enum Guards {
     }
   }
 
-  /// The frames from the place on: those before it are the guard's.
+  /// The frames from the call site on, without the guard's own frames.
   ///
-  /// Where the stack does not lead there it is the only one.
+  /// Only the call site if the stack does not contain it.
   private static func own(_ frames: [UInt64], from pc: UInt64) -> [UInt64] {
     if pc == 0 { return frames }
     return frames.firstIndex(of: pc).map { Array(frames[$0...]) } ?? [pc]
@@ -191,7 +193,7 @@ extension ShieldMode {
 extension ShieldIncident {
   init(_ record: OpaquePointer) {
     var copy = cs_guard_copy()
-    // Both are whole structures; the record does not change any more, but for its count.
+    // Both are whole structures; only the count of a record still changes.
     unsafe cs_guard_read(record, &copy)
     // C arrays are tuples in Swift; the counts are within them.
     let file = unsafe withUnsafeBytes(of: copy.file) {

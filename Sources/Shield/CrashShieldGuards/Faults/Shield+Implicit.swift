@@ -3,46 +3,46 @@ internal import CShimGuards
 internal import CShimQuarantine
 
 extension Shield {
-  /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`, `CrashShieldCasts`,
+  /// Sets the mode of implicit protections for a kind: those of `CrashShieldImplicit`, `CrashShieldCasts` and
   /// `CrashShieldExecutorChecks`.
   ///
-  /// Until then it is what `CRASHSHIELD_IMPLICIT` says, such as `absorb` or `observe,arithmetic=off`; else `observe`: the fault is
-  /// recorded, and the process ends as it would have. An operator's word (`crashctl guards set --implicit`) is stronger; this
-  /// one holds again when that is taken back. Guards at call sites have modes of their own: `setMode`. Any thread; one
-  /// atomic byte.
+  /// Before, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`; else it is
+  /// `observe`: the fault is recorded, and the process ends as it would have. An operator's override (`crashctl guards
+  /// set --implicit`) takes precedence; when it is removed, this mode applies again. Guards at call sites have modes of
+  /// their own: `setMode`. Any thread; one atomic byte.
   public static func setImplicitMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.implicitEnvironment
     cs_guard_set_implicit_mode(UInt32(kind.rawValue), mode.code)
   }
 
-  /// The same for faults of every kind.
+  /// Sets the mode of implicit protections for every kind.
   public static func setImplicitMode(_ mode: ShieldMode) {
     for kind in ShieldKind.allCases { setImplicitMode(mode, for: kind) }
   }
 
-  /// What protections that nobody asked for at the place do about a fault of a kind, by whoever says so.
+  /// The effective mode of implicit protections for a kind: an operator's override, else the program's mode.
   public static func implicitMode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.implicitEnvironment
     return ShieldMode(cs_guard_implicit_mode_of(UInt32(kind.rawValue)))
   }
 }
 
-/// What a protection asks that stands at no call site.
+/// The interface for protections without a guard at the call site.
 package enum ImplicitGuards {
-  /// Where a fault was met.
+  /// The call site of a fault.
   package enum Place: Sendable {
-    /// Where the function goes on that met it.
+    /// The address at which the faulting function continues.
     case pc(UInt)
-    /// A number for the place, which is on the stack somewhere.
+    /// A number for the call site, which is on the stack somewhere.
     case number(UInt)
     case site(ShieldSite)
   }
 
   /// Handles a fault as `Shield.handleFault` does, by the modes that `Shield.setImplicitMode` sets.
   ///
-  /// Where `hasValue` is false there is no value to go on with, and the fault is at most observed; it is asked for with the mode
-  /// `absorb` only. `unavailable` says why this protection is off in this process, nil that it is not; it is not asked within a
-  /// test of it.
+  /// If `hasValue` is false, there is no fallback value, and the fault is at most observed; it is evaluated only in the
+  /// mode `absorb`. `unavailable` returns the reason why this protection is off in this process, or nil; a test of the
+  /// protection does not evaluate it.
   package static func handleFault(
     _ kind: ShieldKind, at place: Place, hasValue: @autoclosure () -> Bool = true, unless unavailable: () -> String?,
     _ reason: () -> String
@@ -68,12 +68,12 @@ package enum ImplicitGuards {
     return mode == .absorb
   }
 
-  /// Whether a fault of the kind would be absorbed; for one that is not to be recorded, because it comes of another.
+  /// Whether a fault of the kind would be absorbed; for a consequence of another fault, which is not recorded again.
   package static func goesOn(_ kind: ShieldKind) -> Bool {
     cs_guard_probe_line() != 0 || Shield.implicitMode(for: kind) == .absorb
   }
 
-  /// Runs the body as a test: its faults are absorbed and recorded nowhere, but for a self-test's check whose line this is.
+  /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test's check with this line.
   package static func probe<Result>(line: UInt = 1, _ body: () throws -> Result) rethrows -> Result {
     // The body does not leave the thread.
     let outer = cs_guard_probe_line()
@@ -82,9 +82,9 @@ package enum ImplicitGuards {
     return try body()
   }
 
-  /// Whether this thread is in such a test.
+  /// Whether this thread runs such a test.
   package static var isProbed: Bool { cs_guard_probe_line() != 0 }
 
-  /// Where the last fault of this thread's test was met.
+  /// The call site of the last fault in this thread's test.
   package static var probedPC: UInt { UInt(cs_guard_probe_pc()) }
 }

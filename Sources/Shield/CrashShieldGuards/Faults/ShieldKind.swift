@@ -1,7 +1,6 @@
-/// What a guard takes care of.
+/// The kind of a fault that a guard handles.
 ///
-/// Each kind has a mode of its own.
-/// The numbers are those of the ring; they never change their meaning.
+/// Each kind has a mode of its own. The numbers are those of the ring; they never change their meaning.
 public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   /// An element outside of a collection.
   case index = 1
@@ -35,41 +34,41 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case zeroStride = 15
   /// A condition that does not hold.
   case precondition = 16
-  /// A timer whose target has gone.
+  /// A timer whose target was deallocated.
   case timer = 17
-  /// An observer of notifications that has gone.
+  /// A notification for a deallocated observer.
   case notification = 18
-  /// An observer added twice, or removed without being there.
+  /// An observer added twice, or removed without having been added.
   case observation = 19
-  /// A message that its receiver does not know.
+  /// A message that its receiver does not respond to.
   case message = 20
-  /// A transition during another.
+  /// A transition during another one.
   case transition = 21
-  /// A second one where one at a time may enter.
+  /// A second entry into an exclusive section.
   case gate = 22
   /// Work on another executor than its own.
   case isolation = 23
-  /// A handle whose object has gone.
+  /// A handle to a deallocated object.
   case handle = 24
   /// A continuation resumed twice, or never.
   case continuation = 25
-  /// An object that has gone.
+  /// An unowned reference to a deallocated object.
   case reference = 26
-  /// A wait for the queue that one is on.
+  /// A synchronous wait for the current queue.
   case queue = 27
-  /// A group left more often than entered.
+  /// A group left more often than it was entered.
   case group = 28
-  /// A dispatch source or semaphore out of balance.
+  /// An unbalanced dispatch source or semaphore.
   case source = 29
   /// A range outside of one of Foundation's objects.
   case foundationRange = 30
-  /// What JSON or an archive cannot hold.
+  /// A value that JSON or an archive cannot hold.
   case json = 31
   /// A process that was not started.
   case process = 32
   /// A file handle that was closed.
   case fileHandle = 33
-  /// A pipe that nobody reads.
+  /// A pipe without a reader.
   case pipe = 34
   /// Bytes outside of a buffer.
   case memory = 35
@@ -78,12 +77,12 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   public var name: String { "\(self)" }
 }
 
-/// What a guard does about a fault.
+/// The reaction of a guard to a fault.
 public enum ShieldMode: UInt8, Sendable, Hashable, CaseIterable {
-  /// Nothing: the operation is performed as if the guard were not there, and nothing is recorded.
+  /// Performs the operation as if the guard were not there, and records nothing.
   case off = 0
-  /// It records the fault, and performs the operation as if it were not there: with the same signal.
+  /// Records the fault, and performs the operation as if the guard were not there: with the same signal.
   case observe = 1
-  /// It records the fault and gives the documented value. So it stands at the start.
+  /// Records the fault and returns the documented value. The default.
   case absorb = 2
 }

@@ -1,60 +1,60 @@
 public import CrashShield
 internal import CShimQuarantine
 
-/// A way in which this process used objects after their last release.
+/// A use-after-free of this process.
 ///
-/// Uses of the same class, of the same kind and from the same place are one incident; what differs from time to time is
-/// of the first.
+/// Accesses of the same class, access kind and call site are one incident, with the details of the first one.
 public struct DanglingIncident: Sendable, Hashable {
-  /// How the object was touched.
+  /// The access kind.
   public enum Kind: Sendable, Hashable {
-    /// A virtual method, getter or setter was called.
+    /// A call of a virtual method, getter or setter.
     case call
-    /// A virtual async method was called.
+    /// A call of a virtual async method.
     case asyncCall
-    /// The object was released although no reference was left.
+    /// A release although no reference was left.
     case overRelease
-    /// It was retained so many times more than released since; found when the object left the quarantine.
+    /// So many more retains than releases; found when the object left the quarantine.
     case retains(Int)
-    /// A field was written; found when the object left the quarantine.
+    /// A write to a field; found when the object left the quarantine.
     case write
-    /// A `ShieldHandle` was asked for an object that had gone.
+    /// A `ShieldHandle` resolved after its object was deallocated.
     case handle
   }
 
-  /// Where a thread was: return addresses, innermost first.
+  /// A stack: return addresses, innermost first.
   public struct Stack: Sendable, Hashable {
-    /// The kernel's number of the thread; nil when it is not known.
+    /// The kernel's thread id; nil if it is unknown.
     public var thread: Int?
-    /// At most 16 addresses, the runtime's own among them; none when the stack is not known.
+    /// At most 16 addresses, those of the runtime among them; empty if the stack is unknown.
     ///
-    /// Of a function without a frame, an async one that waits or one that ended by a tail call, stands its begin and 1.
+    /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
+    /// and 1.
     public var frames: [UInt]
   }
 
   /// The full name of the object's class.
   public var className: String
-  /// How the object was touched.
+  /// The access kind.
   public var kind: Kind
-  /// The code that the call was meant for; nil for other kinds.
+  /// The intended target of the call; nil for other kinds.
   public var method: UInt?
-  /// The word of the class's metadata that the call went through; nil for other kinds.
+  /// The vtable word in the class's metadata that the call used; nil for other kinds.
   public var methodSlot: Int?
-  /// How often it happened.
+  /// The number of occurrences.
   public var count: Int
-  /// What was done about it.
+  /// The policy of the class at the access.
   public var policy: DanglingPolicy
-  /// Where the object stood, and the number of its record; nil when it had just left the quarantine.
+  /// The address of the object; nil if it had just left the quarantine.
   public var object: UInt?
   /// The number of the object's record, as the poison of `DanglingPolicy.diagnose` carries it.
   public var record: UInt32?
-  /// The time between the last release and this use.
+  /// The time between the last release and this access.
   public var age: Duration?
   /// Whether the object was one of those evicted at random, which reach a greater age.
   public var isExplorer: Bool
-  /// Who used the object.
+  /// The stack of the access.
   public var use: Stack
-  /// Who released it last.
+  /// The stack of the last release.
   public var release: Stack
 }
 

@@ -1,40 +1,40 @@
 public import CrashShield
 internal import CShimQuarantine
 
-/// What the quarantine counted of one class since it was first protected.
+/// The quarantine's counters of one class since it was first protected.
 public struct DanglingStatistics: Sendable, Hashable {
   /// The full name of the class.
   public var className: String
   /// Whether it is protected now.
   public var isProtected: Bool
-  /// What becomes of its objects.
+  /// The policy of the class.
   public var policy: DanglingPolicy
-  /// How many of its objects are kept at most, besides the explorer's fifth.
+  /// The maximum number of its objects in quarantine; a fifth of that more is kept of objects chosen at random.
   public var limit: Int
-  /// How large its objects are.
+  /// The size of its objects.
   public var instanceBytes: Int
-  /// How many of its virtual methods are seen when they are called on a dead object.
+  /// The number of virtual methods whose calls on a deallocated object are detected.
   public var watchedMethods: Int
-  /// How many are not, because its metadata describes them in a way that is not known here.
+  /// The number of virtual methods whose calls are not detected, because the metadata describes them in an unknown way.
   public var unwatchedMethods: Int
-  /// Objects that came into quarantine.
+  /// Objects that entered the quarantine.
   public var admitted: Int
-  /// Objects that left it.
+  /// Objects that left the quarantine.
   public var evicted: Int
-  /// Uses of dead objects.
+  /// Use-after-free accesses.
   public var hits: Int
   /// Objects that were not admitted, by reason.
   public var skipped: Skipped
 
-  /// Objects that went the way they always went.
+  /// Objects that were deallocated as usual.
   public struct Skipped: Sendable, Hashable {
     /// The budget was used up, and there was no older object of the class to replace.
     public var budget: Int
-    /// Other threads were just there, or the deinits that were put off are behind.
+    /// Other threads used the queue, or the deferred deinits lag behind.
     public var busy: Int
     /// The object was on the stack, or had an `unowned` reference and may have been.
     public var unowned: Int
-    /// The deinit runs on its actor, and had not ended.
+    /// The deinit runs on its actor, and had not finished.
     public var isolated: Int
   }
 
@@ -57,7 +57,7 @@ public struct DanglingStatistics: Sendable, Hashable {
 }
 
 extension Shield {
-  /// How this process used objects after their last release, in no order.
+  /// The use-after-free incidents of this process, in no order.
   ///
   /// At most 256 different incidents of objects and 64 of handles are kept; `droppedDanglingIncidentCount` counts the others. Any thread.
   public static func danglingIncidents() -> [DanglingIncident] {
@@ -72,7 +72,7 @@ extension Shield {
     Int(clamping: cs_quarantine_hits_lost()) + Handles.shared.lost
   }
 
-  /// What was counted of each class that is or was protected.
+  /// The counters of each class that is or was protected.
   ///
   /// Any thread.
   public static func danglingStatistics() -> [DanglingStatistics] {
@@ -84,7 +84,7 @@ extension Shield {
     return statistics
   }
 
-  /// What was counted of this class; nil when it was never protected.
+  /// The counters of this class; nil if it was never protected.
   public static func danglingStatistics(of type: AnyClass) -> DanglingStatistics? {
     let name = _typeName(type, qualified: true)
     return danglingStatistics().first { $0.className == name }

@@ -1,20 +1,20 @@
 public import CrashShield
 internal import CShimQuarantine
 
-/// What the shield knows of the object at an address.
+/// The state of the object at an address.
 public enum Liveness: Sendable, Hashable {
-  /// A Swift object of that class is there, and has not been released for the last time.
+  /// A live Swift object of that class is there.
   ///
-  /// It need not be the one that was meant: an address has many tenants.
+  /// It need not be the expected one: later objects reuse an address.
   case live(className: String)
-  /// The object was released for the last time, and is in quarantine.
+  /// The object was deallocated, and is in quarantine.
   case quarantined(Record)
-  /// The last object there that the quarantine knew of was released, and its memory given back.
+  /// The last object there that the quarantine knew was deallocated, and its memory freed.
   case freed(Record)
-  /// No Swift object, or none of a protected class, or too long ago.
+  /// No Swift object is there, or none of a protected class, or its record was reused.
   case unknown
 
-  /// What is remembered of an object after its last release.
+  /// The record of a freed object.
   public struct Record: Sendable, Hashable {
     /// The full name of its class.
     public var className: String
@@ -22,21 +22,21 @@ public enum Liveness: Sendable, Hashable {
     public var number: UInt32
     /// The time since the last release.
     public var age: Duration
-    /// Who released it last.
+    /// The stack of the last release.
     public var release: DanglingIncident.Stack
   }
 }
 
 extension Shield {
-  /// Whether there is an object at this address, or was.
+  /// The state of the object at this address, live or freed.
   ///
-  /// The address may be anything: it is read by a system call, which fails where there is no memory. What points at
-  /// something that looks like a class's metadata counts as an object, and the runtime is asked for the class's name: an
-  /// image must not be unloaded meanwhile. Costs a few microseconds and a look at each record, so it is for asserts and
-  /// debugging. Any thread. The answer may be out of date when it arrives, unless the caller knows better.
+  /// The address may be any value: a system call reads it, which fails where there is no memory. A pointer to what
+  /// looks like class metadata counts as an object, and the runtime is asked for the class's name: no other thread may
+  /// unload an image meanwhile. Costs a few microseconds and a read of each record, so it is for asserts and debugging.
+  /// Any thread. The answer may be out of date at once, unless the caller keeps the object.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
-    // It does not follow the pointer.
+    // The C function does not dereference the pointer.
     unsafe cs_quarantine_ask(pointer, &answer)
     let name = unsafe Quarantine.name(of: answer.metadata)
     let record = unsafe Liveness.Record(

@@ -1,18 +1,19 @@
 internal import CrashShield
 
 extension Actor {
-  /// What the body makes of the actor, at once, where its executor is what runs; nil elsewhere, which is recorded as `isolation`.
+  /// Runs the body on the actor at once if the current executor is the actor's; else returns nil, which is recorded as
+  /// `isolation`.
   ///
   /// In place of `assumeIsolated`, which ends the process elsewhere. For callbacks that are documented to come on the
-  /// actor's executor: where they do not, the caller has nil and can go on by `Task { await … }`.
+  /// actor's executor: if one does not, the caller gets nil and can continue with `Task { await … }`.
   ///
   /// ```swift
   /// func callback() { shieldedAssumeIsolated { $0.count += 1 } }
   /// ```
   ///
-  /// Where nobody can tell whether the executor is the actor's, it is as `assumeIsolated`: under a custom executor, outside of a task,
+  /// Behaves as `assumeIsolated` where the executor cannot be identified: outside of a task under a custom executor
   /// that does not implement `isIsolatingCurrentContext`, and on a Swift runtime that does not answer as expected
-  /// (`Shield.selfTest` says so). `off` and `observe`: as `assumeIsolated`. Any thread; some ten nanoseconds.
+  /// (`Shield.selfTest` reports that). `off` and `observe`: as `assumeIsolated`. Any thread; some ten nanoseconds.
   @available(*, noasync, message: "write a function of the actor, and await it")
   @inlinable
   @discardableResult

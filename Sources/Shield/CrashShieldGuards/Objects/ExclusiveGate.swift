@@ -2,17 +2,17 @@ internal import CrashShield
 internal import CShim
 internal import Synchronization
 
-/// Lets one at a time in, and tells the others so at once.
+/// Lets one caller at a time in, and refuses the others at once.
 ///
-/// For what must not be begun again while it goes on: a second one gets nil, which is recorded as `gate`. There is no waiting.
-/// A call from within the body is a second one. Any thread.
+/// For work that must not begin again while it runs: a second caller gets nil, which is recorded as `gate`. It never
+/// waits. A call from within the body is a second one. Any thread.
 public final class ExclusiveGate: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
-  /// A gate that is open.
+  /// Creates an open gate.
   public init() {}
 
-  /// What the body returns; nil where somebody else is inside.
+  /// Runs the body and returns its result; nil while another caller is inside.
   public func run<Result, Failure: Error>(
     _ name: StaticString = "", fileID: StaticString = #fileID, line: UInt = #line,
     _ body: () throws(Failure) -> Result
@@ -22,14 +22,14 @@ public final class ExclusiveGate: Sendable {
     return try holding(body)
   }
 
-  /// The same across suspensions.
+  /// Runs an async body and returns its result; nil while another caller is inside.
   public func run<Result: Sendable, Failure: Error>(
     _ name: StaticString = "", isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,
     line: UInt = #line, _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
-    // Of the task's work, on whatever thread that is now, and at the end.
+    // Suspends containment of the task's work, on whatever thread it runs, until the end.
     let hold = unsafe IsolatedWork.hold()
     defer { unsafe cs_shim_contained_let_go(hold) }
     return try await body()

@@ -1,21 +1,21 @@
 internal import CShimGuards
 internal import Synchronization
 
-/// Whose executor runs on this thread.
+/// Identifies the executor that runs on this thread.
 @usableFromInline
 enum Executors: Sendable {
-  /// Why nobody can be asked in this process; nil: the Swift runtime answers as expected.
+  /// The reason why executors cannot be identified in this process; nil if the Swift runtime answers as expected.
   ///
-  /// Checked once: by an actor that nobody runs, and by one that runs here.
+  /// Checked once, with an actor that does not run and with one that runs here.
   static let unavailable: String? = {
     guard cs_guard_has_executor_query() else { return "this Swift runtime cannot be asked whose executor runs" }
-    // The question takes the two words that an executor is.
+    // The runtime's function takes an executor as two words.
     guard unsafe MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size else {
       return "an executor of this Swift runtime is not two words"
     }
     let visitor = Visitor()
     guard !isKnown(words(visitor)) else { return "this Swift runtime takes any executor for an actor's own" }
-    // It runs here, up to its second suspension: that is what the visitor's executor is for.
+    // The visitor's executor runs it on this thread, up to its second suspension.
     Task.immediate { await visitor.look() }
     guard visitor.hasSeen.load(ordering: .acquiring) == 1 else {
       return "this Swift runtime does not know an actor's own executor"
@@ -23,42 +23,43 @@ enum Executors: Sendable {
     return nil
   }()
 
-  /// Whether it is certain that what runs is not this actor's executor.
+  /// Whether the current executor is certainly not this actor's.
   @inline(never)
   @usableFromInline
   static func isElsewhere(_ actor: any Actor) -> Bool {
     unavailable == nil && isCurrent(actor) == false
   }
 
-  /// Nil: nobody can tell.
+  /// Whether the actor's executor runs here; nil if that is unknown.
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
-    // Only the runtime runs an actor that has no executor of its own, so it knows. Others may run it where no task is.
+    // Only the runtime runs an actor without an executor of its own, so it knows. A custom executor may run jobs
+    // outside of a task.
     if words.1 == 0 && words.0 != 0 { return false }
     #if compiler(>=6.3)
-      // The actor keeps its executor as long as this function has the actor.
+      // The actor keeps its executor, and this function keeps the actor.
       return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
     #else
-      // Swift 6.2 gives no executor back from two words.
+      // Swift 6.2 cannot make an executor from two words.
       return nil
     #endif
   }
 
-  /// Who an actor's executor is, and how it is asked; the latter is none for an actor without an executor of its own.
+  /// The executor's identity and its witness table, which is null for an actor without an executor of its own.
   fileprivate static func words(_ actor: any Actor) -> (UInt, UInt) {
-    // It is two words, as was checked; they are compared only.
+    // It is two words, as `unavailable` checked; they are only compared.
     unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)
   }
 
-  /// Whether the runtime knows this executor as the one that runs here.
+  /// Whether the runtime reports this executor as the current one.
   fileprivate static func isKnown(_ words: (UInt, UInt)) -> Bool { cs_guard_is_current_executor(words.0, words.1) }
 }
 
-/// An actor that runs on whatever thread asks it.
+/// An actor that runs on the thread that calls it.
 private actor Visitor {
   private nonisolated let executor = OnTheSpot()
-  /// 1: it has found itself on its own executor; 2: not.
+  /// 1: its own executor was the current one; 2: it was not.
   nonisolated let hasSeen = Atomic<Int>(0)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }

@@ -5,7 +5,7 @@ internal import CShim
 package func holding<Result: ~Copyable, Failure: Error>(
   _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  // What it returns lives until it is given back.
+  // The returned value is valid until it is released.
   let hold = unsafe cs_shim_contained_hold(nil)
   defer { unsafe cs_shim_contained_let_go(hold) }
   return try body()

@@ -1,11 +1,12 @@
 internal import CrashShield
 internal import Synchronization
 
-/// Observers of an object's properties: in place of key-value observing, which Linux does not have.
+/// A registry of observers of an object's properties: in place of key-value observing, which Linux does not have.
 ///
-/// An observer that is added twice for the same property, or removed without being there, is left as it is, which is recorded
-/// as `observation`. Observers are not kept; those that have gone are forgotten. Functions are called without a lock, and may
-/// add and remove. Nothing traps without; with `off` and `observe` an observer added twice is called twice. Any thread.
+/// Adding an observer twice for a property, or removing one that was not added, changes nothing and is recorded as
+/// `observation`. Observers are not retained; deallocated ones are removed. Functions are called without a lock, and
+/// may add and remove observers. The plain operation does not trap; with `off` and `observe` an observer added twice is
+/// called twice. Any thread.
 ///
 /// ```swift
 /// registry.add(self, for: \Cart.count) { label, count in label.show(count) }
@@ -14,18 +15,18 @@ internal import Synchronization
 public final class ObserverRegistry<Subject>: Sendable {
   private struct Entry: Sendable {
     weak let observer: (any AnyObject & Sendable)?
-    /// False: the observer has gone.
+    /// Returns false if the observer was deallocated.
     let call: @Sendable (any Sendable) -> Bool
   }
 
-  /// Key paths do not change; the type just does not say so.
+  /// Sendable: key paths are immutable, although their type does not declare it.
   private struct Path: @unchecked Sendable, Hashable {
     var path: AnyKeyPath
   }
 
   private let entries = Mutex<[Path: [Entry]]>([:])
 
-  /// A registry without observers.
+  /// Creates a registry without observers.
   public init() {}
 
   /// Adds an observer of a property.
@@ -49,9 +50,9 @@ public final class ObserverRegistry<Subject>: Sendable {
     return isAbsorbed ? false : insert(entry, of: observer, at: key, isTwiceAllowed: true)
   }
 
-  /// Takes an observer of a property away.
+  /// Removes an observer of a property.
   ///
-  /// - Returns: Whether it was there.
+  /// - Returns: Whether it was registered.
   @discardableResult
   public func remove<Observer: AnyObject & Sendable>(
     _ observer: Observer, for path: PartialKeyPath<Subject>, fileID: StaticString = #fileID, line: UInt = #line
@@ -84,12 +85,12 @@ public final class ObserverRegistry<Subject>: Sendable {
     }
   }
 
-  /// How many observers there are, of all properties.
+  /// The number of observers, of all properties.
   public var count: Int {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// Key paths compare what the program put into them, and an entry that goes may take an object of its own along.
+  /// Comparing key paths calls code of the program, and releasing an entry may release an object of it.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

@@ -2,10 +2,10 @@ internal import CrashShield
 internal import CShimQuarantine
 internal import Synchronization
 
-/// An object's stand-in for the `void *` that a C library gives back to a callback.
+/// A handle to an object, for the `void *` that a C library passes back to a callback.
 ///
-/// In place of `Unmanaged.passUnretained(self).toOpaque()`: the number that C keeps leads to the object as long as that
-/// lives, and to nil afterwards, which is recorded as `handle`. It is no address; nobody can follow it.
+/// In place of `Unmanaged.passUnretained(self).toOpaque()`: the number that C keeps resolves to the object while it
+/// lives, and to nil afterwards, which is recorded as `handle`. It is no address, so it cannot be dereferenced.
 ///
 /// ```swift
 /// let handle = ShieldHandle(self)
@@ -14,29 +14,29 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Without, a callback follows the address of memory that was given back: often the process ends by SIGSEGV, else it reads
-/// and writes what is another's by now. There is no such address here, and to keep one would be to follow it on purpose: so
-/// `observe` gives nil as `absorb` does, and `off` gives nil without a record. crashd, and
-/// `Shield.danglingIncidents`, have the fault as a use of a dead object, with the class that was asked for.
+/// Without it, a callback dereferences freed memory: often the process ends by SIGSEGV, else it reads and writes memory
+/// of another object. A handle has no such address to dereference, so `observe` returns nil as `absorb` does, and `off`
+/// returns nil without a record. crashd and `Shield.danglingIncidents` list the fault as a use-after-free, with the
+/// expected class.
 ///
-/// The handle does not keep the object. A handle that has gone itself leads to nil, too. Any thread; a lock and a weak
-/// reference for each look-up.
+/// The handle does not retain the object. A deallocated handle resolves to nil, too. Any thread; a lock and a weak
+/// reference for each resolution.
 public final class ShieldHandle: Sendable {
-  /// What to give to C.
+  /// The pointer for C.
   public var context: UnsafeMutableRawPointer? {
     unsafe UnsafeMutableRawPointer(bitPattern: UInt(number))
   }
 
   private let number: UInt64
 
-  /// Makes a stand-in for this object.
+  /// Creates a handle for this object.
   public init(_ object: AnyObject) {
     number = Handles.shared.insert(object)
   }
 
   deinit { Handles.shared.remove(number) }
 
-  /// The object behind what C gave back; nil when it has gone, or is of another class.
+  /// The object of a handle that C passed back; nil if it was deallocated, or has another class.
   public static func resolve<Object: AnyObject>(
     _ context: UnsafeMutableRawPointer?, as type: Object.Type = Object.self, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -51,17 +51,17 @@ public final class ShieldHandle: Sendable {
   }
 }
 
-/// The objects behind the handles of this process.
+/// The objects of the handles in this process.
 final class Handles: Sendable {
   static let shared = Handles()
 
   private static let missesMaximum = 64
-  /// No address of a process has these bits, and no number is given twice.
+  /// No address of a process has these bits, and each number is used once.
   private static let tag: UInt64 = 0x5C5A << 48
 
   /// A weak reference that a dictionary can hold.
   ///
-  /// Only touched under `state`'s lock.
+  /// Only used under `state`'s lock.
   private final class Weak {
     weak var object: AnyObject?
     init(_ object: AnyObject) { self.object = object }
@@ -92,7 +92,7 @@ final class Handles: Sendable {
   }
 
   func remove(_ number: UInt64) {
-    // The last reference to the entry goes outside of the lock.
+    // Release the last reference to the entry outside of the lock.
     _ = state.withLock { state in Transfer(state.objects.removeValue(forKey: number)) }
   }
 
@@ -102,15 +102,15 @@ final class Handles: Sendable {
 
   func recordMiss(of className: String) {
     var here = cs_quarantine_stack()
-    // It fills in the structure.
+    // The function fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
-    // The shield may have been started since anything was protected.
+    // The shield may have started after the first class was protected.
     Quarantine.show()
     var name = className
     name.withUTF8 { bytes in
       guard let start = bytes.baseAddress else { return }
-      // The name and the stack are copied.
+      // The C function copies the name and the stack.
       unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
         unsafe cs_quarantine_missed(text, UInt64(bytes.count), &here)
       }
@@ -133,9 +133,9 @@ final class Handles: Sendable {
   var lost: Int { state.withLock { $0.lost } }
 }
 
-/// Carries a reference across the lock's edge.
+/// Carries a reference out of the lock.
 ///
-/// What is behind it is touched by nobody else, or is the caller's own.
+/// Sendable: only the caller uses the value.
 private struct Transfer<Value>: @unchecked Sendable {
   var value: Value
   init(_ value: Value) { self.value = value }

@@ -1,12 +1,12 @@
-/// An object whose properties can be observed by way of a registry.
+/// An object whose properties can be observed through a registry.
 public protocol ShieldedSubject: AnyObject {
-  /// Who is told of changes.
+  /// The observers of its properties.
   var observers: ObserverRegistry<Self> { get }
 }
 
-/// A property that tells the observers of its object of each change.
+/// A property that notifies the observers of its object of each change.
 ///
-/// In place of a property that is observed by key paths elsewhere, and of calls of `notify` that somebody forgets.
+/// In place of a property that is observed by key paths elsewhere, and of calls of `notify` that are easy to forget.
 ///
 /// ```swift
 /// final class Cart: ShieldedSubject {
@@ -16,16 +16,16 @@ public protocol ShieldedSubject: AnyObject {
 /// cart.observers.add(label, for: \.count) { label, count in label.show(count) }
 /// ```
 ///
-/// Observers are called after the change, on the thread that made it, also where the value is as before. The property is
-/// no safer for several threads than one without. Some tenths of a microsecond: it is reached by key paths.
+/// Observers are called after the change, on the thread that made it, also if the value is the same. The property is no
+/// safer for several threads than a plain one. Some tenths of a microsecond: it uses key paths.
 @propertyWrapper
 public struct Shielded<Value: Sendable> {
   private var value: Value
 
-  /// A property with this value at the start.
+  /// Creates a property with this initial value.
   public init(wrappedValue: Value) { value = wrappedValue }
 
-  /// The value, in what is no class.
+  /// The value, in a type that is no class.
   @available(*, unavailable, message: "a property of a class that is a ShieldedSubject")
   public var wrappedValue: Value {
     get { value }

@@ -1,16 +1,16 @@
 public import CrashShield
 public import Synchronization
 
-/// A continuation that may be resumed at any time, more than once, or never.
+/// A continuation that may be resumed more than once, or never.
 public struct ShieldedContinuation<Value: Sendable>: Sendable {
   @usableFromInline let box: ContinuationBox<Value>
 
   @inlinable
   init(_ box: ContinuationBox<Value>) { self.box = box }
 
-  /// Resumes the task that waits, with a value.
+  /// Resumes the waiting task with a value.
   ///
-  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -19,9 +19,9 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
     box.resume(.success(value), ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Resumes the task that waits, with an error.
+  /// Resumes the waiting task with an error.
   ///
-  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -32,9 +32,9 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 }
 
 extension ShieldedContinuation where Value == Void {
-  /// Resumes the task that waits.
+  /// Resumes the waiting task.
   ///
-  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
@@ -42,14 +42,14 @@ extension ShieldedContinuation where Value == Void {
   }
 }
 
-/// Waits until the continuation that the body gets is resumed.
+/// Suspends the task until the body's continuation is resumed.
 ///
-/// In place of `withCheckedThrowingContinuation`, whose second resumption ends the process and whose loss hangs the task. Here
-/// a second one is ignored, and when the last copy of the continuation goes without one, the task gets
-/// `ShieldFault.leaked`; both are recorded as `continuation`. With `off` and `observe` a second resumption ends the process as Swift's
-/// does, and a lost one hangs.
+/// In place of `withCheckedThrowingContinuation`, whose second resumption ends the process and whose leak hangs the
+/// task. Here a second resumption is ignored, and when the last copy of the continuation is released without one, the
+/// task gets `ShieldFault.leaked`; both are recorded as `continuation`. With `off` and `observe` a second resumption
+/// ends the process as Swift's does, and a leaked one hangs.
 ///
-/// Cancellation does not resume it; that is the body's.
+/// Cancellation does not resume it; the body has to.
 @inlinable
 public func withShieldedContinuation<Value: Sendable>(
   of type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,

@@ -1,14 +1,15 @@
 internal import CrashShield
 
-/// A reference that does not keep its object, in place of `unowned`, which ends the process when the object has gone.
+/// An unowned reference, in place of `unowned`, which ends the process at an access to a deallocated object.
 ///
 /// ```swift
 /// let server = ShieldedUnowned(self)
 /// timer.setEventHandler { server.with(or: ()) { $0.tick() } }
 /// ```
 ///
-/// That it has gone is recorded as `reference`. `off` and `observe`: as `unowned`, with the same signal. Any thread; the memory
-/// of an object that has gone, without what it held, stays as long as a reference to it.
+/// An access to a deallocated object is recorded as `reference`. `off` and `observe`: as `unowned`, with the same
+/// signal. Any thread; the memory of a deallocated object, without what it held, stays allocated while a reference to
+/// it exists.
 public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @usableFromInline
   final class Reference: Sendable {
@@ -24,17 +25,18 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
 
   @usableFromInline let reference: Reference
 
-  /// Refers to this object.
+  /// Creates a reference to this object.
   public init(_ object: Object) { reference = Reference(object) }
 
-  /// The object; nil where it has gone, which is recorded.
+  /// The object; nil if it was deallocated, which is recorded.
   @inlinable
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> Object? {
     if let object = reference.object { return object }
     return gone(fileID, line)
   }
 
-  /// What the body makes of the object, which lives as long; `value` where it has gone, which is recorded.
+  /// Calls the body with the object, which stays alive meanwhile; returns `value` if it was deallocated, which is
+  /// recorded.
   @inlinable
   public func with<Result, Failure: Error>(
     or value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,

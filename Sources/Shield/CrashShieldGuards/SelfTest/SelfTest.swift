@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// The faults that self-tests make.
+/// The faults that self-tests cause.
 ///
-/// They are told from the program's by their line, which no source has, so on whatever thread a guard meets them.
-/// Without a lock, as the records of faults are.
+/// A line number that no source has distinguishes them from the program's faults, on whatever thread a guard handles
+/// them. Lock-free, as the records of faults are.
 enum SelfTest {
-  /// How many checks may go on at once, in all threads.
+  /// The limit of concurrent checks, in all threads.
   private static let limit = 64
   private static let kindBits = UInt64(8)
   private static let tagShift = UInt64(32)
 
   private static let begun = Atomic<UInt64>(0)
-  /// A check's number in the upper half, the kinds that it met in the bytes of the lower one; 0: free.
+  /// A check's number in the upper half, the recorded kinds in the bytes of the lower one; 0: free.
   private static let places = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
 
-  /// The line for the faults of one check; nil: too many go on.
+  /// Returns the line for the faults of one check; nil if too many checks run.
   static func begin() -> UInt? {
     for _ in 0..<limit {
       let number = begun.wrappingAdd(1, ordering: .relaxed).newValue & UInt64(UInt32.max)
@@ -26,7 +26,7 @@ enum SelfTest {
     return nil
   }
 
-  /// The faults that were met, of which the first four are kept.
+  /// Returns the recorded faults, of which the first four are kept.
   static func end(_ line: UInt) -> [ShieldKind] {
     var met = places[index(of: number(line))].exchange(0, ordering: .acquiringAndReleasing) & UInt64(UInt32.max)
     var kinds: [ShieldKind] = []
@@ -37,15 +37,15 @@ enum SelfTest {
     return kinds
   }
 
-  /// Whether a fault is of a self-test.
+  /// Whether a self-test caused the fault.
   static func hasMade(_ site: ShieldSite) -> Bool { site.line > UInt(UInt32.max) }
 
-  /// In place of a record; the reason is made as for one.
+  /// Notes a self-test's fault instead of recording it; the reason is evaluated as for a record.
   static func meet(_ kind: ShieldKind, _ site: ShieldSite, _ reason: () -> String) {
     _ = reason()
     let number = number(site.line)
     var found = places[index(of: number)].load(ordering: .acquiring)
-    // One that comes after the end is nobody's any more.
+    // A fault after the end of its check is dropped.
     while found >> tagShift == number {
       var shift = UInt64(0)
       while shift < tagShift, (found >> shift) & 0xFF != 0 { shift += kindBits }
@@ -61,8 +61,8 @@ enum SelfTest {
 
   private static func index(of number: UInt64) -> Int { Int(number % UInt64(limit)) }
 
-  /// A value that the optimizer does not know: else it would find a fault where it is written, and leave out the guard; and it
-  /// refuses a weak reference to an object that goes for certain.
+  /// Hides a value from the optimizer, which else would see the fault and remove the guard, or reject a weak reference
+  /// to an object that it knows to be deallocated.
   @inline(never)
   @_optimize(none)
   static func unknown<Value>(_ value: Value) -> Value { value }

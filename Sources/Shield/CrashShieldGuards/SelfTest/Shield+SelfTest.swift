@@ -2,16 +2,16 @@ public import CrashShield
 import CShim
 
 extension Shield {
-  /// Has guards of every kind meet a fault, and says whether each still gives its documented value and records it.
+  /// Causes a fault for guards of every kind, and checks that each returns its documented value and records the fault.
   ///
-  /// For the start of a server, or a test after an update of Swift: that a guard absorbs depends on what the standard library
-  /// and the runtime do. The modes do not matter, `off` included, and are not changed. The faults are no incidents: neither
-  /// `guardIncidents` nor `onIncident` nor crashd is told of them. Nothing is printed. Some hundred microseconds, and some
-  /// milliseconds with `ShieldCheck.foundation`, for a timer has to tick; any thread, any actor.
+  /// For the start of a server, or a test after an update of Swift: guards depend on the behavior of the standard
+  /// library and the runtime. The modes do not matter, `off` included, and do not change. The faults are no incidents:
+  /// they do not appear in `guardIncidents`, `onIncident` or crashd. Nothing is printed. Takes some hundred
+  /// microseconds, and some milliseconds with `ShieldCheck.foundation`, for a timer has to tick; any thread, any actor.
   ///
-  /// What came of it is left where crashd can read it, if the shield was started before: the kinds that were asked, those
-  /// that fail, how many checks, and when, in place of what an earlier call left (of two that end at the same moment, one's).
-  /// `crashctl doctor PID` shows it. No texts of checks are in it.
+  /// If the shield was started before, the result is published to crashd: the tested kinds, the failing ones, the
+  /// number of checks, and the time. It replaces the result of an earlier call; of two calls that end at the same
+  /// moment, one wins. `crashctl doctor PID` shows it. It contains no texts of checks.
   ///
   /// ```swift
   /// for result in await Shield.selfTest(including: ShieldCheck.foundation) {
@@ -20,9 +20,9 @@ extension Shield {
   /// ```
   ///
   /// - Parameters:
-  ///   - others: Checks besides this module's own.
-  ///   - isolation: The caller's; what belongs to the main actor is asked only there.
-  /// - Returns: A result for each check, and one for each kind that has none, with the reason.
+  ///   - others: Checks besides those of this module.
+  ///   - isolation: The caller's isolation; checks of the main actor run only there.
+  /// - Returns: A result for each check, and one for each kind without a check, with the reason.
   public static func selfTest(
     including others: [ShieldCheck] = [], isolation: isolated (any Actor)? = #isolation
   ) async -> [ShieldCheck.Result] {
@@ -39,13 +39,13 @@ extension Shield {
     return results
   }
 
-  /// Where crashd can read it.
+  /// Publishes the results to crashd.
   private static func tell(_ results: [ShieldCheck.Result]) {
     var (asked, failing) = (UInt64(0), UInt64(0))
     var (checks, failures) = (UInt32(0), UInt32(0))
     for result in results {
       if case .notAsked = result.verdict { continue }
-      // The ring has room for 64 kinds, as what crashd says of modes.
+      // The ring has room for 64 kinds, as crashd's mode messages have.
       let bit = UInt64(1) << UInt64(result.kind.rawValue)
       asked |= bit
       checks &+= 1
@@ -85,13 +85,13 @@ extension Shield {
     return .fails("recorded as \(met.isEmpty ? "nothing" : met.map(\.name).joined(separator: ", "))")
   }
 
-  /// For who is on it.
+  /// Runs a check on the main actor, which the caller is on.
   private static func onMainActor(_ body: @MainActor @Sendable (UInt) -> Bool, _ line: UInt) -> Bool {
     MainActor.assumeIsolated { body(line) }
   }
 
   private static func reason(against kind: ShieldKind) -> String {
-    // A write that is to fail would end the process where that was not called.
+    // Unless SIGPIPE is ignored, the failing write would end the process.
     if kind == .pipe { return "it needs a setting of the process: Shield.ignoreBrokenPipes()" }
     return "its guard is CrashShieldFoundation's: include ShieldCheck.foundation"
   }

@@ -2,20 +2,20 @@ internal import CrashShield
 
 extension ShieldCheck {
   static let services: [ShieldCheck] = [
-    ShieldCheck("an object that has gone", .reference) { line in
-      let reference = ShieldedUnowned(SelfTest.unknown(Witness()))
+    ShieldCheck("an unowned reference to a deallocated object", .reference) { line in
+      let reference = ShieldedUnowned(SelfTest.unknown(Target()))
       return reference.with(or: 4, line: line) { _ in 5 } == 4
     },
-    ShieldCheck("a handle whose object has gone", .handle) { line in
-      let handle = ShieldHandle(SelfTest.unknown(Witness()))
-      // It is a number, which nobody follows.
-      return unsafe ShieldHandle.resolve(handle.context, as: Witness.self, line: line) == nil
+    ShieldCheck("a handle to a deallocated object", .handle) { line in
+      let handle = ShieldHandle(SelfTest.unknown(Target()))
+      // The context is a number, which `resolve` does not dereference.
+      return unsafe ShieldHandle.resolve(handle.context, as: Target.self, line: line) == nil
     },
     ShieldCheck("an observer removed that was not there", .observation) { line in
-      !ObserverRegistry<Subject>().remove(Witness(), for: \Subject.count, line: line)
+      !ObserverRegistry<Subject>().remove(Target(), for: \Subject.count, line: line)
     },
     ShieldCheck("a message that is not known", .message) { line in
-      DynamicReceiver(Witness(), methods: [:], line: line).greet() == nil
+      DynamicReceiver(Target(), methods: [:], line: line).greet() == nil
     },
     ShieldCheck("a second one at the gate", .gate) { line in
       let gate = ExclusiveGate()
@@ -57,7 +57,7 @@ extension ShieldCheck {
     place.shieldedAssumeIsolated(line: line) { $0.number } == nil
   }
 
-  /// Else the plain operation is what would be performed.
+  /// Skips the check where the guard would perform the plain operation.
   private static func requireExecutors() throws {
     if let reason = Executors.unavailable { throw ShieldFault.refused(reason) }
   }
@@ -65,12 +65,12 @@ extension ShieldCheck {
   @MainActor
   private static func popping(_ line: UInt) -> Bool {
     let driver = SelfTest.unknown(Driver())
-    let screens = TransitionQueue(root: Witness(), driver: driver)
+    let screens = TransitionQueue(root: Target(), driver: driver)
     return withExtendedLifetime(driver) { screens.pop(line: line) == .dropped(.atRoot) && screens.stack.count == 1 }
   }
 }
 
-private final class Witness: Sendable {}
+private final class Target: Sendable {}
 
 private struct Subject {
   var count = 0
@@ -84,8 +84,8 @@ private actor Place {
   private nonisolated func asked(_ line: UInt) -> Int? { shieldedAssumeIsolated(line: line) { $0.number } }
 }
 
-/// Has nothing to show.
+/// A driver without a screen.
 @MainActor
 private final class Driver: TransitionDriver {
-  func begin(_ transition: Transition<Witness>, finished: @escaping @MainActor (TransitionEnd) -> Void) {}
+  func begin(_ transition: Transition<Target>, finished: @escaping @MainActor (TransitionEnd) -> Void) {}
 }

@@ -1,6 +1,6 @@
-/// One fault, and what a guard must make of it: what `Shield.selfTest` asks.
+/// A check of `Shield.selfTest`: one fault, and the expected reaction of a guard.
 ///
-/// Those of `CrashShieldFoundation` are `ShieldCheck.foundation`; a program may have some for guards of its own.
+/// `ShieldCheck.foundation` has those of `CrashShieldFoundation`; a program may add checks for guards of its own.
 public struct ShieldCheck: Sendable {
   package enum Body: Sendable {
     case plain(@Sendable (UInt) throws -> Bool)
@@ -8,19 +8,19 @@ public struct ShieldCheck: Sendable {
     case onMainActor(@MainActor @Sendable (UInt) -> Bool)
   }
 
-  /// What is done.
+  /// The operation of the check.
   public var name: String
   /// The kind of fault that the guard must record, once.
   public var kind: ShieldKind
   let body: Body
 
-  /// Makes a check.
+  /// Creates a check.
   ///
   /// - Parameters:
-  ///   - name: What is done.
+  ///   - name: The operation of the check.
   ///   - kind: The kind of fault that the guard must record, once.
-  ///   - body: Has the guard meet the fault at the line that it is given, which tells the self-test's faults from the program's;
-  ///     returns whether the value is the documented one.
+  ///   - body: Causes the fault in a guard with the given line, which distinguishes self-test faults from the
+  ///     program's; returns whether the value is the documented one.
   public init(_ name: String, _ kind: ShieldKind, _ body: @escaping @Sendable (_ line: UInt) throws -> Bool) {
     self.init(name, kind, .plain(body))
   }
@@ -31,16 +31,16 @@ public struct ShieldCheck: Sendable {
     self.body = body
   }
 
-  /// Those of this module.
+  /// The checks of this module.
   static let own = collections + values + services
 
-  /// What came of one check.
+  /// The result of one check.
   public struct Result: Sendable, Hashable {
     /// The kind of fault.
     public var kind: ShieldKind
-    /// What was done; empty where nothing was.
+    /// The operation; empty if there was none.
     public var check: String
-    /// What came of it.
+    /// The verdict.
     public var verdict: Verdict
 
     package init(kind: ShieldKind, check: String, verdict: Verdict) {
@@ -50,13 +50,13 @@ public struct ShieldCheck: Sendable {
     }
   }
 
-  /// Whether a guard does what it promises.
+  /// Whether a guard works as documented.
   public enum Verdict: Sendable, Hashable {
-    /// It gave the documented value and recorded the fault, once.
+    /// The guard returned the documented value and recorded the fault, once.
     case absorbs
-    /// It did not, and how.
+    /// The guard failed, for the given reason.
     case fails(String)
-    /// It was not asked, and why.
+    /// The check did not run, for the given reason.
     case notAsked(String)
   }
 }

@@ -1,24 +1,24 @@
-/// One change of the screen that is shown.
+/// A change of the visible screen.
 public struct Transition<Screen: AnyObject> {
-  /// What is done to the stack of screens.
+  /// The change of the stack of screens.
   public enum Operation {
-    /// Another screen on top.
+    /// Pushes a screen.
     case push(Screen)
-    /// The top one away.
+    /// Pops the top screen.
     case pop
-    /// All above this one away.
+    /// Pops all screens above this one.
     case popTo(Screen)
-    /// All above the first one away.
+    /// Pops all screens but the first.
     case popToRoot
   }
 
-  /// What is done.
+  /// The operation.
   public var operation: Operation
-  /// Whether one sees it happen.
+  /// Whether the transition is animated.
   public var isAnimated: Bool
-  /// The screen that is left; kept until the transition has ended.
+  /// The old screen; retained until the transition ends.
   public internal(set) var from: Screen?
-  /// The screen that comes.
+  /// The new screen.
   public internal(set) var to: Screen?
 
   let site: ShieldSite
@@ -30,81 +30,81 @@ extension Transition: Sendable {}
 @available(*, unavailable)
 extension Transition.Operation: Sendable {}
 
-/// How a transition ended.
+/// The end of a transition.
 public enum TransitionEnd: Sendable, Hashable {
-  /// The new screen is shown.
+  /// The new screen is visible.
   case completed
-  /// The old one is still shown, as after a swipe that was taken back: the stack is what it was.
+  /// The old screen is still visible, as after a cancelled swipe: the stack is unchanged.
   case cancelled
 }
 
-/// What becomes of a transition that is asked for during another.
+/// The treatment of a transition that is requested during another one.
 public enum TransitionPolicy: Sendable, Hashable {
-  /// It waits for its turn, behind at most so many others.
+  /// Queues it, behind at most so many others.
   case queue(limit: Int = 16)
-  /// It does not happen.
+  /// Drops it.
   case drop
-  /// It waits in place of all that wait.
+  /// Queues it in place of all queued ones.
   case replace
 }
 
-/// What came of a transition that was asked for.
+/// The outcome of a requested transition.
 public enum TransitionOutcome: Sendable, Hashable {
-  /// It has begun.
+  /// The transition has begun.
   case started
-  /// It waits.
+  /// The transition is queued.
   case queued
-  /// It waits in place of others, which will not happen.
+  /// The transition is queued in place of others, which were dropped.
   case replaced
-  /// It does not happen.
+  /// The transition was dropped.
   case dropped(Reason)
 
-  /// Why a transition does not happen.
+  /// The reason why a transition was dropped.
   public enum Reason: Sendable, Hashable {
-    /// Another goes on.
+    /// Another transition is running.
     case busy
-    /// The screen is in the stack, or will be.
+    /// The screen is in the stack, or a queued transition pushes it.
     case duplicate
-    /// There is only one screen.
+    /// The stack has only one screen.
     case atRoot
     /// The screen is not in the stack.
     case notInStack
-    /// Too many wait.
+    /// The queue is full.
     case full
-    /// A later one took its place.
+    /// A later one replaced it.
     case replaced
   }
 }
 
-/// Shows transitions.
+/// Performs transitions.
 @MainActor
 public protocol TransitionDriver: AnyObject {
-  /// What is shown.
+  /// The type of a screen.
   associatedtype Screen: AnyObject
 
-  /// Begins a transition, and calls `finished` when it has ended. A call that comes late, or again, is without effect.
+  /// Begins a transition, and calls `finished` at its end. A late or second call has no effect.
   func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void)
 }
 
-/// Is told of transitions.
+/// Observes transitions.
 @MainActor
 public protocol TransitionDelegate<Screen>: AnyObject {
-  /// What is shown.
+  /// The type of a screen.
   associatedtype Screen: AnyObject
 
   /// A transition is about to begin.
   func willBegin(_ transition: Transition<Screen>)
-  /// A transition has ended, and this screen is shown. What is asked for in here comes behind what waits.
+  /// A transition has ended, and this screen is visible. A transition requested here comes after the queued ones.
   func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd)
-  /// A transition that waited does not happen.
+  /// A queued transition was dropped.
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason)
 }
 
 extension TransitionDelegate {
-  /// Without effect.
+  /// Does nothing.
   public func willBegin(_ transition: Transition<Screen>) {}
-  /// Without effect.
+  /// Does nothing.
   public func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd) {}
-  /// Without effect.
+  /// Does nothing.
   public func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) {}
 }

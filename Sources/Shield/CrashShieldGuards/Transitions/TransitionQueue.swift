@@ -1,11 +1,11 @@
 internal import CrashShield
 
-/// A stack of screens of which one transition at a time goes on.
+/// A stack of screens that performs one transition at a time.
 ///
-/// A second transition during the first is what corrupts a navigation stack: screens that are shown twice, or belong to nobody.
-/// Here it waits, does not happen or takes the place of those that wait, as `policy` says; the caller learns which. What
-/// does not happen is recorded as `transition`. Waiting ones begin in a turn of the main actor of their own, never from
-/// within a function that is told of another.
+/// A second transition during the first one corrupts a navigation stack: it shows screens twice, or loses them. Here
+/// `policy` queues it, drops it or lets it replace the queued ones; the caller gets the outcome. A dropped transition
+/// is recorded as `transition`. Queued ones begin in a separate turn of the main actor, never within a delegate call
+/// for another one.
 ///
 /// ```swift
 /// let screens = TransitionQueue(root: home, driver: self)
@@ -13,19 +13,19 @@ internal import CrashShield
 /// screens.push(comments)   // .queued
 /// ```
 ///
-/// The queue keeps the screens, not its driver and its delegate.
+/// The queue retains the screens, not its driver and its delegate.
 @MainActor
 public final class TransitionQueue<Driver: TransitionDriver> {
-  /// What is shown.
+  /// The type of a screen.
   public typealias Screen = Driver.Screen
 
-  /// The screens, the one that is shown (or coming) last; never empty.
+  /// The screens, the visible (or next) one last; never empty.
   public private(set) var stack: [Screen]
-  /// What becomes of a transition during another; holds from the next one on.
+  /// The treatment of a transition during another one; applies from the next one on.
   public var policy: TransitionPolicy
-  /// After this time a transition has ended, whatever its driver says; that it had to is recorded.
+  /// The time after which a transition ends even without its driver; such an end is recorded.
   public var timeout: Duration
-  /// Is told of transitions.
+  /// Observes the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?
 
   private weak var driver: Driver?
@@ -34,11 +34,11 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   private var pending: [Transition<Screen>] = []
   private var isTelling = false
   private var isTurnComing = false
-  /// Tells this transition's end from that of an earlier one.
+  /// Distinguishes this transition's end from that of an earlier one.
   private var generation = 0
   private var timer: Task<Void, Never>?
 
-  /// Makes a queue that shows this screen.
+  /// Creates a queue that shows this screen.
   public init(
     root: Screen, driver: Driver, policy: TransitionPolicy = .queue(), timeout: Duration = .seconds(3)
   ) {
@@ -48,19 +48,19 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     self.timeout = timeout
   }
 
-  /// Whether a transition goes on.
+  /// Whether a transition is running.
   public var isTransitioning: Bool { current != nil }
 
-  /// Whether nothing goes on, and nothing waits.
+  /// Whether no transition runs or waits.
   public var isIdle: Bool { current == nil && pending.isEmpty && !isTurnComing && !isTelling }
 
-  /// How many wait.
+  /// The number of queued transitions.
   public var pendingCount: Int { pending.count }
 
-  /// Whether the user may begin to swipe the top screen away: not during a transition, and not the first screen.
+  /// Whether the user may swipe the top screen away: not during a transition, and not the first screen.
   public var isInteractivePopEnabled: Bool { isIdle && stack.count > 1 }
 
-  /// Asks for another screen on top.
+  /// Pushes a screen.
   @discardableResult
   public func push(
     _ screen: Screen, animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
@@ -68,7 +68,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     submit(.push(screen), animated, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Asks for the top screen to go.
+  /// Pops the top screen.
   @discardableResult
   public func pop(
     animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
@@ -76,7 +76,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     submit(.pop, animated, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Asks for all screens above this one to go.
+  /// Pops all screens above this one.
   @discardableResult
   public func pop(
     to screen: Screen, animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
@@ -84,7 +84,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     submit(.popTo(screen), animated, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Asks for all screens but the first to go.
+  /// Pops all screens but the first.
   @discardableResult
   public func popToRoot(
     animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
@@ -125,14 +125,14 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     }
   }
 
-  /// Whether a screen to be pushed will be in the stack already, once those that wait have happened.
+  /// Whether a screen to be pushed will be in the stack after the queued transitions.
   private func isPlanned(_ transition: Transition<Screen>, behind waiting: [Transition<Screen>]) -> Bool {
     guard case .push(let screen) = transition.operation else { return false }
     let planned = waiting.reduce(stack) { stack, next in Self.stack(stack, after: next.operation) ?? stack }
     return planned.contains { $0 === screen }
   }
 
-  /// The stack after an operation; nil where that is not possible.
+  /// The stack after an operation; nil if the operation is impossible.
   private static func stack(_ stack: [Screen], after operation: Transition<Screen>.Operation) -> [Screen]? {
     switch operation {
     case .push(let screen): return stack.contains { $0 === screen } ? nil : stack + [screen]
@@ -152,7 +152,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     }
   }
 
-  /// Why it does not begin; nil: it has.
+  /// Begins a transition; returns the reason if it does not begin.
   private func begin(_ asked: Transition<Screen>) -> TransitionOutcome.Reason? {
     guard let after = Self.stack(stack, after: asked.operation) else { return reason(against: asked.operation) }
     var transition = asked
@@ -165,7 +165,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     let generation = generation
     tell { $0.willBegin(transition) }
     guard let driver else {
-      // Nobody is there to show it.
+      // The driver was deallocated, so nothing can show it.
       finish(generation, .completed)
       return nil
     }
@@ -182,7 +182,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     finish(generation, .completed)
   }
 
-  /// Late and second calls have another generation, or find nothing.
+  /// Ends the transition; late and second calls have another generation, or find no transition.
   private func finish(_ generation: Int, _ end: TransitionEnd) {
     guard generation == self.generation, let transition = current else { return }
     current = nil
@@ -194,7 +194,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     takeTurn()
   }
 
-  /// The next one begins in a turn of its own.
+  /// Schedules the next transition in a separate turn.
   private func takeTurn() {
     guard !isTurnComing, !pending.isEmpty else { return }
     isTurnComing = true
@@ -218,7 +218,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     Shield.recordFault(.transition, at: transition.site) { "a transition of \(Screen.self) dropped: \(reason)" }
   }
 
-  /// What is asked for by the delegate meanwhile waits.
+  /// Calls the delegate; transitions that it requests meanwhile wait.
   private func tell(_ body: (any TransitionDelegate<Screen>) -> Void) {
     guard let delegate, delegate !== self else { return }
     let wasTelling = isTelling

@@ -1,43 +1,43 @@
 public import CrashShield
 
-/// A type that has a value to go on with.
+/// A type that has a fallback value.
 public protocol ShieldDefault {
-  /// What stands for no value: zero, or empty.
+  /// The fallback value: zero, or empty.
   static var shieldDefault: Self { get }
 }
 
 extension Int: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: Int { 0 }
 }
 
 extension Double: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: Double { 0 }
 }
 
 extension Bool: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: Bool { false }
 }
 
 extension String: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: String { "" }
 }
 
 extension Array: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: [Element] { [] }
 }
 
 extension Dictionary: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: [Key: Value] { [:] }
 }
 
 extension Set: ShieldDefault {
-  /// What stands for no value.
+  /// The fallback value.
   public static var shieldDefault: Set<Element> { [] }
 }
 
@@ -50,7 +50,7 @@ extension Shield {
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Target? {
-    // Anything is an `Any`, an optional that is nil too.
+    // Everything casts to `Any`, also an optional that is nil.
     if Target.self != Any.self, let value, let cast = value as? Target { return cast }
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
@@ -63,7 +63,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  /// The same of a value that is no optional: without one around it, a cast costs less than `as!`.
+  /// The same for a value that is no optional: without wrapping it, a cast costs less than `as!`.
   @inlinable
   public static func cast<Target>(
     _ value: Any, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -72,7 +72,7 @@ extension Shield {
     return askedCast(value, to: target, fileID, line)
   }
 
-  /// The same of an object, which says itself what it is.
+  /// The same for an object, which carries its type.
   @inlinable
   public static func cast<Object: AnyObject, Target>(
     _ value: Object, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -81,7 +81,7 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// The same of a value that is no optional: without one around it, a cast costs less than `as!`.
+  /// The same for a value that is no optional: without wrapping it, a cast costs less than `as!`.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -89,7 +89,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  // Not inlined: the value would be kept for it before its type is looked at.
+  // Not inlined: the caller would retain the value for it before checking its type.
   @inlinable
   @inline(never)
   static func askedCast<Target>(
@@ -99,13 +99,13 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  // A value of the very type needs no look into the runtime's tables, which is what `as` costs.
+  // A value of exactly this type needs no look-up in the runtime's tables, which is the cost of `as`.
   @inlinable
   @inline(__always)
   static func exactly<Target>(_ value: Any, _ target: Target.Type) -> Target? {
-    // Inlined: of the target that is known there, an object is not kept twice while its type is looked at.
+    // Inlined: where the target type is known, an object is not retained again for the check of its type.
     @inline(__always) func opened<Value>(_ value: Value) -> Target? {
-      // The types were compared.
+      // The types were compared just above.
       Value.self == Target.self ? unsafe unsafeBitCast(value, to: Target.self) : nil
     }
     return opened(value)
@@ -124,13 +124,13 @@ extension Shield {
   }
 }
 
-/// What a value can be taken for.
+/// The conversions between texts, numbers and booleans.
 ///
-/// `CrashShieldFoundation` asks, too.
+/// `CrashShieldFoundation` uses them, too.
 package enum Casts {
   /// Optionals in `Any` may be nested.
   package static func unwrapped(_ value: Any?) -> Any? {
-    // A mirror may be the program's own; that of an optional is not.
+    // A type of the program may have a mirror of its own; an optional never has.
     guard let value, type(of: value) is any ExpressibleByNilLiteral.Type else { return value }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }
@@ -138,7 +138,7 @@ package enum Casts {
   }
 
   package static func isNull(_ value: Any?) -> Bool {
-    // Foundation's; this module does not import it.
+    // Foundation's types; this module does not import it.
     value.map { "\(type(of: $0))" == "NSNull" } ?? true
   }
 
@@ -158,12 +158,12 @@ package enum Casts {
       return nil
     }
     guard target == String.self else { return nil }
-    // Foundation's true is a number for every question but its name.
+    // Foundation's true casts to each number type, so only the type's name distinguishes it.
     if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }
     if let number = value as? any BinaryFloatingPoint { return "\(number)" as? Target }
-    // Foundation's.
+    // Foundation's type.
     if let number = value as? Int { return "\(number)" as? Target }
     if let number = value as? Double { return "\(number)" as? Target }
     return nil

@@ -1,7 +1,7 @@
 public import CrashShield
 
 extension Shield {
-  /// What the function returns, or `value` where it throws; the error's type is recorded as `try`.
+  /// The result of the function, or `value` if it throws; the error's type is recorded as `try`.
   ///
   /// In place of `try!`, which ends the process. `CancellationError` is thrown on: it is no fault. Where nothing can be
   /// thrown there is `attempt(orAlways:)`.
@@ -14,14 +14,14 @@ extension Shield {
       return try body()
     } catch {
       if let cancellation = error as? CancellationError { throw cancellation }
-      // The trap of the plain operation is what is asked for.
+      // The trap of the plain operation is intended here.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
     }
   }
 
-  /// What the function returns, or `value` where it throws, whatever it throws; the error's type is recorded as `try`.
+  /// The result of the function, or `value` if it throws any error; the error's type is recorded as `try`.
   ///
   /// In place of `try!` where nothing can be thrown on: in an accessor, an initializer for literals, a callback. A
   /// `CancellationError` is a fault there, as it is for `try!`.
@@ -37,7 +37,7 @@ extension Shield {
     do {
       return try body()
     } catch {
-      // The trap of the plain operation is what is asked for.
+      // The trap of the plain operation is intended here.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
@@ -55,7 +55,7 @@ extension Shield {
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    // With the caller's place, as the plain operation tells it.
+    // With the caller's source location, as the plain operation.
     if !handleFailedCondition("\(message)", fileID, line) {
       precondition(false, "\(message)", file: fileID, line: line)
     }
@@ -64,8 +64,8 @@ extension Shield {
 
   /// The same with a message that is made at run time.
   ///
-  /// It may have values in it, which no record has: so it is only what the process ends with under `off` and `observe`,
-  /// and not made otherwise.
+  /// It may contain values, which no record has. So it is used only where `off` and `observe` end the process, and not
+  /// evaluated otherwise.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, onTrap message: @autoclosure () -> String, fileID: StaticString = #fileID,
@@ -76,7 +76,7 @@ extension Shield {
     return false
   }
 
-  /// A place that is never reached; that it was is recorded as `precondition`, and `value` is returned.
+  /// Code that is never reached; reaching it is recorded as `precondition`, and returns `value`.
   ///
   /// In place of `preconditionFailure`, which ends the process. The message is the record's reason.
   ///
@@ -96,7 +96,7 @@ extension Shield {
 
   /// The same with a message that is made at run time.
   ///
-  /// It may have values in it, which no record has: so it is only what the process ends with under `off` and `observe`.
+  /// It may contain values, which no record has. So it is used only where `off` and `observe` end the process.
   @inlinable
   public static func unreachable<Value>(
     onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,

@@ -1,7 +1,7 @@
 public import CrashShield
 
 extension FixedWidthInteger {
-  /// The number in this type; the nearest one where the type has it not, which is recorded as `conversion`.
+  /// The number in this type; the nearest one if the type cannot hold it, which is recorded as `conversion`.
   ///
   /// In place of `Self(value)`, which ends the process.
   @inlinable
@@ -15,9 +15,9 @@ extension FixedWidthInteger {
     }
   }
 
-  /// The number without its fraction; the nearest one where the type has it not, which is recorded as `conversion`.
+  /// The number without its fraction; the nearest one if the type cannot hold it, which is recorded as `conversion`.
   ///
-  /// What is no number becomes 0. A fraction cut off is no fault.
+  /// NaN becomes 0. Cutting off a fraction is no fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(withoutFraction: value, fileID, line)
@@ -45,7 +45,7 @@ extension FixedWidthInteger {
     }
   }
 
-  /// A number of the range by chance; `value` where the range is empty, which is recorded as `emptyRange`.
+  /// A random number of the range; `value` for an empty range, which is recorded as `emptyRange`.
   @inlinable
   public static func shieldedRandom(
     in range: Range<Self>, or value: @autoclosure () -> Self, fileID: StaticString = #fileID, line: UInt = #line
@@ -59,7 +59,7 @@ extension FixedWidthInteger {
   }
 }
 
-/// The steps from one number to another; none where a step has no length, which is recorded as `zeroStride`.
+/// The steps from one number to another; none for a step of 0, which is recorded as `zeroStride`.
 ///
 /// In place of `stride(from:to:by:)`, which ends the process.
 @inlinable

@@ -1,26 +1,26 @@
 internal import CrashShield
 internal import Synchronization
 
-/// Sends messages by name, and answers those that its receiver does not know with nil.
+/// Sends messages by name, and returns nil for a name that its receiver does not respond to.
 ///
-/// What a message to an object that does not respond to it is elsewhere. Swift has none; this is for programs that take names
-/// of operations from outside, such as commands. An unknown name is recorded as `message`, with the class and the name: each
-/// name has a record of its own, up to 64 in a process, since who sends names may send many.
+/// The counterpart of a message to an object that does not respond to it, for programs that take names of operations
+/// from outside, such as commands. An unknown name is recorded as `message`, with the class and the name. Each name has
+/// a record of its own, up to 64 in a process: untrusted input may contain any number of names.
 ///
 /// ```swift
 /// let door = DynamicReceiver(door, methods: ["open": { door, _ in door.open() }], counts: ["open": 0])
 /// door.open()
 /// ```
 ///
-/// Two more faults are recorded as `message`: another number of arguments than `counts` says, answered by nil; and a
-/// message that a text knows, but was sent to a number, or the other way round. Under `absorb` the number is sent it as text, the
-/// text as number, where nothing is lost; under `off` and `observe` it is nil.
+/// Two more faults are recorded as `message`. One is a number of arguments that differs from `counts`, which returns
+/// nil. The other is a message for texts that is sent to a number, or the reverse. Under `absorb` the number is
+/// converted to a text, or the text to a number, where nothing is lost; under `off` and `observe` the result is nil.
 @dynamicMemberLookup
 public struct DynamicReceiver<Base: AnyObject> {
-  /// What answers a message.
+  /// A function that handles a message.
   public typealias Method = (Base, [Any?]) -> Any?
 
-  /// Who receives them.
+  /// The receiver.
   public let base: Base
   private let methods: [String: Method]
   private let counts: [String: Int]
@@ -28,10 +28,10 @@ public struct DynamicReceiver<Base: AnyObject> {
   private let numberMethods: [String: (Double, [Any?]) -> Any?]
   private let site: ShieldSite
 
-  /// Makes a receiver that knows these messages; what it does not know is recorded for this place.
+  /// Creates a receiver with these messages; unknown ones are recorded with this call site.
   ///
-  /// `counts` says how many arguments messages take, as far as that is to be checked; `textMethods` is what a text knows, for
-  /// a `base` that is a number; `numberMethods` what a number knows, for one that is a text.
+  /// `counts` has the expected numbers of arguments, for the messages to check; `textMethods` has the messages of a
+  /// text, for a `base` that is a number; `numberMethods` those of a number, for a `base` that is a text.
   public init(
     _ base: Base, methods: [String: Method], counts: [String: Int] = [:],
     textMethods: [String: (String, [Any?]) -> Any?] = [:], numberMethods: [String: (Double, [Any?]) -> Any?] = [:],
@@ -45,7 +45,7 @@ public struct DynamicReceiver<Base: AnyObject> {
     site = ShieldSite(fileID: fileID, line: line)
   }
 
-  /// The message of this name, to be called with its arguments.
+  /// The message of this name, ready to be called.
   public subscript(dynamicMember name: String) -> DynamicMessage {
     DynamicMessage { arguments in send(name, arguments) }
   }
@@ -63,7 +63,7 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 
   private func sendConverted(_ name: String, _ arguments: [Any?]) -> Any? {
-    // Foundation's texts are Swift's for every question.
+    // Foundation's texts cast to Swift's `String`.
     let isText = (base as Any) is String
     if let method = textMethods[name], !isText, let text = Casts.converted(base, to: String.self) {
       return note(name) { "\(type(of: base)) was sent \(name) of a text" } ? method(text, arguments) : nil
@@ -81,12 +81,12 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 }
 
-/// The names that faults are told apart by.
+/// The names that distinguish faults.
 private enum MessageNames {
   private static let limit = 64
   private static let numbers = Mutex<[String: UInt]>([:])
 
-  /// 0 for those that came too late.
+  /// The number of a name; 0 if the table is full.
   static func number(of name: String) -> UInt {
     numbers.withLock { numbers in
       if let number = numbers[name] { return number }

@@ -1,32 +1,32 @@
 public import CrashShield
 
 extension UnsafeRawBufferPointer {
-  /// The value that starts at an offset, aligned or not; nil where it is not all in the buffer, which is recorded as `memory`.
+  /// The value at an offset, aligned or not; nil if it is not entirely in the buffer, which is recorded as `memory`.
   ///
-  /// In place of `load`, which reads beyond the buffer in -O without a word. `off` and `observe`: as `loadUnaligned`.
+  /// In place of `load`, which silently reads past the buffer in -O. `off` and `observe`: as `loadUnaligned`.
   @inlinable
   public func shieldedLoad<Value: BitwiseCopyable>(
     fromByteOffset offset: Int, as type: Value.Type, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Value? {
-    // An offset below zero is a great number, so one comparison says both.
+    // As an unsigned number a negative offset is large, so one comparison covers both bounds.
     let last = count &- MemoryLayout<Value>.size
     if _fastPath(last >= 0 && UInt(bitPattern: offset) <= UInt(bitPattern: last)) {
       // Checked just above.
       return unsafe loadUnaligned(fromByteOffset: offset, as: type)
     }
     let isAbsorbed = handleOffsetFault(offset, count, Value.self, fileID, line)
-    // What the program asked for.
+    // The plain operation.
     return isAbsorbed ? nil : unsafe loadUnaligned(fromByteOffset: offset, as: type)
   }
 }
 
 extension Array {
-  /// The buffer's elements; none where it has a count but no address, which is recorded as `memory`.
+  /// The buffer's elements; none if it has a count but no address, which is recorded as `memory`.
   @inlinable
   public init(
     shielded buffer: UnsafeBufferPointer<Element>, fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    // Only whether there is an address is asked.
+    // Only compares the address with null.
     let isMissing = unsafe buffer.baseAddress == nil && buffer.count != 0
     let count = buffer.count
     let site = ShieldSite(fileID: fileID, line: line)

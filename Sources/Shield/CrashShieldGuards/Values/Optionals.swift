@@ -1,7 +1,7 @@
 public import CrashShield
 
 extension Optional {
-  /// The value, or `value` where there is none, which is recorded as `unwrap`.
+  /// The value; `value` if it is nil, which is recorded as `unwrap`.
   ///
   /// In place of `!`, which ends the process. `off` and `observe`: as `!`.
   ///
@@ -13,15 +13,15 @@ extension Optional {
     or value: @autoclosure () -> Wrapped, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Wrapped {
     if let self { return self }
-    // The trap of the plain operation is what is asked for.
+    // The trap of the plain operation is intended here.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return kept(value())
   }
 
-  /// The value itself; that there is none is recorded as `unwrap`.
+  /// The value itself; nil is recorded as `unwrap`.
   ///
-  /// In place of `!`, where the function has a way of its own to fail. `off` and `observe`: as `!`.
+  /// In place of `!`, in a function that can fail in its own way. `off` and `observe`: as `!`.
   ///
   /// ```swift
   /// guard let length = Int(text).shielded() else { throw ParseError.length }
@@ -29,19 +29,19 @@ extension Optional {
   @inlinable
   public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Wrapped? {
     if self != nil { return self }
-    // The trap of the plain operation is what is asked for.
+    // The trap of the plain operation is intended here.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return nil
   }
 
-  /// The value; where there is none `ShieldFault.missing` is thrown, and recorded as `unwrap`.
+  /// The value; nil throws `ShieldFault.missing`, and is recorded as `unwrap`.
   @inlinable
   public func shieldedUnwrap(
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws(ShieldFault) -> Wrapped {
     if let self { return self }
-    // The trap of the plain operation is what is asked for.
+    // The trap of the plain operation is intended here.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     throw .missing("\(Wrapped.self)")

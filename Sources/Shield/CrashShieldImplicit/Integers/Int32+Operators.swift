@@ -2,7 +2,7 @@
 public import CrashShieldPlain
 
 extension Int32 {
-  /// The sum; recorded as `arithmetic` where the type cannot hold it.
+  /// The sum; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func + (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.addingReportingOverflow(right)
@@ -10,7 +10,7 @@ extension Int32 {
     return handleArithmeticFault(.sum, Int32.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
   }
 
-  /// The difference; recorded as `arithmetic` where the type cannot hold it.
+  /// The difference; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func - (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
@@ -18,7 +18,7 @@ extension Int32 {
     return handleArithmeticFault(.difference, Int32.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
   }
 
-  /// The product; recorded as `arithmetic` where the type cannot hold it.
+  /// The product; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func * (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
@@ -27,7 +27,7 @@ extension Int32 {
       ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
   }
 
-  /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  /// The quotient, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func / (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
@@ -35,7 +35,7 @@ extension Int32 {
     return handleArithmeticFault(.quotient, Int32.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
   }
 
-  /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  /// The remainder, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func % (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
@@ -63,7 +63,7 @@ extension Int32 {
   @_transparent
   public static func %= (left: inout Int32, right: Int32) { left = left % right }
 
-  /// The number with the other sign; recorded as `arithmetic` where the type cannot hold it.
+  /// The negated number; an overflow is recorded as `arithmetic`.
   @_transparent
   public static prefix func - (number: Int32) -> Int32 {
     let (result, isOver) = (0 as Int32).subtractingReportingOverflow(number)

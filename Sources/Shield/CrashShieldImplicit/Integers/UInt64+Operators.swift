@@ -2,7 +2,7 @@
 public import CrashShieldPlain
 
 extension UInt64 {
-  /// The sum; recorded as `arithmetic` where the type cannot hold it.
+  /// The sum; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func + (left: UInt64, right: UInt64) -> UInt64 {
     let (result, isOver) = left.addingReportingOverflow(right)
@@ -10,7 +10,7 @@ extension UInt64 {
     return handleArithmeticFault(.sum, UInt64.self) ? .max : left._plainSum(right)
   }
 
-  /// The difference; recorded as `arithmetic` where the type cannot hold it.
+  /// The difference; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func - (left: UInt64, right: UInt64) -> UInt64 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
@@ -18,7 +18,7 @@ extension UInt64 {
     return handleArithmeticFault(.difference, UInt64.self) ? .min : left._plainDifference(right)
   }
 
-  /// The product; recorded as `arithmetic` where the type cannot hold it.
+  /// The product; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func * (left: UInt64, right: UInt64) -> UInt64 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
@@ -26,7 +26,7 @@ extension UInt64 {
     return handleArithmeticFault(.product, UInt64.self) ? .max : left._plainProduct(right)
   }
 
-  /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  /// The quotient, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func / (left: UInt64, right: UInt64) -> UInt64 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
@@ -34,7 +34,7 @@ extension UInt64 {
     return handleArithmeticFault(.quotient, UInt64.self) ? 0 : left._plainQuotient(right)
   }
 
-  /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  /// The remainder, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func % (left: UInt64, right: UInt64) -> UInt64 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)

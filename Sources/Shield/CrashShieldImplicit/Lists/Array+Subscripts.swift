@@ -2,10 +2,10 @@
 public import CrashShieldPlain
 
 extension Array {
-  /// The element at a position; where there is none, which is recorded as `index`, what stands for no value of its type.
+  /// The element at a position; out of bounds, the fallback value of its type, which is recorded as `index`.
   ///
-  /// Written there, which is recorded as `mutation`, it is dropped. Changed there, as by `list[9].append(1)`, a value of its own is changed
-  /// and dropped. A type without such a value, and where it is changed any that is nothing but bytes, is observed at most.
+  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, as by `list[9].append(1)`,
+  /// changes and drops a fallback value. A type without one is observed at most, and so is a change of trivial bytes.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -26,7 +26,7 @@ extension Array {
     }
     @inline(__always)
     _modify {
-      // Only what is yielded in one place costs no call. So for the time of the change the list is another.
+      // A single `yield` costs no call. So the list is replaced by another one during the change.
       var place = position
       var list: Self?
       if _slowPath(!(UInt(bitPattern: position) < UInt(bitPattern: count))) {
@@ -45,10 +45,10 @@ extension Array {
 }
 
 extension Array where Element: BitwiseCopyable {
-  /// The element at a position; where there is none, which is recorded as `index`, what stands for no value of its type.
+  /// The element at a position; out of bounds, the fallback value of its type, which is recorded as `index`.
   ///
-  /// Written there, which is recorded as `mutation`, it is dropped. Changed where it lies, as by `list[9] += 1` or `&list[9]`, it is
-  /// observed at most: a function in C may be meant to write what follows it, too.
+  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, as by `list[9] += 1` or
+  /// `&list[9]`, is observed at most: a C function may write the elements after it, too.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -78,9 +78,9 @@ extension Array where Element: BitwiseCopyable {
 }
 
 extension Array {
-  /// The part of the list in a range; of one that is not all there, which is recorded as `range`, what is.
+  /// The part of the list in a range; one out of bounds is clamped, and recorded as `range`.
   ///
-  /// Written there, nothing is changed.
+  /// A write out of bounds changes nothing.
   public subscript(range: Range<Int>) -> ArraySlice<Element> {
     @_transparent
     get {

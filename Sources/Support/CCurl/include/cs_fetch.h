@@ -1,5 +1,5 @@
-// Gets files by HTTP for a process that trusts nobody who answers: what needs files and names is done first, then the
-// process takes its rights away (cs_confine_fetch), then it talks.
+// Downloads files by HTTP in a sandboxed process that treats every answer as untrusted input. It reads files and
+// resolves names first, then confines itself (cs_confine_fetch), then talks to servers.
 #pragma once
 
 #include <stdbool.h>
@@ -17,11 +17,12 @@ struct cs_fetch_problem {
 /// The servers of one run, with their addresses and the certificates of the machine.
 struct cs_fetcher;
 
-/// Sets libcurl up, reads the machine's certificates and asks for the servers' addresses. The URLs must outlive it.
-/// Once a process; NULL, and why, when nothing can be fetched. A server that cannot be found is told by cs_fetcher_get.
+/// Initializes libcurl, reads the machine's certificates and resolves the servers' names. The URLs must outlive it.
+/// Called once in a process; NULL, with a problem, when nothing can be downloaded. cs_fetcher_get reports a server that
+/// cannot be resolved.
 struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct cs_fetch_problem *ret_problem);
 
-/// What is asked of one server.
+/// A request to one server.
 struct cs_fetch_request {
   const char *path; // behind the server's URL, without a slash in front
   int output;       // a file: emptied first
@@ -35,6 +36,7 @@ enum cs_fetch_result {
   CS_FETCH_FAILED = 2,    // `ret_problem` says why
 };
 
-/// Gets a file from server `index`. Follows nobody elsewhere, asks for no compression, sends no cookie or password.
+/// Downloads a file from server `index`. It follows no redirect, asks for no compression, and sends no cookie or
+/// password.
 enum cs_fetch_result cs_fetcher_get(struct cs_fetcher *fetcher, size_t index, const struct cs_fetch_request *request,
                                     struct cs_fetch_problem *ret_problem);

@@ -1,4 +1,4 @@
-// Posts to a server by HTTP or HTTPS. Proxies are those of the environment (https_proxy, no_proxy, …), as libcurl reads
+// Posts to a server by HTTP or HTTPS. Proxies come from the environment (https_proxy, no_proxy, …), as libcurl reads
 // it.
 #pragma once
 
@@ -11,7 +11,7 @@ enum {
   CS_HTTP_PROBLEM_BYTES = 256, // libcurl's CURL_ERROR_SIZE
 };
 
-/// A connection that is kept from one request to the next; used by one thread at a time.
+/// A connection that stays open between requests; used by one thread at a time.
 struct cs_http;
 
 /// NULL when libcurl cannot be used. The first call of a process must return before another begins.
@@ -36,5 +36,5 @@ struct cs_http_answer {
   char problem[CS_HTTP_PROBLEM_BYTES];
 };
 
-/// Posts, and follows nobody elsewhere: the headers may hold a secret.
+/// Posts a request, and follows no redirect: the headers may contain a secret.
 void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer);

@@ -4,15 +4,16 @@ public import CrashShieldGuards
 import Glibc
 internal import LinuxSystem
 
-/// Looks whether crashes would be seen, and whether their reports would say all that they can.
+/// Checks that crashes will be captured and that reports will be complete.
 ///
-/// It changes nothing, and asks only crashd, `/proc` and the files of programs.
+/// It changes nothing, and reads only crashd's replies, `/proc` and the files of programs.
 public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String
   private let guards: [ShieldCheck.Result]?
 
-  /// Makes one; `system` is where `/proc` is, `guards` what asking those of this process found, if they were asked.
+  /// Creates a doctor; `system` is the path of `/proc`, `guards` the result of this process's guard self-test, if it
+  /// ran.
   public init(client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil) {
     self.client = client
     self.system = system
@@ -38,7 +39,7 @@ public struct Doctor: Sendable {
 
   /// One process, which need not be attached.
   ///
-  /// Nil: there is none.
+  /// Nil if there is no such process.
   public func process(_ pid: Int) -> [Finding]? {
     guard let facts = ProcessFacts(pid: pid, system: system) else { return nil }
     var attached: Bool?
@@ -53,15 +54,15 @@ public struct Doctor: Sendable {
     return facts.findings(isAttached: attached) + handlers + own + image
   }
 
-  /// Whether reports of a process lack its memory; nil: they do not, or it is unknown.
+  /// A finding if reports of a process lack its memory; nil if they do not, or if it is unknown.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
-    case .nothing: Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
-    case .withheld: Finding(.note, "memory", "reports keep nothing of it: crashd's privacy.no-memory")
+    case .nothing: Finding(.note, "memory", "reports contain none: the program has disabled it")
+    case .withheld: Finding(.note, "memory", "reports contain none: crashd's privacy.no-memory")
     case .discarded:
       Finding(
-        .note, "memory", "reports keep nothing of it: crashd's privacy.no-memory; a ring in the spool would",
-        remedy: "CRASHSHIELD_MEMORY=none in its environment: it does not do what crashd says")
+        .note, "memory", "reports contain none: crashd's privacy.no-memory; a ring in the spool does",
+        remedy: "set CRASHSHIELD_MEMORY=none in its environment: it ignores crashd's setting")
     default: nil
     }
   }
@@ -69,23 +70,23 @@ public struct Doctor: Sendable {
   /// The file of a program or library, shown as `name`.
   public func program(_ name: String, at path: String? = nil) -> [Finding] {
     guard let image = ImageFacts(path: path ?? name) else {
-      return [Finding(.fault, "program", "'\(name)' is no ELF file of 64 bits that can be read")]
+      return [Finding(.fault, "program", "'\(name)' is no readable 64-bit ELF file")]
     }
     return image.findings(of: name)
   }
 
   // MARK: The machine
 
-  /// Whose crashes crashd shows to the caller.
+  /// The caller's access to crashes.
   private func rights(_ status: DaemonStatus) -> [Finding] {
     guard let access = status.access else { return [] }
     return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]
   }
 
   private func store(_ status: DaemonStatus) -> [Finding] {
-    var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "look at crashd's log") }
+    var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "see crashd's log") }
     if let held = status.held, held > 0 {
-      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store takes none"))
+      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store accepts none"))
     }
     return findings.isEmpty ? [Finding(.good, "store", "\(status.reports) reports")] : findings
   }
@@ -96,34 +97,35 @@ public struct Doctor: Sendable {
     return [
       Finding(
         .warning, "losses", "since crashd started: \(lost.joined(separator: ", "))",
-        remedy: "crashctl status says what was refused or could not be kept")
+        remedy: "crashctl status shows refusals and losses")
     ]
   }
 
-  /// That of the socket of the clients.
+  /// The directory of the clients' socket.
   private var directory: Substring { client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "." }
 
-  /// Where crashes wait for a crashd that is not there.
+  /// Where crashes wait while crashd is not running.
   private func spool() -> Finding {
     let path = "\(directory)/spool"
-    let what = "crashes while crashd is away"
+    let what = "crashes while crashd is not running"
     var status = stat()
-    // It fills the struct that it is given; the paths are read during the calls only.
+    // The functions fill in the structure; they read the paths only during the calls.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       return Finding(
-        .fault, "spool", "there is no directory '\(path)': \(what) are lost", remedy: "crashd makes it when it starts")
+        .fault, "spool", "there is no directory '\(path)': \(what) are lost", remedy: "crashd creates it when it starts"
+      )
     }
     guard unsafe access(path, W_OK | X_OK) == 0 else {
       return Finding(
         .fault, "spool", "a process of this user cannot write into '\(path)': \(what) are lost",
-        remedy: "crashd gives it the mode 1733 when it starts")
+        remedy: "crashd sets the mode 1733 when it starts")
     }
     // The set-group-id bit is the package's.
     guard status.st_mode & 0o1777 == 0o1733 else {
       return Finding(
         .warning, "spool",
         "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: others can read or remove what "
-          + "waits there, or cannot write", remedy: "crashd puts it right when it starts")
+          + "waits there, or cannot write", remedy: "crashd corrects it when it starts")
     }
     return Finding(.good, "spool", "\(what) can wait in '\(path)'")
   }
@@ -141,7 +143,7 @@ public struct Doctor: Sendable {
     return Finding(.good, "attach socket", "processes of this user can attach at '\(path)'")
   }
 
-  /// What the kernel does with cores goes on as without crashd.
+  /// Where the kernel writes core dumps, which crashd does not change.
   private func corePattern() -> Finding {
     let path = "\(system)/sys/kernel/core_pattern"
     guard let pattern = SmallText.read(path)?.split(separator: "\n").first else {
@@ -150,6 +152,6 @@ public struct Doctor: Sendable {
     return Finding(
       .note, "cores",
       pattern.hasPrefix("|")
-        ? "the kernel gives cores to '\(pattern.dropFirst())'" : "the kernel calls cores '\(pattern)'")
+        ? "core_pattern is a handler: '\(pattern.dropFirst())'" : "core_pattern is '\(pattern)'")
   }
 }

@@ -2,25 +2,25 @@ internal import CrashReport
 
 /// The result of one check, and what to do about it.
 public struct Finding: Sendable, Equatable, Encodable {
-  /// How bad it is.
+  /// The severity.
   public enum Level: String, Sendable, Encodable, CaseIterable {
-    /// As it should be.
+    /// Correct.
     case good
     /// Worth knowing.
     case note
-    /// Reports will lack something.
+    /// Reports will be incomplete.
     case warning
-    /// Crashes will be missed, or not be reported.
+    /// Crashes will not be captured or reported.
     case fault
   }
 
-  /// How bad it is.
+  /// The severity.
   public var level: Level
-  /// What was checked, such as `socket` or `build id`.
+  /// The subject of the check, such as `socket` or `build id`.
   public var subject: String
-  /// What is so.
+  /// The result.
   public var sentence: String
-  /// What to do; empty where nothing is to be done.
+  /// The remedy; empty if there is nothing to do.
   public var remedy: String
 
   /// Makes a finding.
@@ -31,7 +31,7 @@ public struct Finding: Sendable, Equatable, Encodable {
     self.remedy = remedy
   }
 
-  /// A line each, with a second one for what is to be done.
+  /// One line each, with a second one for a remedy.
   public static func text(_ findings: [Finding], title: String, terminal: Terminal) -> String {
     let width = findings.map { $0.subject.count }.max() ?? 0
     var text = terminal.styled(title, .bold) + "\n"

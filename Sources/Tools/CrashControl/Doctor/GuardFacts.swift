@@ -4,11 +4,12 @@ public import CrashShieldGuards
 import Dispatch
 import Synchronization
 
-/// Whether guards still absorb: in this process, which asks them itself, and in others, which tell what they found.
+/// Whether guards still absorb: in this process by a self-test, in others by the self-test that they published.
 public enum GuardFacts: Sendable {
-  /// Asks the guards of CrashShield in this process, and waits for it.
+  /// Tests the guards of CrashShield in this process, and waits for the result.
   ///
-  /// A guard that traps ends the process, with the words of the Swift runtime. Not from a task: it may need this thread.
+  /// A guard that traps ends the process, with the Swift runtime error message. Precondition: not called from a task,
+  /// which may need this thread.
   public static func ownSelfTest() -> [ShieldCheck.Result] {
     let (outcome, done) = (Outcome(), DispatchSemaphore(value: 0))
     Task.detached {
@@ -24,7 +25,7 @@ public enum GuardFacts: Sendable {
     let results = Mutex<[ShieldCheck.Result]>([])
   }
 
-  /// What came of asking the guards of this process.
+  /// The result of the guard self-test in this process.
   static func finding(of results: [ShieldCheck.Result]) -> Finding {
     var (checks, kinds, failing) = (0, Set<ShieldKind>(), [String]())
     for result in results {
@@ -33,36 +34,37 @@ public enum GuardFacts: Sendable {
       kinds.insert(result.kind)
       if case .fails(let how) = result.verdict { failing.append("\(result.kind.name), \(result.check): \(how)") }
     }
-    guard checks > 0 else { return Finding(.warning, subject, "none could be asked in crashctl's own runtime") }
+    guard checks > 0 else { return Finding(.warning, subject, "no check could run in crashctl") }
     guard failing.isEmpty else {
       return Finding(
         .warning, subject,
-        "\(failing.count) of \(checks) checks fail in crashctl's own runtime: \(failing.joined(separator: "; "))",
+        "\(failing.count) of \(checks) checks fail in crashctl: \(failing.joined(separator: "; "))",
         remedy:
-          "where a program runs on the same Swift, faults of these kinds may end it: ask there by Shield.selfTest()")
+          "faults of these kinds may end a program on the same Swift version: call Shield.selfTest() in it")
     }
     let rest = ShieldKind.allCases.count - kinds.count
     return Finding(
       .good, subject,
-      "\(checks) checks of \(kinds.count) kinds absorb in crashctl's own runtime; of the other \(rest) a program tells")
+      "self-test passed (\(checks) checks of \(kinds.count) kinds); the other \(rest) kinds need a self-test in a program"
+    )
   }
 
-  /// What a process has reported of its guards; nil: nothing.
+  /// The self-test that a process published; nil if it published none.
   static func finding(of test: ProcessSummary.SelfTest?) -> Finding {
     guard let test else {
       return Finding(
-        .note, subject, "the program has not asked whether they still absorb",
-        remedy: "Shield.selfTest() at its start would tell")
+        .note, subject, "the program has run no self-test",
+        remedy: "call Shield.selfTest() at its start")
     }
     let time = LocalTime.text(test.time)
-    guard test.checks > 0 else { return Finding(.note, subject, "the program has asked none, at \(time)") }
+    guard test.checks > 0 else { return Finding(.note, subject, "the program's self-test of \(time) had no checks") }
     guard test.failing.isEmpty else {
       return Finding(
         .warning, subject,
-        "\(test.failures) of \(test.checks) checks fail, asked at \(time): \(test.failing.joined(separator: ", "))",
-        remedy: "faults of these kinds may end the program; the results of its Shield.selfTest() say how they fail")
+        "\(test.failures) of \(test.checks) checks failed at \(time): \(test.failing.joined(separator: ", "))",
+        remedy: "faults of these kinds may end the program; the results of its Shield.selfTest() have the reasons")
     }
-    return Finding(.good, subject, "\(test.checks) checks of \(test.asked.count) kinds absorb, asked at \(time)")
+    return Finding(.good, subject, "self-test passed at \(time) (\(test.checks) checks of \(test.asked.count) kinds)")
   }
 
   private static let subject = "guards"

@@ -2,8 +2,8 @@ import CrashClient
 import CrashProtocol
 import CrashReport
 
-/// Whether other code has taken a signal from the shield's handlers: `/proc` shows that there is one, and not whose, so
-/// the program's last crash is asked, whose record has it.
+/// Whether other code has replaced the shield's signal handlers: `/proc` shows that a signal has a handler, but not
+/// whose, so this reads the record of the program's last crash.
 struct HandlerFacts {
   private var report: CrashReport?
 
@@ -19,21 +19,21 @@ struct HandlerFacts {
   var finding: Finding {
     guard let report else {
       return Finding(
-        .note, "taken over",
-        "whether another function has taken over a handler since cannot be seen from outside; the report of a crash "
+        .note, "replaced",
+        "whether other code has replaced a handler is not visible from outside; the report of a crash "
           + "says it")
     }
     let id = String(report.id.prefix(12))
     guard let handlers = report.replacedHandlers, !handlers.isEmpty else {
-      return Finding(.note, "taken over", "at the program's last crash, \(id), no handler had been taken over")
+      return Finding(.note, "replaced", "no signal handler was replaced at the program's last crash (\(id))")
     }
     let list = handlers.map { handler in
       handler.kind == .handler
         ? "\(handler.signal) by \(handler.image ?? "unknown code")" : "\(handler.signal) back to \(handler.kind)"
     }
     return Finding(
-      .warning, "taken over",
-      "at the program's last crash, \(id), handlers had been taken over: \(list.joined(separator: ", "))",
-      remedy: "start the shield after whatever does so, or have it call the handler that was there before")
+      .warning, "replaced",
+      "signal handlers were replaced at the program's last crash (\(id)): \(list.joined(separator: ", "))",
+      remedy: "start the shield after that code, or let it call the replaced handler")
   }
 }

@@ -1,9 +1,9 @@
 import CrashSymbols
 import Glibc
 
-/// What an ELF file has that reports are made of.
+/// The parts of an ELF file that reports need.
 ///
-/// The file may be any: only a regular one is opened, and what is read of it has bounds.
+/// The file is untrusted: only a regular one is opened, and every read of it is bounded.
 struct ImageFacts {
   private var buildID: String?
   private var sections: Set<String>
@@ -16,7 +16,7 @@ struct ImageFacts {
   private static let nameLimitBytes = 1 << 20
   private static let contentLimitBytes: UInt64 = 4096
 
-  /// Nil: it is no ELF file of 64 bits in little-endian order, or cannot be read.
+  /// Fails if it is no little-endian 64-bit ELF file, or is not readable.
   init?(path: String) {
     var status = stat()
     // Follows links, of /proc too; it fills the struct that it is given. To open a device may do something.
@@ -85,7 +85,7 @@ struct ImageFacts {
     // crashd finds all symbols by it, those in the file itself too.
     guard buildID != nil else {
       return Finding(
-        .warning, "symbols", "reports have addresses and no names: symbols are found by the build id",
+        .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",
         remedy: "link with --build-id")
     }
     if sections.contains(".debug_info") {
@@ -94,11 +94,11 @@ struct ImageFacts {
     if let debugFile = debugFile(of: name) {
       return Finding(.good, "symbols", "functions, files and lines from '\(debugFile)'")
     }
-    let remedy = "build with -g, install its debug symbols, or name a debuginfod server to crashd"
+    let remedy = "build with -g, install its debug symbols, or set a debuginfod server in crashd's settings"
     if sections.contains(".symtab") {
-      return Finding(.warning, "symbols", "functions only: there is no debug information", remedy: remedy)
+      return Finding(.warning, "symbols", "only functions: there is no debug information", remedy: remedy)
     }
-    return Finding(.warning, "symbols", "it is stripped: reports name exported functions only", remedy: remedy)
+    return Finding(.warning, "symbols", "it is stripped: reports will name only exported functions", remedy: remedy)
   }
 
   /// Where crashd looks for it; like crashd, by its build id.

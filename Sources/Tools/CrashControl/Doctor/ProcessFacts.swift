@@ -1,8 +1,8 @@
 import Glibc
 
-/// What `/proc` shows of a process.
+/// The facts about a process in `/proc`.
 struct ProcessFacts {
-  /// As the link says, with " (deleted)" where the file has gone; nil when it may not be read.
+  /// The target of the link, with " (deleted)" if the file was removed; nil if the link is not readable.
   var executable: String?
   /// A way to the file also where it has been replaced.
   var executablePath: String
@@ -18,13 +18,13 @@ struct ProcessFacts {
   /// Whether it is known to have started the shield.
   var hasShield: Bool { hasRing == true }
 
-  /// Signals that a crash comes by, as the shield's handlers take them.
+  /// The crash signals, which the shield handles.
   static let signals: [(number: Int32, name: String)] = [
     (SIGILL, "SIGILL"), (SIGTRAP, "SIGTRAP"), (SIGABRT, "SIGABRT"), (SIGBUS, "SIGBUS"), (SIGFPE, "SIGFPE"),
     (SIGSEGV, "SIGSEGV"), (SIGSYS, "SIGSYS"),
   ]
 
-  /// Nil: there is no such process.
+  /// Fails if there is no such process.
   init?(pid: Int, system: String) {
     let directory = "\(system)/\(pid)"
     guard let status = SmallText.read("\(directory)/status") else { return nil }
@@ -46,7 +46,7 @@ struct ProcessFacts {
     hasRing = SmallText.read("\(directory)/maps", limitBytes: 16 << 20)?.contains("/memfd:crash-shield")
   }
 
-  /// `isAttached` is nil when crashd was not there to be asked.
+  /// `isAttached` is nil if crashd does not answer.
   func findings(isAttached: Bool?) -> [Finding] {
     [Finding(.note, "process", "'\(name)', user \(uid.map(String.init) ?? "unknown")")]
       + [attachment(isAttached), handlers(), alternateStacks(), backtracer(), cores()].compactMap { $0 }
@@ -58,15 +58,16 @@ struct ProcessFacts {
     case true?:
       return Finding(
         .warning, "shield",
-        "it has started the shield, and is not attached to this crashd: its crashes go to the spool",
-        remedy: "look at Configuration.onConnectionChange in the process, and at refusals in crashctl status")
+        "the shield is started, but not attached to this crashd: crashes go to the spool",
+        remedy: "see Configuration.onConnectionChange in the process, and refusals in crashctl status")
     case false?:
       return Finding(
-        .fault, "shield", "it has not started the shield: its crashes will not be captured",
+        .fault, "shield", "the shield is not started: crashes will not be captured",
         remedy: "call Shield.start(), or preload libcrashshield.so")
     case nil:
       return Finding(
-        .note, "shield", "whether it has started the shield cannot be seen", remedy: "ask as its user, or as root")
+        .note, "shield", "whether the shield is started is not visible",
+        remedy: "run crashctl as the process's user, or as root")
     }
   }
 
@@ -76,31 +77,31 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
-    // Not whose: that is the business of HandlerFacts.
-    if missing.isEmpty { return Finding(.good, "handlers", "every signal of a crash has a handler") }
+    // HandlerFacts checks whose handlers they are.
+    if missing.isEmpty { return Finding(.good, "handlers", "every crash signal has a handler") }
     let which = missing.joined(separator: ", ")
     let how =
       names(ignored).isEmpty ? "have no handler" : "have no handler, \(names(ignored).joined(separator: ", ")) ignored"
     return Finding(
-      .fault, "handlers", "\(which) \(how): such crashes are not seen",
-      remedy: "something in the process took the shield's handlers away after Shield.start()")
+      .fault, "handlers", "\(which) \(how): such crashes are not captured",
+      remedy: "code in the process removed the shield's handlers after Shield.start()")
   }
 
-  /// The kernel shows a thread's alternate stack to that thread alone.
+  /// The kernel shows a thread's alternate stack only to that thread.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
     if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {
       return Finding(
         .warning, "altstacks", "CRASHSHIELD_ALTSTACKS=0: a stack overflow on most threads leaves no report",
-        remedy: "take it out of the environment")
+        remedy: "remove it from the environment")
     }
     return Finding(
       .note, "altstacks",
-      "which threads have an alternate stack cannot be seen from outside: those made after Shield.start() do; "
-        + "crash-maker stack-overflow shows one at work")
+      "which threads have an alternate stack is not visible from outside: those created after Shield.start() do; "
+        + "crash-maker stack-overflow tests one")
   }
 
-  /// Swift's own takes seconds, in which the process serves no request and does not end.
+  /// Swift's own backtracer takes seconds, in which the process serves no request and does not end.
   private func backtracer() -> Finding? {
     guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
     let value = setting.dropFirst("SWIFT_BACKTRACE=".count)

@@ -2,15 +2,15 @@ internal import CLinux
 import Glibc
 import LinuxSystem
 
-/// A process that crashctl started; it must be waited for by `wait` or `end`.
+/// A child process of crashctl; `wait` or `end` must reap it.
 struct ChildProcess {
-  /// How a process ended.
+  /// The exit status of a process.
   enum End: Equatable, Sendable {
     case exited(Int32)
     case signaled(Int32)
 
     init(waitStatus status: Int32) {
-      // What the macros of wait.h do: the low seven bits are the signal, the next byte is the exit code.
+      // As the macros of wait.h: the low seven bits are the signal, the next byte is the exit code.
       let signal = status & 0x7f
       self = signal == 0 ? .exited((status >> 8) & 0xff) : .signaled(signal)
     }
@@ -26,7 +26,7 @@ struct ChildProcess {
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Out of reach of the terminal's signals, and ended by the kernel when crashctl dies.
+    /// Out of reach of the terminal's signals; the kernel ends it with crashctl.
     var isServant = false
     var environment: [String: String]
     var signalMask = SignalSet()
@@ -58,7 +58,7 @@ struct ChildProcess {
     hasGroup = options.isServant
   }
 
-  /// How it ended, when it has; nil while it runs.
+  /// The exit status; nil while it runs.
   func endIfOver() -> End? {
     var status: Int32 = 0
     while true {
@@ -69,18 +69,18 @@ struct ChildProcess {
     }
   }
 
-  /// Waits for its end, and reaps it; nil when it still runs after the time-out.
+  /// Waits for its end, and reaps it; returns nil after a timeout.
   func wait(timeout_ms: Int32) -> End? { ends(within: timeout_ms) ? endIfOver() : nil }
 
   private func ends(within timeout_ms: Int32) -> Bool {
-    // A process that is not there has ended.
+    // A process that does not exist has ended.
     guard let end = try? Descriptor(ofProcess: pid) else { return true }
     return isReadable(end.number, timeout_ms: timeout_ms)
   }
 
-  /// Asks it to stop, makes it stop when it does not, and reaps it.
+  /// Asks it to stop, kills it if it does not, and reaps it.
   ///
-  /// What a servant has started ends with it.
+  /// The children of a servant end with it.
   @discardableResult
   func stop() -> End? {
     kill(pid, SIGTERM)
@@ -88,13 +88,13 @@ struct ChildProcess {
       kill(pid, SIGKILL)
       _ = ends(within: 10_000)
     }
-    // The number of the group stays taken until its leader is reaped.
+    // The kernel does not reuse the group's number until its leader is reaped.
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()
   }
 }
 
-/// Calls `body` with the strings as C wants them: NUL-terminated, and a null pointer at the end.
+/// Calls `body` with C strings: NUL-terminated, and a null pointer at the end.
 private func withStrings<Result>(
   _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

@@ -3,54 +3,55 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// Where the core of a crashed process is, when the system has kept one.
+/// The location of a crashed process's core dump, if the system wrote one.
 public enum CoreFile: Sendable, Equatable {
   /// A file.
   case file(String)
   /// systemd-coredump may have it.
   case systemd
-  /// It is not there, or its place is unknown; for people.
+  /// There is none, or its path is unknown; the reason as text.
   case none(because: String)
 
-  /// Looks for it.
+  /// Finds the core dump.
   /// - Parameters:
   ///   - report: The report of the process.
   ///   - pattern: The content of `/proc/sys/kernel/core_pattern`.
   ///   - addsPid: Whether `/proc/sys/kernel/core_uses_pid` is not 0.
-  /// - Returns: Where it is.
+  /// - Returns: Its location.
   public static func find(of report: CrashReport, pattern: String, addsPid: Bool) -> CoreFile {
     let pattern = String(pattern.prefix { $0 != "\n" })
     if pattern.hasPrefix("|") {
       let program = pattern.dropFirst().split(separator: " ").first.map(String.init) ?? ""
       if program.hasSuffix("/systemd-coredump") { return .systemd }
-      return .none(because: "the kernel hands cores to '\(program)'")
+      return .none(because: "core_pattern is the handler '\(program)'")
     }
     guard pattern.hasPrefix("/") else {
       let name = pattern.isEmpty ? "core" : pattern
-      return .none(because: "the kernel writes cores as '\(name)' into the process's directory, which is unknown now")
+      return .none(
+        because: "the kernel writes core dumps as '\(name)' to the process's directory, which is unknown now")
     }
     let hasPid = pattern.contains("%p") || pattern.contains("%P")
     guard let place = CorePlace(pattern + (addsPid && !hasPid ? ".%p" : ""), report) else {
-      return .none(because: "the directory of cores, '\(pattern)', has another name for each process")
+      return .none(because: "the directory of core dumps, '\(pattern)', differs for each process")
     }
     let crash_s = LocalTime.seconds(rfc3339: report.time) ?? 0
     let candidates: [(path: String, modified_s: Int)]
     do throws(CorePlace.Unreadable) { candidates = try place.candidates() } catch {
-      return .none(because: "the directory of cores, '\(error.directory)', cannot be read: \(error.reason)")
+      return .none(because: "cannot read the directory of core dumps, '\(error.directory)': \(error.reason)")
     }
-    // The kernel writes it after the report's time; one of an earlier process of that number is older.
+    // The kernel writes it after the report's time; a core dump of an earlier process with that pid is older.
     let new = candidates.filter { $0.modified_s >= crash_s }
-    // A process gives itself its name, of which the core's name is made, and lldb writes its arguments into commands.
+    // A process chooses its name, which is part of the core dump's name, and lldb writes its arguments into commands.
     let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
     if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
     if !new.isEmpty {
       return .none(because: "its file in '\(place.directory)' has characters that a debugger may take for commands")
     }
-    return .none(because: "the kernel would have written it as '\(pattern)': it is not there")
+    return .none(because: "there is no '\(pattern)', where the kernel writes it")
   }
 }
 
-/// A pattern of core(5) for one process: what its report does not have may be anything.
+/// A core(5) pattern for one process: parts that its report does not have match anything.
 private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
@@ -65,7 +66,7 @@ private struct CorePlace {
 
   let directory: String
   private let name: [Part]
-  /// Users whose files may be cores of the process: of what another user has put there nothing is taken.
+  /// Users whose files may be core dumps of the process: files of other users are ignored.
   private let owners: Set<Int>
 
   /// nil when not even the directory is known.
@@ -93,11 +94,11 @@ private struct CorePlace {
   private static func part(_ kind: Character, _ report: CrashReport) -> Part {
     switch kind {
     case "%": .text("%")
-    // In a container a process has two numbers: better no core than that of another process.
+    // In a container a process has two pids: no core dump is better than that of another process.
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
-    // The kernel writes the path of the file; the process itself made up what is no absolute path.
+    // The kernel writes the path of the file; a process that chose a relative path could forge it.
     case "E" where report.process.executable.hasPrefix("/"):
       .text(report.process.executable.replacing("/", with: "!"))
     default: .anything

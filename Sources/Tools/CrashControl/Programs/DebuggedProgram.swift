@@ -9,7 +9,7 @@ internal import CrashReport
 /// Limit: the owner of the directory can replace the file before the debugger opens it. Debuggers open files of other
 /// users all the time, and run nothing that stands in them.
 struct DebuggedProgram {
-  /// Why the path stays away from the debugger; for people.
+  /// The reason why the debugger does not get the path.
   struct Refusal: Error, Equatable {
     var reason: String
   }
@@ -24,13 +24,13 @@ struct DebuggedProgram {
       throw Refusal(reason: "has characters that a debugger may take for commands")
     }
     guard !process.buildID.isEmpty else {
-      throw Refusal(reason: "crashed without a build id, so that it may be another one")
+      throw Refusal(reason: "crashed without a build id, so it may be another build")
     }
     guard ImageBuildID.read(path) == process.buildID else { throw Refusal(reason: "is not the build that crashed") }
     self.path = path
   }
 
-  /// Letters of all scripts, digits, blanks and the signs that no debugger gives a meaning inside quotation marks.
+  /// Letters of all scripts, digits, blanks and the signs without a meaning to debuggers inside quotation marks.
   static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "'", "`", "\\", "$", "\u{fffd}": false

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// `debug`: a debugger on the core of a crash.
+/// `debug`: a debugger on the core dump of a crash.
 public struct Debugging: Sendable {
   private let received: ReceivedReport
   private let environment: [String: String]
@@ -15,11 +15,11 @@ public struct Debugging: Sendable {
     self.environment = environment
   }
 
-  /// Runs the debugger, and ends as it ended.
+  /// Runs the debugger, and exits with its status.
   /// - Parameters:
-  ///   - debugger: Its name or path; the first of gdb and lldb without one.
-  ///   - core: A file; the one that the system has kept without one.
-  /// - Throws: `Failure` when there is no core, or no debugger, or when crashctl has more rights than its caller: a
+  ///   - debugger: Its name or path; by default the first of gdb and lldb.
+  ///   - core: A core dump; by default the one that the system wrote.
+  /// - Throws: `Failure` if there is no core dump or debugger, or if crashctl has more privileges than its caller: a
   ///   debugger is a shell.
   public func run(debugger: String?, core: String?) throws(Failure) -> Never {
     if let surplus = CallerRights(environment: environment).surplus {
@@ -61,7 +61,7 @@ public struct Debugging: Sendable {
         + "crashctl dump \(id) --format minidump -o FILE and lldb -c FILE")
   }
 
-  /// The executable where it is safe to pass; else the debugger has the core alone, and `file PATH` inside it helps.
+  /// The executable if it is safe to pass; else the debugger gets only the core dump, and `file PATH` in it helps.
   private func program() -> [String] {
     let process = received.report.process
     do throws(DebuggedProgram.Refusal) { return [try DebuggedProgram(of: process).path] } catch {
@@ -86,7 +86,7 @@ public struct Debugging: Sendable {
     return directories.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// The debugger takes the terminal and its signals until it ends.
+  /// The debugger owns the terminal and its signals until it ends.
   private func execute(_ words: [String]) throws(Failure) -> Never {
     let before = SignalSet([SIGINT, SIGQUIT, SIGTSTP]).block()
     let end: ChildProcess.End?

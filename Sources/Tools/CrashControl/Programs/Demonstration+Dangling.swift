@@ -2,12 +2,12 @@ internal import CrashClient
 import CrashProtocol
 internal import CrashReport
 
-/// `demo dangling`: a program that crashes by a use of a dead object, until crashd has seen enough of it.
+/// `demo dangling`: a program that crashes by a use-after-free, until crashd protects the class.
 extension Demonstration {
   private static let victim = "use-after-free-call"
   private static let mostLives = 20
 
-  /// Restarts a program into the same crash until crashd protects it; then it survives, and the use is shown.
+  /// Restarts a program into the same crash until crashd protects it; then it survives, and prints the incident.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or the program is not protected in time.
   public func runDangling() throws { try run(showDangling) }
 
@@ -15,8 +15,9 @@ extension Demonstration {
     let daemon = try PrivateDaemon.start(keep: false, environment: environment, options: ["--automatic-protection"])
     let client = daemon.client
     try Output.write(
-      heading("A program uses an object after its last release")
-        + "It does not protect the class, but its operator lets crashd do so (crashd --automatic-protection).\n\n")
+      heading("A program has a use-after-free")
+        + "It does not protect the class, but its operator enables crashd to do so (crashd --automatic-protection).\n\n"
+    )
     for life in 1...Self.mostLives {
       let (pid, reports) = try crash(Self.victim, daemon)
       if signals.pending() != nil { return }
@@ -32,7 +33,7 @@ extension Demonstration {
     throw Failure(.nothingFound, "crashd did not protect the program within \(Self.mostLives) lives")
   }
 
-  /// A restart loop is usually one crash an hour; that is too long to watch.
+  /// crashd counts a restart loop as one crash an hour, which is too slow for a demo.
   private func countEveryCrash(_ client: CrashClient) throws {
     var rules = DanglingRules()
     rules.crashLoopSeconds = 0
@@ -49,13 +50,13 @@ extension Demonstration {
   private func incident(of pid: Int, _ client: CrashClient) throws -> IncidentReport {
     let incidents = try ask { () throws(ClientError) in try client.incidents(source: .quarantine) }
     guard let incident = incidents.first(where: { $0.process.pid == pid }) else {
-      throw Failure(.nothingFound, "process \(pid) neither crashed nor was seen to use a dead object")
+      throw Failure(.nothingFound, "process \(pid) neither crashed nor recorded a use-after-free")
     }
     return incident
   }
 
   private func showSurvivor(_ life: Int, _ incident: IncidentReport, _ client: CrashClient) throws {
-    try Output.write("Life \(life) survives, and tells who used the object and who had released it:\n\n")
+    try Output.write("Life \(life) survives, and its incident has the stacks of the access and the last release:\n\n")
     try Output.write(IncidentText.text(incident, terminal: terminal) + "\n")
     let policies = try ask { () throws(ClientError) in try client.danglingPolicies() }
     for policy in policies {

@@ -1,16 +1,16 @@
 internal import CrashSymbols
 import Glibc
 
-/// The build id of the ELF file that stands at a path now.
+/// The build id of the ELF file now at a path.
 ///
 /// The file may be any: only a regular one is opened, and what is read of it has bounds.
 enum ImageBuildID {
   private static let headerLimit = 64
   private static let noteLimitBytes = 64 << 10
 
-  /// In lower-case hexadecimal digits; nil when there is no such file, or it has none.
+  /// The build id in lower-case hexadecimal digits; nil if there is no such file, or if it has none.
   static func read(_ path: String) -> String? {
-    // Looked at before it is opened: to open a device may do something.
+    // Checked before it is opened: opening a device may have side effects.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }

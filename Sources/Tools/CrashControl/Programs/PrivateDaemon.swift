@@ -4,15 +4,15 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// A crashd of one's own, in a directory of its own, for the time of one command.
+/// A private crashd in a temporary directory, for one command.
 struct PrivateDaemon: ~Copyable {
   private static let startLimit_ms: Int32 = 30_000
 
-  /// Calls this crashd.
+  /// The client of this crashd.
   let client: CrashClient
-  /// What programs find this crashd by.
+  /// The attach socket of this crashd, for programs.
   let attachPath: String
-  /// The directory that holds all of it.
+  /// The temporary directory.
   let directory: String
   private let process: ChildProcess
   private let storage: PrivateDirectory
@@ -27,7 +27,7 @@ struct PrivateDaemon: ~Copyable {
 
   deinit { process.stop() }
 
-  /// Starts crashd and waits until it says that it is ready; `keep` leaves the directory behind.
+  /// Starts crashd and waits until it is ready; `keep` does not remove the directory.
   static func start(
     keep: Bool, environment: [String: String], options: [String] = []
   ) throws(Failure) -> PrivateDaemon {
@@ -76,7 +76,7 @@ struct PrivateDaemon: ~Copyable {
     }
 
     var settings = environment
-    // systemd's variables for crashctl are not meant for this crashd.
+    // systemd's variables are for crashctl, not for this crashd.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }
@@ -105,9 +105,9 @@ struct PrivateDaemon: ~Copyable {
     do {
       log = try Data(contentsOf: URL(filePath: path))
     } catch {
-      return "it left no log"
+      return "it has no log"
     }
     let line = String(decoding: log, as: UTF8.self).split(separator: "\n").last
-    return line.map(String.init) ?? "it ended without a word"
+    return line.map(String.init) ?? "its log is empty"
   }
 }

@@ -2,12 +2,12 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// A directory for the time of one command; only its user may enter.
+/// A temporary directory for one command, accessible only to its user.
 struct PrivateDirectory: ~Copyable {
   let path: String
   private let isKept: Bool
 
-  /// Sockets lie in it, and their paths may not be long: TMPDIR counts only where it is short.
+  /// It contains sockets, whose paths must be short: TMPDIR applies only if it is short.
   init(keep: Bool, environment: [String: String]) throws(Failure) {
     let wanted = environment["TMPDIR"] ?? ""
     let parent = wanted.hasPrefix("/") && wanted.utf8.count <= 48 ? wanted : "/tmp"

@@ -4,7 +4,7 @@ import CrashProtocol
 import Glibc
 internal import LinuxSystem
 
-/// `run`: a program under a crashd of its own.
+/// `run`: a program under a private crashd.
 public struct ProgramRun: Sendable {
   private static let settleLimit = Duration.seconds(60)
 
@@ -13,7 +13,7 @@ public struct ProgramRun: Sendable {
   private let style: JSONStyle
   private let environment: [String: String]
 
-  /// Prepares to run a command: a program, looked up like a shell does, and its arguments.
+  /// Prepares to run a command: a program, looked up as by a shell, and its arguments.
   public init(command: [String], keepsDirectory: Bool, style: JSONStyle, environment: [String: String]) {
     self.command = command
     self.keepsDirectory = keepsDirectory
@@ -23,9 +23,9 @@ public struct ProgramRun: Sendable {
 
   /// Runs the program, prints its reports on standard error, and ends this process as the program ended.
   ///
-  /// Standard input and output are the program's alone. A signal that the terminal sends reaches the program without
-  /// our help; one that a process sends to crashctl is passed on.
-  /// - Throws: `Failure` when crashd or the program cannot be started; 127 and 126 as a shell has them.
+  /// Only the program uses standard input and output. The terminal sends its signals to the program directly; crashctl
+  /// passes on signals of other processes.
+  /// - Throws: `Failure` if crashd or the program cannot be started, with 127 and 126 as of a shell.
   public func runAndEndAlike() throws -> Never {
     let end = try runAndReport()
     switch end {
@@ -35,7 +35,7 @@ public struct ProgramRun: Sendable {
   }
 
   private func runAndReport() throws -> ChildProcess.End {
-    guard let file = command.first else { throw Failure(.usage, "run takes a program: crashctl run -- PROGRAM ARGS…") }
+    guard let file = command.first else { throw Failure(.usage, "run needs a program: crashctl run -- PROGRAM ARGS…") }
     let signals = SignalSet([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
     let before = signals.block()
     let daemon = try PrivateDaemon.start(keep: keepsDirectory, environment: environment)
@@ -43,9 +43,9 @@ public struct ProgramRun: Sendable {
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
-    // A program that has the shield records what comes before its own start, too; another one gets it now.
+    // A program with the shield records crashes before its own start, too; another program gets the shield now.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
-    // Workers of a server that forks crash as it does.
+    // The workers of a forking server attach, too.
     settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
     if let library = Programs.preloadedLibrary(environment) {
       settings["LD_PRELOAD"] = [library, environment["LD_PRELOAD"] ?? ""].filter { !$0.isEmpty }.joined(separator: ":")
@@ -89,7 +89,7 @@ public struct ProgramRun: Sendable {
       print(reports)
       if reports.isEmpty { explainSilence(outcome, end) }
     } catch {
-      // The program's own end matters more than a report that is missing.
+      // The program's exit status is more important than a missing report.
       Output.complain(Failure(error).message)
     }
   }
@@ -111,21 +111,21 @@ public struct ProgramRun: Sendable {
     let name = command.first ?? ""
     if !outcome.attached {
       let isPreloaded = Programs.preloadedLibrary(environment) != nil
-      let question = isPreloaded ? "is it a static program, or one with more rights?" : "does it call Shield.start()?"
+      let question = isPreloaded ? "is it a static or a setuid program?" : "does it call Shield.start()?"
       Output.complain("'\(name)' never attached to crashd: \(question)")
     } else if !outcome.settled {
-      Output.complain("crashd did not finish in time what '\(name)' left; see --keep")
+      Output.complain("crashd did not finish the reports of '\(name)' in time; see --keep")
     } else if case .signaled(let signal) = end {
-      Output.complain("'\(name)' was ended by signal \(signal), which left no report\(Self.reason(for: signal))")
+      Output.complain("'\(name)' was ended by signal \(signal), without a report\(Self.reason(for: signal))")
     }
   }
 
-  /// Why a signal leaves no report, as far as its number shows.
+  /// The reason why a signal leaves no report, by its number.
   private static func reason(for signal: Int32) -> String {
     switch signal {
     case SIGKILL: ": no handler can catch it"
     case SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS:
-      ": the program's own handler took it, or none could run"
+      ": the program's own handler handled it, or no handler could run"
     default: ": it is not the signal of a crash"
     }
   }

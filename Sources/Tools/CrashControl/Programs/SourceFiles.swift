@@ -3,13 +3,14 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The source of a report's frames, as far as it may be shown.
+/// The source code of a report's frames, as far as the user may see it.
 ///
-/// The paths stand in the crashed program, and a hostile one may name any file. Hence crashd never opens them: crashctl
-/// does, with its user's rights, and only regular files of a modest size that the crashed process's user may reach and
-/// read too; else root would print what that user must not see. A file that was changed after the image was built is
-/// left out: its lines are other ones. When the image was built, only its own file tells: after a deploy another build
-/// stands at its path, and no source is shown.
+/// The paths come from the crashed program, and a hostile one may name any file. So crashd never opens them: crashctl
+/// does, with its user's privileges, and only regular files of modest size that the crashed process's user may reach
+/// and
+/// read too; else root would print files that this user must not see. It skips a file that was changed after the image
+/// was built, because its lines differ. The time of the build comes from the image's file: after a deploy its path has
+/// another build, and crashctl shows no source.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -22,7 +23,7 @@ final class SourceFiles: Sendable {
   }
 
   private let uid: Int
-  /// By the paths of images.
+  /// The build times by the paths of images.
   private let buildIDs: [String: String]
   private let state = Mutex(State())
 
@@ -56,9 +57,9 @@ final class SourceFiles: Sendable {
     }
   }
 
-  /// When the image was built; nil when another one stands there now.
+  /// The time at which the image was built; nil if its path has another one now.
   private func modification(of path: String) -> timespec? {
-    // A relative path would lead somewhere else for each caller.
+    // A relative path would depend on the caller.
     guard path.hasPrefix("/"), let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else {
       return nil
     }
@@ -68,7 +69,7 @@ final class SourceFiles: Sendable {
   }
 
   private func read(_ path: String, noLaterThan built: timespec) -> [UInt8]? {
-    // Looked at before it is opened: to open a device may do something.
+    // Checked before it is opened: opening a device may have side effects.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
@@ -83,7 +84,7 @@ final class SourceFiles: Sendable {
     return Array(Descriptor(owning: descriptor).read(upTo: Int(status.st_size)).bytes)
   }
 
-  /// Whether the crashed process's user may read the file, as far as that is certain: groups are not looked up.
+  /// Whether the crashed process's user may certainly read the file: groups are not resolved.
   private func mayRead(_ status: stat) -> Bool {
     uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
   }

@@ -1,19 +1,19 @@
 import Glibc
 import LinuxSystem
 
-/// A terminal that shows one text after the other in place, until the user ends it.
+/// A terminal screen that is redrawn in place, until the user quits.
 public struct LiveScreen: ~Copyable, Sendable {
   private let before: termios
 
-  /// Takes the terminal: another screen without a cursor, and keys come as they are pressed.
-  /// - Throws: `Failure` when standard input or output is no terminal.
+  /// Switches to the alternate screen without a cursor, and reads keys unbuffered.
+  /// - Throws: `Failure` if standard input or output is no terminal.
   public static func take() throws(Failure) -> LiveScreen {
     var now = termios()
     // The pointer is used during the call only; tcgetattr fills a termios.
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // A signal that came in between would leave the terminal as it is then.
+    // A signal in between would leave the terminal changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -34,15 +34,15 @@ public struct LiveScreen: ~Copyable, Sendable {
     return isKnown ? Int(size.ws_row) : nil
   }
 
-  /// Shows a text in place of the one before.
+  /// Redraws the screen.
   public func show(_ text: String) throws(Failure) {
-    // Each line is overwritten and what is left of it removed: nothing flickers. No line break behind the last one.
+    // Overwrites each line and clears its rest, so that nothing flickers. No line break after the last one.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
   }
 
-  /// Waits; false: it is enough, by q, Ctrl-C, a signal, or because the terminal takes no keys any more.
+  /// Waits; returns false to quit: by q, Ctrl-C, a signal, or at the end of the terminal's input.
   public func wait(_ time_ms: Int32) -> Bool {
     let end = ContinuousClock.now + .milliseconds(Int64(time_ms))
     while ContinuousClock.now < end, Self.ends.pending() == nil {
@@ -53,14 +53,14 @@ public struct LiveScreen: ~Copyable, Sendable {
       guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return false }
       // q, Q, Ctrl-C, Ctrl-D.
       if [0x71, 0x51, 3, 4].contains(key) { return false }
-      // Any other key: look again at once.
+      // Any other key refreshes at once.
       return true
     }
     return Self.ends.pending() == nil
   }
 
   deinit {
-    // A terminal that is gone shows no error.
+    // A closed terminal cannot show an error.
     do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
     var before = before
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)

@@ -2,16 +2,16 @@ internal import CrashReport
 import Glibc
 internal import LinuxSystem
 
-/// Writes to a descriptor at once, without a buffer of its own.
+/// Writes to a descriptor, unbuffered.
 public enum Output: Sendable {
   /// Writes all of the text.
-  /// - Throws: `Failure`; a quiet one when the reader is gone, as after `| head`.
+  /// - Throws: `Failure`; one without a message if the reader has closed, as in `| head`.
   public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
     try write(Array(text.utf8), to: descriptor)
   }
 
   /// Writes all of the bytes.
-  /// - Throws: `Failure`; a quiet one when the reader is gone.
+  /// - Throws: `Failure`; one without a message if the reader has closed.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Failure) {
     var written = 0
     while written < bytes.count {
@@ -36,9 +36,9 @@ public enum Output: Sendable {
     }
   }
 
-  /// One line on standard error that says who speaks.
+  /// Writes one line to standard error, with the program's name.
   ///
-  /// A standard error that cannot be written leaves no place for an error.
+  /// Ignores a failure: there is no other place for an error.
   public static func complain(_ message: String) {
     do throws(Failure) {
       try write("crashctl: \(CleanText.line(message))\n", to: STDERR_FILENO)

@@ -2,10 +2,10 @@ import Glibc
 internal import LinuxSystem
 
 extension Output {
-  /// Writes a file that only its owner may read; one that is there already is replaced once the new one is whole.
+  /// Writes a file that only its owner may read; replaces an existing one once the new one is whole.
   ///
-  /// What is no file, such as `/dev/null`, a pipe or a terminal, stays what it is, and is written to.
-  /// - Throws: `Failure` with the path and the reason; then there is nothing new.
+  /// Writes directly to a path that is no regular file, such as `/dev/null`, a pipe or a terminal.
+  /// - Throws: `Failure` with the path and the reason; an existing file is then unchanged.
   public static func write(_ bytes: [UInt8], toFile path: String) throws(Failure) {
     if isStream(path) { return try write(bytes, toStream: path) }
     let temporary = "\(path).\(getpid()).new"

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Shows text page by page on a terminal.
+/// Shows text in a pager on a terminal.
 public enum Pager: Sendable {
-  /// Takes a piece of text.
+  /// A function that writes a piece of text.
   public typealias Writer = (String) throws(Failure) -> Void
 
-  /// Writes the text through `$PAGER`, else through less where there is one, else as it is; `PagerCommand` says which.
+  /// Writes the text through `$PAGER`, else through less if installed, else directly; `PagerCommand` selects it.
   public static func show(_ text: String, environment: [String: String]) throws(Failure) {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
 
-  /// The same with a text that comes in pieces.
+  /// Writes a text that comes in pieces.
   public static func show(
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -19,11 +19,11 @@ public enum Pager: Sendable {
       return try body(plain)
     }
     var ends: [Int32] = [0, 0]
-    // The pointer covers the two elements. The pager must not inherit the end that it waits for the end of.
+    // The pointer covers the two elements. The pager must not inherit the write end, whose close it waits for.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
       return try body(plain)
     }
-    // The pager handles Ctrl-C; and when it ends early, the write below says so.
+    // The pager handles Ctrl-C; if it ends early, the write below fails.
     let before = SignalSet([SIGINT, SIGQUIT, SIGPIPE]).block()
     defer { close(ends[1]) }
     let options = ChildProcess.Options(standardInput: ends[0], environment: command.environment, signalMask: before)
@@ -41,7 +41,7 @@ public enum Pager: Sendable {
     do throws(Failure) {
       try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      // A user who leaves the pager has seen enough.
+      // The user has left the pager: stop.
       if !error.message.isEmpty { failure = error }
     }
     close(ends[1])

@@ -1,13 +1,13 @@
-/// Which program shows text page by page, and in what environment.
+/// The pager and its environment.
 struct PagerCommand: Equatable {
   var program: String
   var arguments: [String]
   var environment: [String: String]
 
-  /// What the caller's settings mean; nil when the text goes out as it is.
+  /// The pager for the caller's settings; nil for no pager.
   ///
-  /// A caller with fewer rights than crashctl gets less from the system's own directories, without shell, editor, log or
-  /// preprocessor (`LESSSECURE`), and no word of `$PAGER`, `$LESS` or `$LESSOPEN`.
+  /// A caller with fewer privileges than crashctl gets `less` from the system's own directories, without shell, editor,
+  /// log or preprocessor (`LESSSECURE`); crashctl then ignores `$PAGER`, `$LESS` and `$LESSOPEN`.
   init?(environment: [String: String], caller: CallerRights) {
     if caller.surplus != nil {
       let kept = environment.filter {
@@ -21,7 +21,7 @@ struct PagerCommand: Equatable {
     if command.isEmpty || command == "cat" { return nil }
     var settings = environment
     settings["LESS"] = environment["LESS"] ?? "FRSX"
-    // Only a pager of the user's may need a shell.
+    // Only the user's own pager may need a shell.
     self =
       command == "less"
       ? PagerCommand(program: "less", arguments: [], environment: settings)

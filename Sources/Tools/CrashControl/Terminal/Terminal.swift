@@ -1,10 +1,10 @@
 import Glibc
 
-/// What standard output is, and how text for it may look.
+/// The properties of standard output: width and color.
 public struct Terminal: Sendable {
   /// Columns; nil when the output is no terminal, and lines may be as long as they are.
   public var width: Int?
-  /// Whether to colour.
+  /// Whether to use color.
   public var hasColor: Bool
 
   /// Makes a terminal with what is known of it.
@@ -13,7 +13,7 @@ public struct Terminal: Sendable {
     self.hasColor = hasColor
   }
 
-  /// Looks at a descriptor; colour is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  /// Inspects a descriptor; color is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
   public init(descriptor: Int32, environment: [String: String]) {
     guard isatty(descriptor) == 1 else {
       self.init(width: nil, hasColor: false)
@@ -27,19 +27,19 @@ public struct Terminal: Sendable {
     self.init(width: max(40, known ? Int(size.ws_col) : columns > 0 ? columns : 80), hasColor: !dull)
   }
 
-  /// How a piece of text stands out.
+  /// The style of a piece of text.
   public enum Style: String, Sendable {
     /// Titles.
     case bold = "1"
-    /// What matters less.
+    /// Secondary text.
     case dim = "2"
-    /// What went wrong.
+    /// Errors.
     case red = "31"
     /// Places in the source.
     case cyan = "36"
   }
 
-  /// The text in a style, where there is colour.
+  /// The text in a style, if color is on.
   public func styled(_ text: String, _ style: Style?) -> String {
     guard hasColor, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"

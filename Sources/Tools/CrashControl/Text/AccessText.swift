@@ -11,7 +11,7 @@ enum AccessText {
   /// The access of the caller.
   static func sentence(_ access: DaemonStatus.Access) -> String {
     access.all
-      ? "you see and change everybody's crashes, as \(whoSeesAll(access)) do"
-      : "you see and change those of uid \(access.uid); \(whoSeesAll(access)) everybody's"
+      ? "full (all crashes), as for \(whoSeesAll(access))"
+      : "crashes of uid \(access.uid) only; full for \(whoSeesAll(access))"
   }
 }

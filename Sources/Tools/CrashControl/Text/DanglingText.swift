@@ -39,12 +39,15 @@ public enum DanglingText: Sendable {
     var facts = [
       ("program", "\(policy.program), uid \(policy.uid)"),
       ("level", "\(policy.level), up to \(Listings.size(policy.budgetBytes)) in each process"),
-      ("pin", policy.pin.rawValue + (policy.pin == .automatic ? "" : ": stronger than the alarm and the stop rule")),
+      (
+        "pin",
+        policy.pin.rawValue + (policy.pin == .automatic ? "" : ": takes precedence over the alarm and the stop rule")
+      ),
       ("alarm", alarm(policy)),
       ("budgets", "\(Listings.size(policy.baseBudgetBytes)) base, \(Listings.size(policy.raisedBudgetBytes)) raised"),
       (
         "processes",
-        policy.processes == 0 ? "none is attached" : "\(policy.obeying) of \(policy.processes) have applied it"
+        policy.processes == 0 ? "none is attached" : "applied in \(policy.obeying) of \(policy.processes)"
       ),
     ]
     if let stop = policy.stop { facts.append(("until", self.stop(stop))) }
@@ -53,7 +56,7 @@ public enum DanglingText: Sendable {
     }
     var text = terminal.styled(CleanText.line(policy.name), .bold) + "\n" + list(facts, terminal)
     let width = policy.classes.map(\.name.count).max() ?? 0
-    if policy.includesOwnClasses { text += "\nAll of its own classes are protected: crashes did not name one.\n" }
+    if policy.includesOwnClasses { text += "\nAll of its own classes are protected: no crash named a class.\n" }
     if !policy.classes.isEmpty { text += "\nClasses:\n" }
     for known in policy.classes {
       let padding = String(repeating: " ", count: width - known.name.count)
@@ -72,12 +75,12 @@ public enum DanglingText: Sendable {
     return text
   }
 
-  /// What came of a change.
+  /// The result of a change.
   public static func change(_ what: String, _ change: DanglingChange) -> String {
     let running =
       change.processes == 0
       ? "none of their processes is attached"
-      : "\(change.obeying) of \(change.processes) attached processes have done it"
+      : "applied in \(change.obeying) of \(change.processes) attached processes"
     return CleanText.line("\(what) in \(change.services.joined(separator: ", ")): \(running)") + "\n"
   }
 
@@ -87,7 +90,7 @@ public enum DanglingText: Sendable {
       policy.crashLoopSeconds == 0
       ? "each restart counts" : "at most one in \(number(policy.crashLoopSeconds)) s counts"
     return "\(action); evidence \(number(policy.evidence)) of \(number(policy.alarmThresholdDays)), "
-      + "\(number(policy.usualPerDay)) crashes a day are usual, \(loop)"
+      + "baseline \(number(policy.usualPerDay)) crashes a day, \(loop)"
   }
 
   private static func stop(_ stop: DanglingPolicyReport.Stop) -> String {
@@ -130,7 +133,7 @@ public enum DanglingText: Sendable {
     }.joined(separator: "\n")
   }
 
-  /// More are not shown.
+  /// The maximum number of lines.
   private static let mostDays = 180
 
   /// The next day's date; nil for what is none.
@@ -140,7 +143,7 @@ public enum DanglingText: Sendable {
     return String(CalendarFields(day.seconds(.utc) + 86_400, .utc).text(separator: " ").prefix(10))
   }
 
-  /// With the days on which nothing came.
+  /// The days, including those without crashes.
   private static func consecutive(_ days: [DanglingPolicyReport.Day]) -> [DanglingPolicyReport.Day] {
     var filled: [DanglingPolicyReport.Day] = []
     for day in days {
@@ -153,7 +156,7 @@ public enum DanglingText: Sendable {
     return filled
   }
 
-  /// What was decided, a line each.
+  /// The decisions, a line each.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "TIME"), .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
@@ -208,7 +211,7 @@ public enum DanglingText: Sendable {
     }.joined()
   }
 
-  /// With as many digits as a reader wants.
+  /// A number with a sensible number of digits.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "∞" }
     let magnitude = abs(value)
@@ -239,7 +242,7 @@ public enum DanglingText: Sendable {
 public enum Sparkline: Sendable {
   private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-  /// Nothing is a dot, so that it differs from little; the greatest has the highest bar.
+  /// Zero is a dot, so that it differs from a small number; the greatest number has the highest bar.
   public static func text(_ values: [Double]) -> String {
     let most = values.filter(\.isFinite).max() ?? 0
     return String(

@@ -1,9 +1,9 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// Why a crash got its diagnosis, for people.
+/// The rules behind the diagnosis of a crash, as text.
 public enum ExplanationText: Sendable {
-  /// The rules that apply first, with all that they read; then the others.
+  /// The rules that apply first, with the facts that they read; then the others.
   public static func text(_ explanation: Explanation, terminal: Terminal) -> String {
     let clean = CleanText.line
     let applying = explanation.rules.filter(\.applies)
@@ -11,7 +11,7 @@ public enum ExplanationText: Sendable {
     for rule in applying {
       let mark = terminal.styled(rule.isChosen ? "▶ pass" : "  pass", rule.isChosen ? .red : nil)
       text +=
-        "\n\(mark)  \(terminal.styled(clean(rule.rule), .bold))  \(clean(rule.cause.rawValue)), \(percent(rule.confidence)) sure\n"
+        "\n\(mark)  \(terminal.styled(clean(rule.rule), .bold))  \(clean(rule.cause.rawValue)), confidence \(percent(rule.confidence))\n"
       if let sentence = rule.sentence { text += "        says: \(clean(sentence))\n" }
       for line in rule.saw { text += terminal.styled("        saw:  \(clean(line))", .dim) + "\n" }
     }
@@ -25,8 +25,8 @@ public enum ExplanationText: Sendable {
     return text
   }
 
-  /// Any number may come from crashd.
+  /// crashd's reply may contain any number.
   private static func percent(_ share: Double) -> String {
-    share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "not known how"
+    share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

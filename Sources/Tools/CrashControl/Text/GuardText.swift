@@ -1,28 +1,28 @@
 public import CrashProtocol
 public import CrashReport
 
-/// The words and tables of `crashctl guards`.
+/// The arguments and tables of `crashctl guards`.
 public enum GuardText: Sendable {
-  /// A kind or a mode that there is not.
+  /// An unknown kind or mode.
   public struct Mistake: Error, Equatable {
-    /// One sentence, which names what is meant, perhaps.
+    /// The message, with a suggestion if there is one.
     public var message: String
   }
 
-  /// What the command line calls all kinds together.
+  /// The argument for all kinds.
   public static let allKinds = "all"
 
-  /// What the command line calls kinds.
+  /// The arguments for kinds.
   public static var kinds: String { GuardKinds.names.joined(separator: ", ") }
 
-  /// The kind of a command line; nil: all of them.
+  /// Parses the argument of a kind; nil for all kinds.
   public static func kind(_ word: String) throws(Mistake) -> String? {
     if word == allKinds { return nil }
     if GuardKinds.number(of: word) != nil { return word }
     throw mistake("kind", word, among: [allKinds] + GuardKinds.names)
   }
 
-  /// The mode of a command line; `program`: as the program says.
+  /// Parses the argument of a mode; `program` removes the override.
   public static func mode(_ word: String) throws(Mistake) -> IncidentReport.Mode {
     let modes: [IncidentReport.Mode] = [.off, .observe, .absorb, .program]
     if let mode = modes.first(where: { $0.rawValue == word }) { return mode }
@@ -35,7 +35,7 @@ public enum GuardText: Sendable {
       message: "there is no \(what) '\(word)' of guards" + (meant.isEmpty ? ": see crashctl guards set --help" : meant))
   }
 
-  /// A line for each program, kind and sort of guard that an operator has spoken of.
+  /// A line for each program, kind and sort of guard with an override.
   public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
@@ -55,12 +55,12 @@ public enum GuardText: Sendable {
       }
     }
     let refusals = services.compactMap { service in
-      service.refusal.map { CleanText.line("\(service.name): a process says: \($0)") + "\n" }
+      service.refusal.map { CleanText.line("\(service.name): a process refused: \($0)") + "\n" }
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend) + refusals.joined()
   }
 
-  /// One line where all kinds have the same mode.
+  /// One line if all kinds have the same mode.
   private static func lines(
     _ modes: [String: String], _ guards: String
   ) -> [(kind: String, mode: String, guards: String)] {

@@ -53,7 +53,7 @@ public enum IncidentText: Sendable {
   /// All of one incident.
   public static func text(_ incident: IncidentReport, terminal: Terminal) -> String {
     let process = incident.process
-    let thread = incident.useThread.map { "thread \($0)" } ?? "thread not known"
+    let thread = incident.useThread.map { "thread \($0)" } ?? "thread unknown"
     var lines = [
       terminal.styled(CleanText.line(incident.sentence), .bold),
       "",
@@ -71,12 +71,12 @@ public enum IncidentText: Sendable {
     if let object = incident.object {
       lines += release(of: object, isPage: incident.source == .pages)
       if let allocation = object.allocation {
-        let thread = object.allocationThread.map { "thread \($0)" } ?? "thread not known"
+        let thread = object.allocationThread.map { "thread \($0)" } ?? "thread unknown"
         let size = object.bytes.map { ", \($0) bytes" } ?? ""
         lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation)
       }
     } else if incident.source == .quarantine, incident.kind != .handle {
-      lines += ["", "Last release: not known, the object had just left the quarantine"]
+      lines += ["", "Last release: unknown, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
   }
@@ -101,9 +101,9 @@ public enum IncidentText: Sendable {
     }
   }
 
-  /// Memory of a guard slot may still have been in use: then it was not freed.
+  /// The memory of a guard slot may not have been freed yet.
   private static func release(of object: IncidentReport.Object, isPage: Bool) -> [String] {
-    let stack = object.release.isEmpty ? ["  the stack was not kept"] : frames(object.release)
+    let stack = object.release.isEmpty ? ["  no stack"] : frames(object.release)
     guard isPage else {
       return ["", "Last release (thread \(object.thread)), object \(object.address), record \(object.record):"] + stack
     }

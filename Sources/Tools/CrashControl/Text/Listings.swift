@@ -28,7 +28,7 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// The last line of a list that is not all of it.
+  /// The last line of an incomplete list.
   public static func rest(_ count: Int?, of what: String, _ advice: String) -> String {
     let many = count.map { "\(grouped($0)) older \(what)" } ?? "older \(what)"
     return "\(many) \(count == 1 ? "is" : "are") not shown: \(advice)"
@@ -90,7 +90,7 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// How crashd is, a line a fact.
+  /// crashd's health, a line for each fact.
   public static func status(_ status: DaemonStatus, socketPath: String, terminal: Terminal) -> String {
     var facts = [
       ("crashd", "\(status.version), process \(status.pid), up \(duration(status.uptimeSeconds))"),
@@ -103,20 +103,20 @@ public enum Listings: Sendable {
     facts.append(("refusals", counts(status.refusals)))
     if let held = status.held, held > 0 { facts.append(("waiting", "\(held) reports, in memory")) }
     if let spooled = status.spooled, spooled > 0 { facts.append(("spool", "\(spooled) files wait")) }
-    facts += (status.trouble ?? []).map { ("trouble", $0) }
+    facts += (status.trouble ?? []).map { ("store", $0) }
     if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
-    // Most run without servers.
+    // Most daemons have no debuginfod servers.
     if let fetches = status.debugInformation, !fetches.isEmpty { facts.append(("debug info", counts(fetches))) }
     let width = facts.map(\.0.count).max() ?? 0
     return facts.map { title, text in
       let padding = String(repeating: " ", count: width - title.count)
-      let isBad = ["losses", "refusals", "trouble", "waiting"].contains(title) && text != "none"
+      let isBad = ["losses", "refusals", "store", "waiting"].contains(title) && text != "none"
       let value = terminal.styled(CleanText.line(text), isBad ? .red : nil)
       return padding + terminal.styled(title, .bold) + "  " + value + "\n"
     }.joined()
   }
 
-  /// How many processes are attached, and how many have ended and are still being read.
+  /// The number of attached processes, and of ended ones whose rings crashd still reads.
   static func processes(_ status: DaemonStatus) -> String {
     let attached = "\(status.processes - status.ending) attached"
     return status.ending == 0 ? attached : "\(attached), \(status.ending) ending"
@@ -127,7 +127,7 @@ public enum Listings: Sendable {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = CrashReport.Frame.position(file: own?.file, line: own?.line)
-    // The sentence names it in most cases.
+    // The sentence contains it in most cases.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
     return [
@@ -140,7 +140,7 @@ public enum Listings: Sendable {
     ].filter { !$0.isEmpty }.joined(separator: " ") + "\n"
   }
 
-  /// Enough of an id to name a report on one machine.
+  /// The first digits of an id, enough to identify a report on one machine.
   static func shortID(_ id: String) -> String { String(id.prefix(12)) }
 
   static func counts(_ counts: [String: Int]) -> String {

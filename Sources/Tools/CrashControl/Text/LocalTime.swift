@@ -1,6 +1,6 @@
 import Glibc
 
-/// Times as people read and write them: local, to the second.
+/// Times for users: local, to the second.
 public enum LocalTime: Sendable {
   /// `2026-11-21 08:10:11` in the local time zone; the text itself when it is no RFC 3339 time in UTC.
   public static func text(_ rfc3339: String) -> String {
@@ -17,7 +17,8 @@ public enum LocalTime: Sendable {
     rfc3339(seconds).dropLast() + ".999999Z"
   }
 
-  /// What `-S` and `-U` take: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`,
+  /// Parses the values of `-S` and `-U`: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`,
+  /// `yesterday`, `-2h`,
   /// `2h ago`, `@1795248611`, or RFC 3339 in UTC; nil for anything else.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 

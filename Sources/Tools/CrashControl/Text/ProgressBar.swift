@@ -1,11 +1,11 @@
 import Glibc
 
-/// How far long work has come, on a terminal that nothing else is written to.
+/// The progress of long work, on a terminal without other output.
 public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
 
-  /// How many there are to do; nil: unknown.
+  /// The total; nil if it is unknown.
   public var total: Int?
   /// Whether there is a terminal to show it on.
   public let isShown: Bool
@@ -30,7 +30,7 @@ public struct ProgressBar: Sendable {
     isShown = width != nil
   }
 
-  /// Shows that so many are done, a few times a second.
+  /// Shows the progress, a few times a second.
   public mutating func show(_ done: Int) {
     guard isShown else { return }
     var now = timespec()
@@ -42,12 +42,12 @@ public struct ProgressBar: Sendable {
     write("\r\u{1b}[K" + line(done))
   }
 
-  /// Takes the bar away.
+  /// Removes the bar.
   public mutating func end() {
     if isShown, last_ns != 0 { write("\r\u{1b}[K") }
   }
 
-  /// What stands there.
+  /// The bar's text.
   public func line(_ done: Int) -> String {
     guard let total, total > 0 else { return "\(verb) \(Listings.grouped(done))" }
     let done = min(done, total)
@@ -63,7 +63,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // A terminal that is gone shows no error.
+    // A closed terminal cannot show an error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }

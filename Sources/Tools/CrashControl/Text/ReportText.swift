@@ -3,13 +3,13 @@ internal import CrashReport
 
 /// A report for people.
 public enum ReportText: Sendable {
-  /// Lines of prose are no wider than this, however wide the terminal is.
+  /// The maximum width of prose, also on a wider terminal.
   private static let widest = 120
 
-  /// What came of a re-analysis, in one line.
+  /// The result of a new analysis, in one line.
   public static func line(_ outcome: ReanalysedReport) -> String {
     let report = outcome.report.report
-    let change = outcome.changed ? "says now" : "says as before"
+    let change = outcome.changed ? "changed" : "is unchanged"
     return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
   }
 

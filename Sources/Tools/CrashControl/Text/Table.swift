@@ -1,23 +1,23 @@
-/// Rows of cells that fit the terminal: columns shrink, then the ones that can be missed go.
+/// Rows of cells that fit the terminal: columns shrink, then optional ones are dropped.
 struct Table {
   enum Cut {
     case end
-    /// Of a path or a place the end says most.
+    /// Cuts the start: the end of a path or a call site is the important part.
     case beginning
-    /// Of a digest any part will do, without a mark.
+    /// Cuts the end of a digest, without a mark.
     case digits
   }
 
   struct Column {
     var title: String
     var alignsRight = false
-    /// The column may shrink to so many characters.
+    /// The minimum width.
     var minimum = Int.max
-    /// It is at most so wide on a terminal.
+    /// The maximum width on a terminal.
     var maximum = Int.max
-    /// What goes when the column is too narrow.
+    /// The part of a cell that is cut if the column is too narrow.
     var cut = Cut.end
-    /// Columns go in this order; 0 stays.
+    /// The order in which columns are dropped; 0 is never dropped.
     var dropOrder = 0
     var style: Terminal.Style?
   }
@@ -39,20 +39,20 @@ struct Table {
         shown.removeAll { $0 == next }
       }
     }
-    // A column without anything in it only takes room.
+    // Drop an empty column.
     shown.removeAll { index in rows.allSatisfy { $0[index].isEmpty } }
     var lines = rows.map { row in line(shown) { (row[$0], widths[$0], columns[$0].style) } }
     if legend { lines.insert(line(shown) { (columns[$0].title, widths[$0], .bold) }, at: 0) }
     return lines.map { $0(terminal) + "\n" }.joined()
   }
 
-  /// Takes characters from the widest column that can give some, until the line fits; false when it cannot.
+  /// Shrinks the widest column that can shrink, until the line fits; returns false if it cannot fit.
   private func shrink(_ widths: inout [Int], _ shown: [Int], to available: Int) -> Bool {
     var trial = widths
     var excess = shown.map { trial[$0] }.reduce(shown.count - 1, +) - available
     while excess > 0 {
       let givers = shown.filter { trial[$0] > columns[$0].minimum }
-      // Digests are shortened first: a reader needs few of their digits.
+      // Shrink digests first: a few of their digits are enough.
       let digest = givers.first { columns[$0].cut == .digits }
       guard let giver = digest ?? givers.max(by: { trial[$0] < trial[$1] }) else { return false }
       trial[giver] -= 1

@@ -1,18 +1,18 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// What `top` shows at one moment.
+/// The screen of `top`.
 public struct TopText: Sendable {
-  /// How crashd is.
+  /// crashd's health.
   public var status: DaemonStatus
   /// Groups of the period.
   public var groups: [ReportGroup]
   /// The newest crashes, the newest first.
   public var reports: [ReportSummary]
-  /// That time, for people.
+  /// The period as text.
   public var period: String
 
-  /// Makes it from what crashd said.
+  /// Creates it from crashd's replies.
   public init(status: DaemonStatus, groups: [ReportGroup], reports: [ReportSummary], period: String) {
     self.status = status
     self.groups = groups
@@ -20,7 +20,7 @@ public struct TopText: Sendable {
     self.period = period
   }
 
-  /// As many lines as the terminal has, at most; all of them without a number.
+  /// At most as many lines as the terminal has; all lines without a number.
   public func text(_ terminal: Terminal, rows: Int?) -> String {
     var lines = head(terminal)
     let most = rows.map { max(1, $0) } ?? Int.max

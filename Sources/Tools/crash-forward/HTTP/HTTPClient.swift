@@ -2,9 +2,9 @@ import CCurl
 import CrashReport
 import Synchronization
 
-/// Posts to one server over a connection that is kept.
+/// Posts to one server over a persistent connection.
 public final class HTTPClient: Sendable {
-  // Only used under the lock of `handle`, and let go when nobody has the client any more.
+  // Sendable: only used under the lock of `handle`, and released with the client.
   @safe
   private struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer?
@@ -32,16 +32,16 @@ public final class HTTPClient: Sendable {
 
   deinit { handle.withLock { unsafe cs_http_free($0.pointer) } }
 
-  /// What a server said.
+  /// The answer of a server.
   struct Answer: Sendable, Equatable {
     /// 0: there was no answer.
     var status: Int
     var retryAfter: Duration?
-    /// The beginning of it.
+    /// The first bytes of the body.
     var body: [UInt8]
-    /// Why there was none.
+    /// The reason if there was no answer.
     var problem: String
-    /// Whether the server has taken anything since this client was made.
+    /// Whether the server has accepted a request since this client was created.
     var hasTaken = false
   }
 
@@ -86,26 +86,26 @@ public final class HTTPClient: Sendable {
 }
 
 extension HTTPClient.Answer {
-  /// What a status means for an event.
+  /// The outcome of an event by the status.
   func delivery(from server: String) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // Nothing says yet that this is such a server: one that speaks TLS answers 400 to whoever does not.
+    // It may be the wrong server: a TLS server answers 400 to a plain HTTP client.
     case 400 where !hasTaken:
-      return .later("\(server) answers 400 and has not taken anything yet: is it the right address?", maybeNever: true)
-    // This event, and no other: the server does not understand it, or it is too large.
+      return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
+    // Only this event: the server does not understand it, or it is too large.
     case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(words)")
     // libcurl repeats a proxy's address, with its password, where it does not understand it.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
-    // It asks for patience.
+    // The server asks to retry later.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
-    // All events alike: a server in trouble, or settings that somebody has to mend. Its words are not told: one that
-    // refuses a key may repeat it.
+    // All events alike: a server error, or wrong settings. The message omits the body: a server that refuses a key may
+    // repeat it.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
   }
 
-  /// For people.
+  /// The first bytes of the body as text.
   private var words: String {
     let text = CleanText.line(String(decoding: body.prefix(200), as: UTF8.self))
     return text.isEmpty ? "" : ": \(text)"

@@ -2,14 +2,14 @@
 struct SinkURL: Sendable, Equatable {
   /// With `://`.
   var scheme: String
-  /// What stands before `@`; a secret.
+  /// The part before `@`; a secret.
   var user: String?
-  /// With the port, where there is one; all that is ever told.
+  /// With the port if there is one; the only part that messages show.
   var host: String
-  /// Begins with `/`, or is empty; without what stands behind `?`.
+  /// Begins with `/`, or is empty; without a query.
   var path: String
 
-  /// nil when it is none.
+  /// Fails if the text is no such URL.
   init?(_ text: String) {
     guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }),
       text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })

@@ -40,7 +40,7 @@ extension JournalEntry {
     add("CRASH_REPORT", json)
   }
 
-  /// What coredumpctl shows; there is no core file, and it says so.
+  /// The fields that coredumpctl shows, without a core file.
   init(coredumpOf report: CrashReport) {
     let process = report.process
     add("MESSAGE", "Process \(process.pid) (\(process.name)) of user \(process.uid) crashed.\n\n" + report.stackText())

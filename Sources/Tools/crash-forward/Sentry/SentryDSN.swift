@@ -1,16 +1,16 @@
-/// Where a Sentry project takes events, as its settings page shows it: `https://KEY@HOST/PROJECT`.
+/// The DSN of a Sentry project, as its settings page shows it: `https://KEY@HOST/PROJECT`.
 public struct SentryDSN: Sendable, Equatable {
-  /// Where envelopes are posted; no secret.
+  /// The URL for envelopes; no secret.
   var envelopeURL: String
-  /// The header that lets us in; a secret.
+  /// The authorization header; a secret.
   var authorization: String
-  /// For the log.
+  /// The host, for the log.
   var host: String
 
-  /// Reads a DSN; nil when it is none.
+  /// Parses a DSN; fails if it is invalid.
   public init?(_ text: String) {
     guard let url = SinkURL(text), let user = url.user else { return nil }
-    // Old ones have a second key, which nobody uses any more.
+    // Old DSNs have a second key, which is obsolete.
     let key = user.prefix { $0 != ":" }
     var parts = url.path.split(separator: "/", omittingEmptySubsequences: true)
     guard let project = parts.popLast(), !key.isEmpty, key.utf8.allSatisfy(Self.isWord) else { return nil }

@@ -37,7 +37,7 @@ struct SentryEvent {
     ])
   }
 
-  /// What the program says of itself, else which build it is.
+  /// The release by the program's annotations, else its build.
   private static func release(of report: CrashReport) -> String? {
     if let release = report.annotations["release"] { return release }
     let version = report.annotations["version"] ?? String(report.process.buildID.prefix(12))

@@ -1,33 +1,33 @@
 public import CrashReport
 
-/// What `crash-forward` sends, and where.
+/// The settings of `crash-forward`.
 public struct ForwardSettings: Sendable, Equatable {
-  /// What every sink has.
+  /// The settings of every sink.
   public struct Common: Sendable, Equatable {
-    /// At most so many events a minute.
+    /// The rate limit in events a minute.
     public var perMinute: Int
     /// Only programs whose name contains this.
     public var program: String?
-    /// Whether what the privacy rules name is taken out.
+    /// Whether the privacy rules apply.
     public var scrubs = true
   }
 
-  /// The least that is logged: error, warning, notice or debug; nil: notice.
+  /// The lowest logged level: error, warning, notice or debug; nil means notice.
   public var logLevel: String?
   /// crashd's socket; nil: the environment's, the system's or the user's.
   public var crashdSocket: String?
-  /// Begins the names under which crashd keeps the cursors.
+  /// The prefix of the subscriber names in crashd.
   public var subscriber = "crash-forward"
-  /// What is taken out of reports.
+  /// The privacy rules.
   public var privacy = PrivacySettings()
   /// Certificates to trust instead of the machine's.
   public var caFile: String?
-  /// A report that a server has answered for so long without taking it is left out.
+  /// The time after which a report that the server answers but does not accept is dropped.
   public var giveUpMinutes = 60
 
   /// Whether crashes go into the journal.
   public var isJournalOn = false
-  /// What the journal's sink has in common with others.
+  /// The common settings of the journal's sink.
   public var journal = Common(perMinute: 600)
   /// journald's socket.
   public var journalSocket = "/run/systemd/journal/socket"
@@ -38,35 +38,35 @@ public struct ForwardSettings: Sendable, Equatable {
 
   /// The DSN of a Sentry project; a secret.
   public var sentryDSN: Secret?
-  /// What Sentry's sink has in common with others.
+  /// The common settings of Sentry's sink.
   public var sentry = Common(perMinute: 60)
   /// Such as `production`.
   public var sentryEnvironment: String?
   /// Such as `shop@1.2`.
   public var sentryRelease: String?
 
-  /// Where an OpenTelemetry collector takes logs.
+  /// The logs endpoint of an OpenTelemetry collector.
   public var otlpEndpoint: String?
   /// Further headers, a line each; a secret.
   public var otlpHeaders: Secret?
-  /// What the collector's sink has in common with others.
+  /// The common settings of the collector's sink.
   public var otlp = Common(perMinute: 600)
   /// Such as `production`.
   public var otlpEnvironment: String?
 
-  /// Sends nothing anywhere.
+  /// Creates settings without a sink.
   public init() {}
 }
 
-/// A text that is never shown.
+/// A text that is never printed.
 public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
-  /// What it is.
+  /// The secret.
   let text: String
 
   init(_ text: String) { self.text = text }
 
-  /// Says only that there is one.
+  /// Shows only that there is one.
   public var description: String { "(secret)" }
-  /// Says only that there is one.
+  /// Shows only that there is one.
   public var debugDescription: String { description }
 }

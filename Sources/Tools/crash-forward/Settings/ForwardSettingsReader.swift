@@ -1,8 +1,8 @@
 public import CrashSettings
 
-/// Makes settings of a file and the environment: what comes later wins.
+/// Reads settings from a file and the environment: a later source takes precedence.
 public struct ForwardSettingsReader: Sendable {
-  /// What was read so far.
+  /// The settings read so far.
   public private(set) var settings = ForwardSettings()
 
   private let table: SettingsTable<ForwardSettings>
@@ -20,12 +20,12 @@ public struct ForwardSettingsReader: Sendable {
   }
 
   /// Takes `CRASH_FORWARD_…` variables.
-  /// - Throws: `SettingsError` for one that there is not, too.
+  /// - Throws: `SettingsError`, also for an unknown variable.
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     try table.read(environment: environment, into: &settings)
   }
 
-  /// Every key with its value, a line each; secrets only say that they are there.
+  /// Every key with its value, a line each; a secret shows only whether it is set.
   public static func text(_ settings: ForwardSettings) -> String {
     ForwardSettings.table(credentials: nil).text(settings)
   }

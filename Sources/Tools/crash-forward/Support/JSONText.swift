@@ -11,7 +11,7 @@ extension JSONValue {
 
   /// Reads what a server answers; nil when it is no JSON.
   static func decoded(_ bytes: [UInt8]) -> JSONValue? {
-    // What is wrong with an answer that is no JSON is of no interest: then it says nothing.
+    // The error of an invalid answer does not matter: it counts as no answer.
     JSONValue(parsing: bytes)
   }
 

@@ -1,10 +1,10 @@
-/// Not more events a minute than a sink may have; ten seconds' worth of them may come at once.
+/// The rate limit of a sink, in events a minute, with a burst of ten seconds' worth.
 ///
-/// Nothing is dropped: what comes faster waits in crashd's store.
+/// It drops nothing: excess events wait in crashd's store.
 struct Pace {
   private let interval: Duration
   private let credit: Duration
-  /// When the next event would come, if all came evenly.
+  /// The time of the next event if all came evenly.
   private var due: ContinuousClock.Instant?
 
   init(perMinute: Int) {
@@ -12,7 +12,7 @@ struct Pace {
     credit = max(.seconds(10) - interval, .zero)
   }
 
-  /// How long the next event waits; the caller sends one.
+  /// The delay of the next event, which the caller then sends.
   mutating func delay(at now: ContinuousClock.Instant) -> Duration {
     let next = max(due ?? now, now)
     due = next + interval

@@ -1,27 +1,27 @@
 import CrashReport
 
-/// Where the library tells what operators want to know.
+/// The log for operators.
 public struct SinkLog: Sendable {
-  /// As syslog numbers them.
+  /// The levels, with syslog's numbers.
   public enum Level: Int, Sendable, Comparable {
-    /// Something is lost, or stands until somebody does something.
+    /// A loss, or a failure that needs an operator.
     case error = 3
-    /// It goes on by itself, perhaps.
+    /// A failure that may end by itself.
     case warning = 4
-    /// Said once.
+    /// A single event.
     case notice = 5
-    /// For those who look for something.
+    /// Details for debugging.
     case debug = 7
 
-    /// By weight.
+    /// Orders levels by severity.
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
   private let write: @Sendable (Level, String) -> Void
 
-  /// Logs by a function that any thread may call.
+  /// Creates a log that writes by a function, which any thread may call.
   public init(_ write: @escaping @Sendable (Level, String) -> Void) { self.write = write }
 
-  /// One line, whatever is told: servers' words are in it, and what a crashed program has said.
+  /// Writes one line; the text may contain untrusted input of servers and crashed programs.
   func callAsFunction(_ level: Level, _ text: String) { write(level, CleanText.line(text)) }
 }

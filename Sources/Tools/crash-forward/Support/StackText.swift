@@ -1,23 +1,23 @@
 import CrashReport
 
-/// The words that every sink uses for a crash.
+/// The texts of a crash that all sinks share.
 extension CrashReport {
-  /// The first crashed thread; for a silent death the first of all.
+  /// The first crashing thread; for an unreported exit the first thread.
   var mainThread: CrashedThread? { threads.first(where: \.crashed) ?? threads.first }
 
-  /// The first own frame, else the innermost one, of the crashed thread.
+  /// The first in-app frame of the crashing thread, else the innermost one.
   var blamedFrame: Frame? {
     let frames = mainThread?.frames ?? []
     return frames.first(where: \.isOwn) ?? frames.first
   }
 
-  /// One line for people.
+  /// A one-line summary.
   var headline: String {
     let sentence = diagnosis.sentence.isEmpty ? reason : diagnosis.sentence
     return CleanText.line("\(process.name)[\(process.pid)] crashed by \(signal.name): \(sentence)")
   }
 
-  /// The crashed thread's frames, a line each, as backtraces are written.
+  /// The crashing thread's backtrace, a line for each frame.
   func stackText(limit: Int = 128) -> String {
     let frames = mainThread?.frames ?? []
     var lines = frames.prefix(limit).enumerated().map { index, frame in

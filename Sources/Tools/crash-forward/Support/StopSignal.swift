@@ -1,16 +1,16 @@
 import Glibc
 public import LinuxSystem
 
-/// A pair of sockets one of which is shut down when all is to end: every wait looks at the other end.
+/// A stop request, made of a pair of sockets: `stop` shuts one end down, and every wait polls the other one.
 public final class StopSignal: Sendable {
   private let reader: Descriptor
   let writer: Descriptor
 
-  /// Hangs up when all is to end.
+  /// The end that hangs up on a stop.
   public var descriptor: Int32 { reader.number }
 
-  /// Nothing is to end yet.
-  /// - Throws: `SystemError` when there are no descriptors left.
+  /// Creates a stop request that is not set.
+  /// - Throws: `SystemError` if no descriptor is left.
   public init() throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     // Two descriptors are written. (A pipe that no child inherits takes a call that Swift does not see.)
@@ -19,10 +19,10 @@ public final class StopSignal: Sendable {
     (reader, writer) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
   }
 
-  /// Ends all, also where a child that is on its way to another program has a copy of the socket.
+  /// Requests the stop, also while a child before `exec` has a copy of the socket.
   public func stop() { shutdown(writer.number, Int32(SHUT_RDWR)) }
 
-  /// Waits; true when all is to end.
+  /// Waits; returns true on a stop.
   public func wait(for duration: Duration) -> Bool {
     let wait_ms = min(Double(Int32.max), max(0, (duration / .milliseconds(1)).rounded(.up)))
     return isReadable(descriptor, timeout_ms: Int32(wait_ms))

@@ -7,35 +7,35 @@ import CrashReport
 extension Dangling {
   struct Policy: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows what is protected in each program, by whose word, and why; changes the rules.",
+      abstract: "Show or change the effective protection policy of programs",
       discussion: """
-        With --pin, --automatic, --base-budget, --raised-budget, --crash-loop or --false-alarm the rules of the programs \
-        whose name contains NAME are changed first. A pin is stronger than everything else: "on" keeps the raised level, \
-        "off" protects nothing, "automatic" leaves it to the alarm and the stop rule.
+        --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm first change the rules of the \
+        programs whose name contains NAME. A pin takes precedence over all else: "on" keeps the raised level, "off" \
+        protects nothing, "automatic" leaves it to the alarm and the stop rule.
         """)
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "A part of the program's name, or its path.")
+    @Argument(help: "Part of the program's name, or its path")
     var name: String?
 
-    @Option(help: "automatic, on or off.")
+    @Option(help: "Set the pin: automatic, on or off")
     var pin: String?
 
-    @Option(help: ArgumentHelp("Whether an alarm protects by itself: yes or no.", valueName: "yes|no"))
+    @Option(help: ArgumentHelp("Protect automatically on an alarm: yes or no", valueName: "yes|no"))
     var automatic: YesOrNo?
 
-    @Option(help: ArgumentHelp("What the quarantine of one process may hold at the base level.", valueName: "KiB"))
+    @Option(help: ArgumentHelp("Limit the quarantine of one process at the base level", valueName: "KiB"))
     var baseBudget: Int?
 
-    @Option(help: ArgumentHelp("The same at the raised level.", valueName: "KiB"))
+    @Option(help: ArgumentHelp("Limit the quarantine of one process at the raised level", valueName: "KiB"))
     var raisedBudget: Int?
 
-    @Option(help: ArgumentHelp("Restarted processes that crash within this time count once.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Count crashes of restarted processes within this time once", valueName: "seconds"))
     var crashLoop: Int?
 
-    @Option(help: ArgumentHelp("Time between two false alarms, at least.", valueName: "days"))
+    @Option(help: ArgumentHelp("Set the minimum time between two false alarms", valueName: "days"))
     var falseAlarm: Int?
 
     enum YesOrNo: String, ExpressibleByArgument, CaseIterable {
@@ -45,18 +45,18 @@ extension Dangling {
 
     func validate() throws {
       if let pin, !DanglingPolicyReport.Pin.all.contains(.init(pin)) {
-        throw ValidationError("--pin takes automatic, on or off, not \(pin)")
+        throw ValidationError("invalid value '\(pin)' for --pin: it takes automatic, on or off")
       }
       if let wrong = [baseBudget, raisedBudget].compactMap({ $0 }).first(where: { !(4...1 << 24).contains($0) }) {
-        throw ValidationError("a budget is from 4 to \(1 << 24) KiB, not \(wrong)")
+        throw ValidationError("invalid budget '\(wrong)': it is 4 to \(1 << 24) KiB")
       }
       if let crashLoop, !(0...86_400).contains(crashLoop) {
-        throw ValidationError("--crash-loop takes seconds up to 86400, not \(crashLoop)")
+        throw ValidationError("invalid value '\(crashLoop)' for --crash-loop: it takes seconds up to 86400")
       }
       if let falseAlarm, !(2...36_500).contains(falseAlarm) {
-        throw ValidationError("--false-alarm takes days from 2 to 36500, not \(falseAlarm)")
+        throw ValidationError("invalid value '\(falseAlarm)' for --false-alarm: it takes 2 to 36500 days")
       }
-      if rules != DanglingRules(), name == nil { throw ValidationError("of which program? Give a name or a path") }
+      if rules != DanglingRules(), name == nil { throw ValidationError("rules need a program: give its name or path") }
     }
 
     private var rules: DanglingRules {
@@ -90,22 +90,22 @@ extension Dangling {
 
   struct Trend: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows dangling crashes, caught uses and running time by day, and how near the alarm is.")
+      abstract: "Show use-after-free crashes, hits and running time by day")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "A part of the program's name, or its path.")
+    @Argument(help: "Part of the program's name, or its path")
     var name: String?
 
-    @Option(help: "Only crashes of the build whose id begins with this.")
+    @Option(help: "Only crashes of the build whose id begins with this")
     var build: String?
 
-    @Option(name: [.customShort("n", allowingJoined: true), .long], help: "The last days, up to 90.")
+    @Option(name: [.customShort("n", allowingJoined: true), .long], help: "Show this many days, up to 90")
     var days = 30
 
     func validate() throws {
-      if !(1...90).contains(days) { throw ValidationError("-n takes days from 1 to 90, not \(days)") }
+      if !(1...90).contains(days) { throw ValidationError("invalid value '\(days)' for -n: it takes 1 to 90 days") }
     }
 
     func run() throws {
@@ -119,16 +119,17 @@ extension Dangling {
 
   struct Events: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists what was decided about protection, each with its reason, the latest at the end.")
+      abstract: "List decisions about protection and their reasons (newest last)")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "A part of the program's name, or its path.")
+    @Argument(help: "Part of the program's name, or its path")
     var name: String?
 
     @Option(
-      name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many; 100 without it.")
+      name: [.customShort("n", allowingJoined: true), .customLong("limit")],
+      help: "Show at most this many (default: 100)")
     var limit: Int?
 
     func run() throws {
@@ -136,7 +137,7 @@ extension Dangling {
         try client.danglingEvents(name: name, limit: limit)
       }
       if connection.json != .off { try connection.show(json: events) }
-      guard !events.isEmpty else { throw Failure.nothing("nothing was decided yet", of: connection.client) }
+      guard !events.isEmpty else { throw Failure.nothing("no decision yet", of: connection.client) }
       guard connection.json == .off else { return }
       try connection.show(
         DanglingText.events(events.reversed(), terminal: connection.terminal, legend: !legend.hasNoLegend))
@@ -145,16 +146,17 @@ extension Dangling {
 
   struct Statistics: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Estimates of each class: how often it is freed, how many uses are caught, how many there are.",
+      abstract: "Show estimates of use-after-free and its detection by class",
       discussion: """
-        FOR is how long an object is kept, CATCHES the probability that a use is caught (with the interval of 95 %), USES \
-        the estimated number of uses, caught or missed, BETTER the number of objects to keep that would catch nine of ten.
+        FOR is the time that an object stays in quarantine, CATCHES the probability that an access is detected (with the \
+        95 % interval), USES the estimated number of accesses, detected or not, BETTER the limit that would detect nine \
+        of ten.
         """)
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "A part of the program's name, or its path.")
+    @Argument(help: "Part of the program's name, or its path")
     var name: String?
 
     func run() throws {
@@ -171,26 +173,31 @@ extension Dangling {
 
   struct Protect: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Protects a class in running and coming processes, stronger than what they say themselves.")
+      abstract: "Protect a class in running and future processes, overriding the program")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The full name of the class, such as App.Session, or the mangled one.")
+    @Argument(help: "Full name of the class, such as App.Session, or its mangled name")
     var className: String
 
-    @Option(help: "How many dead objects to keep, from 1 to 4096; what the statistics say without it.")
+    @Option(help: "Keep this many deallocated objects, 1 to 4096 (default: by statistics)")
     var limit: Int?
 
-    @Option(help: "absorb (deinit later), zero (deinit at once, calls return zero), diagnose (deinit at once, poison).")
+    @Option(
+      help:
+        "Set the policy: absorb (deinit later), zero (deinit at once, calls return zero), diagnose (deinit at once, poison)"
+    )
     var policy: String?
 
-    @Option(help: "Only in programs whose name contains this, or with this path.")
+    @Option(help: "Only in programs whose name contains this, or with this path")
     var process: String?
 
     func validate() throws {
-      if let limit, !(1...4_096).contains(limit) { throw ValidationError("--limit is from 1 to 4096, not \(limit)") }
+      if let limit, !(1...4_096).contains(limit) {
+        throw ValidationError("invalid value '\(limit)' for --limit: it takes 1 to 4096")
+      }
       if let policy, !["absorb", "zero", "diagnose"].contains(policy) {
-        throw ValidationError("--policy takes absorb, zero or diagnose, not \(policy)")
+        throw ValidationError("invalid value '\(policy)' for --policy: it takes absorb, zero or diagnose")
       }
     }
 
@@ -205,14 +212,14 @@ extension Dangling {
 
   struct Release: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Ends the protection of a class; nothing protects it until it is named again.")
+      abstract: "Stop protecting a class, overriding the program, until you protect it again")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The full name of the class, such as App.Session, or the mangled one.")
+    @Argument(help: "Full name of the class, such as App.Session, or its mangled name")
     var className: String
 
-    @Option(help: "Only in programs whose name contains this, or with this path.")
+    @Option(help: "Only in programs whose name contains this, or with this path")
     var process: String?
 
     func run() throws {
@@ -220,17 +227,17 @@ extension Dangling {
         try client.release(class: className, name: process)
       }
       if connection.json != .off { return try connection.show(json: change) }
-      try connection.show(DanglingText.change("\(className) is not protected any more", change))
+      try connection.show(DanglingText.change("\(className) is no longer protected", change))
     }
   }
 
   struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows what each rule about dead objects says of a crash, and what it looked at.")
+      abstract: "Show the result of each use-after-free rule for a crash")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The first digits of the report's id; the newest without it.")
+    @Argument(help: "First digits of the report's id (default: the newest)")
     var id: String?
 
     func run() throws {
@@ -243,7 +250,8 @@ extension Dangling {
 }
 
 extension ConnectionOptions {
-  /// The policies of programs; none is an error.
+  /// The policies of programs.
+  /// - Throws: `Failure` if there is none.
   func policies(_ name: String?) throws(Failure) -> [DanglingPolicyReport] {
     let found = try ask { client throws(ClientError) in try client.danglingPolicies(name: name) }
     guard !found.isEmpty else { throw Failure(ClientError.refused(.noSuchService(name: name ?? ""))) }

@@ -6,18 +6,18 @@ import CrashReport
 
 struct Guards: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What guards do about faults in running programs: their modes, by kind.",
+    abstract: "Show or override guard modes of running programs",
     subcommands: [ListGuards.self, SetGuards.self], defaultSubcommand: ListGuards.self)
 }
 
 struct ListGuards: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists the modes that were set here; of other kinds each program decides.")
+    commandName: "list", abstract: "List the overridden guard modes")
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
-  @Option(help: "Only those of programs whose name contains this, or with this path.")
+  @Option(help: "Only those of programs whose name contains this, or with this path")
   var process: String?
 
   func run() throws {
@@ -25,7 +25,7 @@ struct ListGuards: ParsableCommand {
     if connection.json != .off { try connection.show(json: all) }
     let spokenOf = all.filter { !$0.modes.isEmpty || !$0.implicitModes.isEmpty }
     guard !spokenOf.isEmpty else {
-      throw Failure.nothing("no mode was set here: guards do what their programs say", of: connection.client)
+      throw Failure.nothing("no override is set: the programs' own modes are in force", of: connection.client)
     }
     guard connection.json == .off else { return }
     try connection.show(GuardText.list(spokenOf, terminal: connection.terminal, legend: !legend.hasNoLegend))
@@ -35,31 +35,31 @@ struct ListGuards: ParsableCommand {
 struct SetGuards: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
-    abstract: "Sets what guards do about a fault in running and coming processes, stronger than what they say.",
+    abstract: "Override the guard mode of running and future processes",
     discussion: """
-      MODE is absorb (a record, then the documented value), observe (a record, then what would have happened without the \
-      guard: most often the process ends), off (as without the guard), or program (what the program itself says). It holds \
-      in the programs that crashd knows by now, and their processes to come. An incident tells the mode of the first fault \
-      at its place.
+      MODE is absorb (record, then return the documented value), observe (record, then do as without the guard, which \
+      usually ends the process), off (do as without the guard), or program (remove the override). It applies to the \
+      programs that crashd knows now, and to their future processes. An incident shows the mode of the first fault at its \
+      call site.
 
       KIND is all, or one of: \(GuardText.kinds).
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Argument(help: "What kind of fault, as crashctl incidents names it, or all.")
+  @Argument(help: "Kind of fault, as crashctl incidents lists it, or all")
   var kind: String
 
-  @Argument(help: "absorb, observe, off or program.")
+  @Argument(help: "Mode: absorb, observe, off or program")
   var mode: String
 
-  @Option(help: "Only in programs whose name contains this, or with this path.")
+  @Option(help: "Only in programs whose name contains this, or with this path")
   var process: String?
 
   @Flag(
     help: """
-      Of protections without a call (CrashShieldImplicit, CrashShieldCasts, CrashShieldExecutorChecks), not of guards at call \
-      sites.
+      Set the mode of implicit protections (CrashShieldImplicit, CrashShieldCasts, CrashShieldExecutorChecks), not of \
+      guards at call sites
       """)
   var implicit = false
 
@@ -79,8 +79,8 @@ struct SetGuards: ParsableCommand {
     }
     if connection.json != .off { return try connection.show(json: change) }
     let guards = "\(implicit ? "implicit guards" : "guards") of \(kind ?? "all kinds")"
-    let what = mode == .program ? "\(guards): as the program says" : "\(guards): \(mode)"
-    let rest = change.obeying < change.processes ? "crashctl guards list says why others have not\n" : ""
+    let what = mode == .program ? "\(guards): the program's mode" : "\(guards): \(mode)"
+    let rest = change.obeying < change.processes ? "crashctl guards list shows why the others have not\n" : ""
     try connection.show(DanglingText.change(what, change) + rest)
   }
 }

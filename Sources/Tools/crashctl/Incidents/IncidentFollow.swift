@@ -8,32 +8,33 @@ import Glibc
 struct FollowIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "follow",
-    abstract: "Prints incidents as they happen, and again when their count grows, until Ctrl-C.",
+    abstract: "Print incidents as they happen, until Ctrl-C",
     discussion: """
-      An incident is printed when crashd has stored it: usually within a second, and within about half a minute where its \
-      process cannot wake crashd. With -S those seen since then come first. With --json each is one line (pretty: several).
+      An incident appears when crashd has stored it, and again when its count grows: usually within a second, and within \
+      about half a minute if its process cannot wake crashd. With -S, those seen since then come first. With --json, each \
+      is one line (pretty: several).
       """)
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var filter: IncidentFilterOptions
 
-  @Option(help: "Only those of programs whose name contains this.")
+  @Option(help: "Only those of programs whose name contains this")
   var name: String?
 
   func run() throws {
-    // Ctrl-C is how this verb ends; nothing is left to clean up.
+    // Ctrl-C ends this verb; there is nothing to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var wanted = filter.chosen
     wanted.name = name
     var stream = try begin(wanted, after: nil)
-    // What was printed last, and after what the stream was begun again.
+    // The cursor printed last, and the cursor of the last resumption.
     var (printed, begun): (String?, String?)
     while true {
       let page: IncidentStream.Page?
       do throws(ClientError) {
         page = try stream.next(hangup: STDOUT_FILENO)
       } catch {
-        // As in Follow: who was cut off because of slowness goes on behind what was printed.
+        // As in Follow: resume behind the last printed incident if crashd dropped this slow reader.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }
@@ -42,10 +43,15 @@ struct FollowIncidents: ParsableCommand {
         continue
       }
       guard let page else { break }
+      if page.lost > 0 {
+        Output.complain(
+          "\(page.lost) incidents were evicted before they were read, or cannot be read; the remaining ones follow")
+      }
       try show(page.incidents)
       printed = page.cursor
     }
-    throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
+    throw Failure(
+      .unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: crashd has stopped, try again")
   }
 
   private func begin(_ filter: IncidentFilter, after cursor: String?) throws(Failure) -> IncidentStream {

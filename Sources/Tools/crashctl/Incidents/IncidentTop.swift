@@ -4,15 +4,15 @@ import CrashControl
 public import CrashProtocol
 import CrashReport
 
-/// Which incidents are meant, apart from the program.
+/// Filters of incidents, besides the program.
 struct IncidentFilterOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Only those of one part: quarantine, pages, guard or isolated.", valueName: "part"))
+  @Option(help: ArgumentHelp("Only those of one source: quarantine, pages, guard or isolated", valueName: "part"))
   var source: String?
 
-  @Option(help: "Only those of one kind, such as index or cast.")
+  @Option(help: "Only those of one kind, such as index or cast")
   var kind: String?
 
-  @Option(help: "Only those whose guard stands where this is a part of, such as Shop.swift:12.")
+  @Option(help: "Only those whose call site contains this, such as Shop.swift:12")
   var site: String?
 
   @OptionGroup var seen: SeenOptions
@@ -26,25 +26,26 @@ struct IncidentFilterOptions: ParsableArguments {
 struct TopIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Adds incidents up, what happened most often first: by kind, by site or by program.",
-    discussion: "PLACE is where the guard stands; the class of the object where it was no guard that saw it.")
+    abstract: "Show the most frequent incidents by kind, call site or program",
+    discussion: "PLACE is the call site of the guard, or the class of the object in a use-after-free.")
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
   @OptionGroup var filter: IncidentFilterOptions
 
-  @Option(help: "What is added up: site, kind or name.")
+  @Option(help: "Group by site, kind or name")
   var by = IncidentSum.Key.site
 
   @Option(
-    name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many; 100 without it.")
+    name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "Show at most this many (default: 100)"
+  )
   var limit: Int?
 
-  @Option(help: "Only those of programs whose name contains this.")
+  @Option(help: "Only those of programs whose name contains this")
   var name: String?
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
+    if let limit, limit < 1 { throw ValidationError("invalid value '\(limit)' for -n: it takes a number from 1") }
   }
 
   func run() throws {
@@ -54,7 +55,7 @@ struct TopIncidents: ParsableCommand {
       try client.topIncidents(by: by, wanted, limit: limit)
     }
     if connection.json != .off { try connection.show(json: sums) }
-    guard !sums.isEmpty else { throw Failure.nothing("no incident was seen that matches", of: connection.client) }
+    guard !sums.isEmpty else { throw Failure.nothing("no incident matches", of: connection.client) }
     guard connection.json == .off else { return }
     try connection.show(
       IncidentText.sums(sums, by: by, terminal: connection.terminal, legend: !legend.hasNoLegend))

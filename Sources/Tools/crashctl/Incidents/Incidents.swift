@@ -6,29 +6,29 @@ import CrashReport
 
 struct Incidents: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What the shield saw while processes went on: uses of dead objects, guards that did their work.",
+    abstract: "List non-fatal incidents: use-after-free and guarded faults",
     subcommands: [ListIncidents.self, ShowIncident.self, TopIncidents.self, FollowIncidents.self],
     defaultSubcommand: ListIncidents.self)
 }
 
 struct Dangling: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Uses of objects after their last release, and the classes that are protected from them.",
+    abstract: "List use-after-free incidents; show and change protection",
     subcommands: [
       ListDangling.self, ShowIncident.self, Classes.self, Statistics.self, Trend.self, Policy.self, Events.self,
       Protect.self, Release.self, Explain.self,
     ], defaultSubcommand: ListDangling.self)
 
   struct Classes: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the protected classes of the attached processes.")
+    static let configuration = CommandConfiguration(abstract: "List the protected classes of attached processes")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Option(help: "Only those of this process.")
+    @Option(help: "Only those of this process")
     var pid: Int?
 
-    @Option(help: "Only those of programs whose name contains this.")
+    @Option(help: "Only those of programs whose name contains this")
     var name: String?
 
     func run() throws {
@@ -46,7 +46,7 @@ struct Dangling: ParsableCommand {
 
 struct ListIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists incidents, the one that was seen last at the end.")
+    commandName: "list", abstract: "List incidents (last seen last)")
 
   @OptionGroup var options: IncidentOptions
   @OptionGroup var filter: IncidentFilterOptions
@@ -57,17 +57,17 @@ struct ListIncidents: ParsableCommand {
 struct ListDangling: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists uses of dead objects, those that were seen last at the end.",
+    abstract: "List use-after-free incidents by class, access kind and call site",
     discussion: """
-      What was done in the same way to objects of one class, from one place of one program, is one line, whichever \
-      processes did it: seen by the quarantine or in guard slots. AGE is the time between the last release and the \
-      use, FREED BY from how many places the objects had been released. ID is the incident that was seen last.
+      Accesses of one kind to objects of one class from one call site of a program are one line, in whichever processes, \
+      detected by the quarantine or by guard pages. AGE is the time between the last release and the access, FREED BY the \
+      number of places that released the objects. ID is the incident seen last. The line seen last comes last.
       """)
 
   @OptionGroup var options: IncidentOptions
   @OptionGroup var seen: SeenOptions
 
-  @Flag(help: "A line for each process and stack, as 'incidents' has them.")
+  @Flag(help: "Show a line for each process and stack, as 'incidents' does")
   var each = false
 
   func run() throws {
@@ -82,41 +82,42 @@ struct ListDangling: ParsableCommand {
 
 struct ShowIncident: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Shows one incident: who used what, and who had released it.")
+    commandName: "show", abstract: "Show one incident, with the stacks of the access and the last release")
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Argument(help: "The first digits of the incident's id; the one that was seen last without it.")
+  @Argument(help: "First digits of the incident's id (default: the one seen last)")
   var id: String?
 
   func run() throws {
     let found = try connection.ask { client throws(ClientError) in try client.incidents(id: id, limit: 2) }
     guard let incident = found.first else {
-      throw Failure(.nothingFound, id.map { "no incident has an id that begins with \($0)" } ?? "no incident yet")
+      throw Failure(
+        .nothingFound, id.map { "no incident's id begins with '\($0)': see crashctl incidents" } ?? "no incident yet")
     }
     if id != nil, found.count > 1 {
-      throw Failure(.nothingFound, "several incidents have ids that begin with \(id ?? ""): give more digits")
+      throw Failure(.nothingFound, "several incidents' ids begin with '\(id ?? "")': give more digits")
     }
     if connection.json != .off { return try connection.show(json: incident) }
     try connection.show(IncidentText.text(incident, terminal: connection.terminal))
   }
 }
 
-/// What both lists take.
+/// The options of both lists.
 struct IncidentOptions: ParsableArguments {
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
   @OptionGroup var options: ListOptions
 
-  @Option(help: "Only those of programs whose name contains this.")
+  @Option(help: "Only those of programs whose name contains this")
   var name: String?
 
   var nothingSeen: Failure {
-    name == nil ? Failure.nothing("no incident was seen yet", of: connection.client) : nothingMatches
+    name == nil ? Failure.nothing("no incident yet", of: connection.client) : nothingMatches
   }
 
-  var nothingMatches: Failure { .nothing("no incident was seen that matches", of: connection.client) }
+  var nothingMatches: Failure { .nothing("no incident matches", of: connection.client) }
 
   func list(_ filter: IncidentFilter) throws {
     var wanted = filter
@@ -128,7 +129,7 @@ struct IncidentOptions: ParsableArguments {
     }
   }
 
-  /// Lists what crashd numbers from the one that was seen last on.
+  /// Lists items that crashd returns by offset, the one seen last first.
   func list<Item: Encodable>(
     of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
     ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]

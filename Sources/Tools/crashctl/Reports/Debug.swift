@@ -5,21 +5,22 @@ import CrashProtocol
 
 struct Debug: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Opens the core of a crash in gdb or lldb, where the system has kept one.",
+    abstract: "Debug the core dump of a crash in gdb or lldb",
     discussion: """
-      crashd needs no core and keeps none: this is for those that the kernel or systemd-coredump has written besides.
+      crashd needs no core dumps and keeps none: this opens one that the kernel or systemd-coredump has written.
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
   @Option(
-    help: ArgumentHelp("gdb, lldb, or a path; the first of them that is there without it.", valueName: "program"))
+    help: ArgumentHelp(
+      "Use gdb, lldb, or the debugger at a path (default: the first one installed)", valueName: "program"))
   var debugger: String?
 
-  @Option(help: ArgumentHelp("This core, wherever it came from.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Open this core dump", valueName: "file"), completion: .file())
   var core: String?
 
-  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {

@@ -8,36 +8,36 @@ extension ReportFormat: ExpressibleByArgument {}
 
 struct Dump: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Writes one crash into a file: the newest, or the one with this id.",
+    abstract: "Export one crash report to a file",
     discussion: """
-      Formats: json (as crashd keeps it), text, apple (.crash), html (one page that needs nothing else), minidump \
-      (registers, images and the recorded stacks; for lldb -c and services that read minidumps).
+      Formats: json (as crashd stores it), text, apple (.crash), html (one self-contained page), minidump (registers, \
+      images and the recorded stacks; for lldb -c and services that read minidumps).
 
-      Without --scrub the file has what crashd keeps: the program's annotations and breadcrumbs, paths, and of a minidump \
-      the memory of the stacks. With it the privacy rules of crashd's settings hold, as for forwarding, and a minidump \
+      Without --scrub the file contains all that crashd stores: annotations, breadcrumbs, paths, and in a minidump the \
+      memory of the stacks. With --scrub the privacy rules of crashd's settings apply, as for forwarding, and a minidump \
       has no stacks; registers and addresses stay.
       """)
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var scrub: ScrubOptions
 
-  @Option(help: ArgumentHelp("json, text, apple, html or minidump.", valueName: "format"))
+  @Option(help: ArgumentHelp("Write this format: json, text, apple, html or minidump", valueName: "format"))
   var format = ReportFormat.json
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The file; standard output without it.", valueName: "file"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this file (default: standard output)", valueName: "file"))
   var output: String?
 
-  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {
     if format.isBinary && output == nil && connection.terminal.width != nil {
-      throw Failure(.usage, "a minidump is not for a terminal: name a file with -o, or pipe it")
+      throw Failure(.usage, "cannot write a minidump to a terminal: name a file with -o, or pipe it")
     }
     let received = try connection.ask { client throws(ClientError) in
       try client.report(id: id, isScrubbed: scrub.isScrubbed)
     }
-    // No rule understands what stands in a stack.
+    // The privacy rules cannot read the contents of a stack.
     let stacks = try connection.ask { client throws(ClientError) in
       format == .minidump && !scrub.isScrubbed ? try client.stacks(of: received) : []
     }

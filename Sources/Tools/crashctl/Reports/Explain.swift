@@ -5,12 +5,12 @@ import CrashProtocol
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows why a crash got its diagnosis: every rule, and what it looked at.",
-    discussion: "The rules of today are asked; a report that was made with older ones may say something else.")
+    abstract: "Show the rules behind the diagnosis of a crash",
+    discussion: "It applies the current rules; a report made with older ones may have another diagnosis.")
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {

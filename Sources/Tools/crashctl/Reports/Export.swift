@@ -6,12 +6,12 @@ import CrashReport
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Writes many crashes, a line of JSON each, as crashd keeps them; the newest first.",
+    abstract: "Export crash reports as JSON lines (newest first)",
     discussion: """
-      For another place, or for a query that crashctl has not: crashctl export -S today | jq -r .diagnosis.cause
+      To store reports elsewhere, or to query them with other tools: crashctl export -S today | jq -r .diagnosis.cause
 
-      Without --scrub a line has what crashd keeps: the program's annotations and breadcrumbs, paths. With it the privacy \
-      rules of crashd's settings hold, as for forwarding; registers and addresses stay.
+      Without --scrub a line contains all that crashd stores: annotations, breadcrumbs, paths. With --scrub the privacy \
+      rules of crashd's settings apply, as for forwarding; registers and addresses stay.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -26,12 +26,12 @@ struct Export: ParsableCommand {
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var done = 0
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
-      // What is new meanwhile is not asked for: the number is that of the first page.
+      // The total is that of the first page: newer reports are not exported.
       if done == 0, let more = page.more {
         bar.total = min(count.limit ?? Int.max, page.reports.count + more)
       }
       for summary in page.reports {
-        // Removed meanwhile: it is not there any more, as if it had been asked for later.
+        // Removed meanwhile: skip it, as if the export had begun later.
         if let report = try fetch(summary.id) { try Output.write(JSONStyle.short.text(report.json)) }
         done += 1
         bar.show(done)
@@ -45,7 +45,7 @@ struct Export: ParsableCommand {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) {
         let report = try client.report(id: id, isScrubbed: scrub.isScrubbed)
-        // An export is of what is stored.
+        // Export only stored reports.
         return report.report.isPreliminary == true ? nil : report
       } catch {
         if case .refused(.noSuchReport) = error { return nil }
@@ -55,13 +55,12 @@ struct Export: ParsableCommand {
   }
 }
 
-/// For reports that leave the machine.
+/// Scrubbing, for reports that leave the machine.
 struct ScrubOptions: ParsableArguments {
   @Flag(
     name: .customLong("scrub"),
     help: """
-      Without what crashd's privacy rules name (secrets in annotations, addresses of mail, users' names); otherwise as \
-      crashd keeps it.
+      Scrub by crashd's privacy rules (secrets in annotations, mail addresses, user names)
       """)
   var isScrubbed = false
 }

@@ -6,43 +6,49 @@ import Glibc
 
 struct Follow: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prints crashes as they happen, until Ctrl-C.",
+    abstract: "Print crashes as they happen, until Ctrl-C",
     discussion: """
-      With --json each crash is one line (pretty: several): {"cursor": …, "report": …}; --cursor goes on after one. \
-      The same crash may come again with more in it. -S and -U restrict what comes, and do not begin earlier.
+      With --json, each crash is one line (pretty: several): {"cursor": …, "report": …}; --cursor resumes after one. A \
+      crash may come again with more details. -S and -U filter the stream; they do not start it earlier.
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Flag(help: "Print whole reports instead of one line each.")
+  @Flag(help: "Print whole reports instead of one line each")
   var full = false
 
-  @Option(help: "Begin after this cursor of an earlier follow, not now.")
+  @Option(help: "Start after this cursor of an earlier follow instead of now")
   var cursor: String?
 
   @Option(
     help: """
-      Go on after what was printed under this name last time, whatever happened meanwhile: no crash is missed, one may \
-      come twice.
+      Resume after the last crash printed under this name; no crash is missed, one may come twice
       """)
   var subscriber: String?
 
   @OptionGroup var filter: FilterOptions
 
   func run() throws {
-    // Ctrl-C is how this verb ends; nothing is left to clean up.
+    // Ctrl-C ends this verb; there is nothing to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var events = try begin(after: cursor)
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
-    // What was printed last, and after what the stream was begun again.
+    // The cursor printed last, and the cursor of the last resumption.
     var (printed, begun): (String?, String?)
     while true {
       let event: EventStream.Event?
       do throws(ClientError) {
         event = try events.next(hangup: STDOUT_FILENO)
       } catch {
-        // crashd cuts off who does not read for a while, as on a machine that has no time: there nothing is lost. Who was
-        // cut off without an event since goes.
+        // An event that is no report, such as one of a damaged row, would end each later start as well.
+        if case .malformedReply(let problem) = error, let cursor = events.unreadableCursor {
+          Output.complain("dropped an unreadable report: \(problem)")
+          try acknowledge(cursor)
+          printed = cursor
+          continue
+        }
+        // crashd disconnects a reader that is slow for a while, as on an overloaded machine: resume, nothing is lost. A
+        // second disconnect without an event between is an error.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }
@@ -54,14 +60,18 @@ struct Follow: ParsableCommand {
       if let text = try printer.text(event) { try Output.write(text) }
       guard case .report(_, let cursor) = event else { continue }
       printed = cursor
-      // Once it is printed, and not before: what was not printed comes again.
-      if let subscriber {
-        _ = try connection.ask { client throws(ClientError) in
-          try client.acknowledge(cursor, subscriber: subscriber)
-        }
-      }
+      // Acknowledge only after printing, so that an unprinted crash comes again.
+      try acknowledge(cursor)
     }
-    throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
+    throw Failure(
+      .unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: crashd has stopped, try again")
+  }
+
+  private func acknowledge(_ cursor: String) throws(Failure) {
+    guard let subscriber else { return }
+    _ = try connection.ask { client throws(ClientError) in
+      try client.acknowledge(cursor, subscriber: subscriber)
+    }
   }
 
   private func begin(after cursor: String?) throws(Failure) -> EventStream {
@@ -71,7 +81,7 @@ struct Follow: ParsableCommand {
       } catch {
         guard case .refused(.cursorExpired(let lost, let isExact)) = error else { throw error }
         let count = isExact ? "\(lost)" : "about \(lost)"
-        Output.complain("\(count) reports were removed before they were read; what is left follows")
+        Output.complain("\(count) reports were removed before they were read; the remaining ones follow")
         return try client.subscribe(filter.filter, after: cursor, subscriber: subscriber, expired: true)
       }
     }

@@ -5,19 +5,19 @@ import CrashProtocol
 
 struct Groups: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Crashes of one kind together: how often, since when, in which builds.",
+    abstract: "List and resolve groups of equal crashes",
     discussion: """
-      States: new (first seen in the newest build of its program), open, resolved (you said so), regressed (it came \
-      back after that).
+      States: new (first seen in the newest build of its program), open, resolved (marked as fixed), regressed (crashed \
+      again after that).
       """,
     subcommands: [ListGroups.self, Resolve.self, Reopen.self], defaultSubcommand: ListGroups.self)
 
   struct ListGroups: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Lists groups, the one that was seen last at the end; 100 without -n.",
+      commandName: "list", abstract: "List groups (last seen last, 100 by default)",
       discussion: """
-        A group counts crashes whose report was removed, too, except with --pid, --unit or --signal: of those only the \
-        program and the hour are kept.
+        A group also counts crashes whose reports were removed, except with --pid, --unit or --signal: of a removed report \
+        crashd keeps only the program and the hour.
         """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -44,22 +44,22 @@ struct Groups: ParsableCommand {
 
   struct Resolve: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Says that a group is mended: when it comes back, it is called regressed.")
+      abstract: "Mark a group as resolved; a new crash marks it as regressed")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The first digits of the group's key.")
+    @Argument(help: "First digits of the group's key")
     var key: String
 
     func run() throws { try say(true, of: key, over: connection) }
   }
 
   struct Reopen: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Takes back that a group is mended.")
+    static let configuration = CommandConfiguration(abstract: "Reopen a resolved group")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The first digits of the group's key.")
+    @Argument(help: "First digits of the group's key")
     var key: String
 
     func run() throws { try say(false, of: key, over: connection) }

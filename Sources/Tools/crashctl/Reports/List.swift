@@ -5,7 +5,7 @@ import CrashProtocol
 
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists crashes, the newest last: the newest 100 without -n or --all.",
+    abstract: "List crashes (newest last, 100 by default)",
     discussion: """
       Times are local: '2026-11-21', '2026-11-21 08:10[:11]', '08:10', now, today, yesterday, -2h, '2h ago', @1795248611.
       """)
@@ -15,11 +15,11 @@ struct List: ParsableCommand {
   @OptionGroup var options: ListOptions
   @OptionGroup var filter: FilterOptions
 
-  @Flag(help: "All of them, in the order in which they were stored.")
+  @Flag(help: "List all of them, in the order in which they were stored")
   var all = false
 
   func validate() throws {
-    if all, options.count.limit != nil { throw ValidationError("-n and --all are not given together") }
+    if all, options.count.limit != nil { throw ValidationError("-n and --all exclude each other") }
   }
 
   func run() throws {
@@ -28,7 +28,7 @@ struct List: ParsableCommand {
 
   private func showNewest() throws {
     var query = ListQuery(limit: options.limit, filter: filter.filter)
-    // Whoever gives a number knows that there may be more.
+    // A user who gives a number needs no note about more crashes.
     if options.count.limit == nil { query.count = true }
     let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
     let reports = options.ordered(page.reports)
@@ -43,7 +43,7 @@ struct List: ParsableCommand {
     try connection.show(text, rest: rest, legend: !legend.hasNoLegend)
   }
 
-  /// Page by page: however many there are, no more than one page is in memory.
+  /// Prints page by page, so that only one page is in memory.
   private func showAll() throws {
     var query = ListQuery(filter: filter.filter)
     if !options.reverse { query.oldestFirst = true }

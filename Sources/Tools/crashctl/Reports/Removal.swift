@@ -5,15 +5,15 @@ import CrashProtocol
 
 struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rm", abstract: "Removes crashes: their reports, and what the processes wrote.",
+    commandName: "rm", abstract: "Remove crash reports and their records",
     discussion: """
-      All of them or, when one is not found, none. Their groups do not count them any more: for what merely got old there \
-      is prune.
+      It removes all of them or, if one is not found, none. Their groups no longer count them; to remove old crashes, use \
+      prune.
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Argument(help: "The first digits of each report's id.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of each report's id", completion: .custom(reportCompletions))
   var ids: [String]
 
   func run() throws {
@@ -25,9 +25,9 @@ struct Remove: ParsableCommand {
 
 struct Prune: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Removes old crashes; their groups still count them.",
+    abstract: "Remove old crashes; their groups still count them",
     discussion: """
-      crashd does so by itself, as its configuration says. This is for once.
+      crashd does so automatically, by the retention in its settings. This removes them once.
       crashctl prune --older-than 7d --dry-run
       """)
 
@@ -35,15 +35,15 @@ struct Prune: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Crashes before this: an age such as 12h, 7d or 4w, or a time as list -S takes.", valueName: "age"))
+      "Remove crashes before this: an age such as 12h, 7d or 4w, or a time as list -S takes", valueName: "age"))
   var olderThan: String
 
-  @Flag(help: "Tell how many they are, and remove none.")
+  @Flag(help: "Only count them")
   var dryRun = false
 
   func validate() throws { _ = try limit() }
 
-  /// Removed by one call.
+  /// Removes them in one call.
   private static let step = 1_024
 
   func run() throws {
@@ -57,7 +57,7 @@ struct Prune: ParsableCommand {
     try connection.ask { client throws(ClientError) in try client.prune(before: limit, isDryRun: true) }
   }
 
-  /// Some at a time: however many they are, no call takes long.
+  /// Removes them in batches, so that no call takes long.
   private func remove(before limit: String) throws -> Int {
     var bar = ProgressBar("prune", environment: connection.environment)
     if bar.isShown { bar.total = try count(before: limit) }
@@ -76,7 +76,7 @@ struct Prune: ParsableCommand {
 
   private func limit() throws -> String {
     guard let seconds = Age.seconds(before: olderThan) ?? LocalTime.parse(olderThan), seconds >= 0 else {
-      throw ValidationError("'\(olderThan)' is no age or time: write such as 7d, 12h or '2026-11-21 08:10'")
+      throw ValidationError("invalid age or time '\(olderThan)': examples are 7d, 12h and '2026-11-21 08:10'")
     }
     return LocalTime.rfc3339(seconds)
   }

@@ -5,24 +5,24 @@ import CrashProtocol
 import LinuxSystem
 
 struct Show: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Shows one crash: the newest, or the one with this id.")
+  static let configuration = CommandConfiguration(abstract: "Show one crash report")
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Flag(name: .shortAndLong, help: "Show registers, images and every frame too.")
+  @Flag(name: .shortAndLong, help: "Show registers, images and every frame too")
   var verbose = false
 
   @Option(
-    help: ArgumentHelp("In this form: text, json, apple, html; crashctl dump writes files.", valueName: "format"))
+    help: ArgumentHelp("Show this format: text, json, apple or html (crashctl dump writes files)", valueName: "format"))
   var format: ReportFormat?
 
-  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {
     let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
     if let format {
-      if format.isBinary { throw Failure(.usage, "a \(format.rawValue) is not shown: crashctl dump writes it") }
+      if format.isBinary { throw Failure(.usage, "cannot show a \(format.rawValue): write it with crashctl dump") }
       return try connection.show(String(decoding: format.bytes(received), as: UTF8.self))
     }
     if connection.json != .off { return try connection.show(json: received.json) }
@@ -30,12 +30,12 @@ struct Show: ParsableCommand {
   }
 }
 
-/// The ids of the newest reports; none while crashd cannot be asked, because a completion has nobody to tell.
+/// The ids of the newest reports; none without crashd, because a completion cannot report errors.
 @Sendable func reportCompletions(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
   let path = SocketPath.find(option: nil, environment: processEnvironment())
   let client = CrashClient(socketPath: path, timeout: .seconds(1))
   do throws(ClientError) {
-    // Shells expand what they get: nothing but digits may come from a reply.
+    // Shells expand completions, so a reply may contribute nothing but digits.
     return try client.list(ListQuery(limit: 100)).map { String($0.id.prefix(12)) }
       .filter { $0.hasPrefix(prefix) && $0.allSatisfy(\.isHexDigit) }
   } catch {

@@ -5,27 +5,29 @@ import CrashProtocol
 
 struct Top: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows what crashes most, and what crashed last, as it changes.",
-    discussion: "q ends it, any other key looks again at once.")
+    abstract: "Show the most frequent and the newest crashes, live",
+    discussion: "q quits, any other key refreshes.")
 
   private static let newest = 50
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var period: PeriodOptions
 
-  @Option(help: ArgumentHelp("Look again after so long.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Refresh after this time", valueName: "seconds"))
   var delay = 2
 
-  @Flag(help: "Print it once, and end.")
+  @Flag(help: "Print once and exit")
   var once = false
 
   func validate() throws {
-    guard (1...3_600).contains(delay) else { throw ValidationError("--delay takes 1 to 3600 seconds, not \(delay)") }
+    guard (1...3_600).contains(delay) else {
+      throw ValidationError("invalid value '\(delay)' for --delay: it takes 1 to 3600 seconds")
+    }
   }
 
   func run() throws {
     if once { return try Output.write(look().text(connection.terminal, rows: nil)) }
-    // Before the terminal is taken: what is wrong stays readable.
+    // Ask before taking over the terminal, so that an error stays readable.
     var now = try look()
     let screen = try LiveScreen.take()
     repeat {
@@ -36,7 +38,7 @@ struct Top: ParsableCommand {
   }
 
   private func look() throws -> TopText {
-    // A time such as -1h is one of the start; without one it is the hour before each look.
+    // A relative time such as -1h counts from the start; the default is the hour before each refresh.
     let since = period.sinceText ?? LocalTime.rfc3339((LocalTime.parse("now") ?? 0) - 3_600)
     return try connection.ask { client throws(ClientError) in
       TopText(
@@ -44,7 +46,7 @@ struct Top: ParsableCommand {
         groups: try client.groups(ReportFilter(since: since, until: period.untilText), limit: 200),
         reports: try ReportQuery.fetch(
           ListQuery(limit: Self.newest, filter: ReportFilter(until: period.untilText)), from: client),
-        period: period.isRestricting ? "in the time that was asked for" : "in the last hour")
+        period: period.isRestricting ? "in the given period" : "in the last hour")
     }
   }
 }

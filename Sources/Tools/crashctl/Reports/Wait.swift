@@ -5,23 +5,25 @@ import CrashProtocol
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Waits until the reports of a process are stored, and prints their IDs.",
+    abstract: "Wait until the reports of a process are stored, and print their ids",
     discussion: """
-      For scripts: what the process had written when crashctl was called is stored when it returns, all of it when the \
-      process has ended. Exit code 1 when there is no report.
+      For scripts: on return, crashd has stored the crashes that the process recorded before the call; all of them if the \
+      process has ended. Exit code 1: there is no report.
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Option(help: ArgumentHelp("How long to wait at most.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Wait at most this long", valueName: "seconds"))
   var timeout = 30
 
-  @Argument(help: "The process.")
+  @Argument(help: "Pid of the process")
   var pid: Int
 
   func validate() throws {
-    guard timeout > 0 else { throw ValidationError("--timeout takes a number of seconds, from 1") }
-    guard pid > 0 else { throw ValidationError("'\(pid)' is no process") }
+    guard timeout > 0 else {
+      throw ValidationError("invalid value '\(timeout)' for --timeout: it takes seconds from 1")
+    }
+    guard pid > 0 else { throw ValidationError("invalid pid '\(pid)'") }
   }
 
   func run() throws {
@@ -29,7 +31,8 @@ struct Wait: ParsableCommand {
       try client.awaitProcess(pid, timeout: .seconds(timeout))
     }
     guard outcome.settled else {
-      throw Failure(.nothingFound, "what process \(pid) wrote is not stored after \(timeout) s: see crashctl status")
+      throw Failure(
+        .nothingFound, "the crashes of process \(pid) are not stored after \(timeout) s: see crashctl status")
     }
     guard !outcome.reports.isEmpty else {
       throw Failure(

@@ -5,10 +5,10 @@ import LinuxSystem
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Crashes a few programs on purpose, and shows what is reported.",
+    abstract: "Crash a few programs on purpose and show their reports",
     discussion: """
-      Nothing of it reaches the machine's crashd: the demo starts one of its own, and removes it. "demo dangling" restarts a \
-      program that uses a dead object until crashd protects it, and it survives.
+      The demo uses a temporary crashd of its own, not the machine's. "demo dangling" restarts a program with a \
+      use-after-free until crashd protects it and it survives.
       """)
 
   enum Topic: String, ExpressibleByArgument, CaseIterable {
@@ -16,7 +16,7 @@ struct Demo: ParsableCommand {
     case dangling
   }
 
-  @Argument(help: "What to show: crashes or dangling.")
+  @Argument(help: "Demo to run: crashes or dangling")
   var topic = Topic.crashes
 
   func run() throws {

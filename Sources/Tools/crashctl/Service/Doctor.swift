@@ -5,24 +5,24 @@ import CrashProtocol
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Looks whether crashes would be seen, and reports be whole.",
+    abstract: "Check that crashes will be captured and reports will be complete",
     discussion: """
-      Without arguments it looks at crashd and the machine; with a process at that and at its program; with --exe at a \
-      program that does not run. It changes nothing. Exit code 1: there is a fault.
+      Without arguments it checks crashd and the machine; with a pid also that process and its program; with --exe also a \
+      program that does not run. It changes nothing. Exit code 1: a check found a fault.
 
-      Whether guards still absorb is asked in crashctl itself; of a process it says what its last Shield.selfTest() found.
+      It tests the guards in crashctl itself; of a process it shows the result of the last Shield.selfTest().
       """)
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Argument(help: "A process.")
+  @Argument(help: "Pid of a process")
   var pid: Int?
 
-  @Option(help: ArgumentHelp("A program or a library.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Check this program or library", valueName: "file"), completion: .file())
   var exe: String?
 
   func validate() throws {
-    if let pid, pid <= 0 { throw ValidationError("'\(pid)' is no process") }
+    if let pid, pid <= 0 { throw ValidationError("invalid pid '\(pid)'") }
   }
 
   func run() throws {

@@ -5,8 +5,8 @@ import CrashProtocol
 
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prints crashd's numbers as OpenMetrics text, for Prometheus and others.",
-    discussion: "crashd writes the same into a file for node_exporter when metrics.file is set.")
+    abstract: "Print crashd's metrics as OpenMetrics text",
+    discussion: "crashd writes the same to a file for node_exporter if metrics.file is set.")
 
   @OptionGroup var connection: ConnectionOptions
 

@@ -4,7 +4,7 @@ import CrashControl
 import CrashProtocol
 
 struct Processes: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Lists the processes that are attached to crashd.")
+  static let configuration = CommandConfiguration(abstract: "List the processes attached to crashd")
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions

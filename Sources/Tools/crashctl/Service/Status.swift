@@ -4,7 +4,7 @@ import CrashControl
 import CrashProtocol
 
 struct Status: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Shows how crashd is, and what it could not keep.")
+  static let configuration = CommandConfiguration(abstract: "Show crashd's health and losses")
 
   @OptionGroup var connection: ConnectionOptions
 

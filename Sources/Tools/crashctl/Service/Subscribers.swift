@@ -5,15 +5,15 @@ import CrashProtocol
 
 struct Subscribers: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Who follows crashes under a name, how far behind they are; forgets those that come no more.",
+    abstract: "List named subscribers and their lag, or forget one",
     subcommands: [ListSubscribers.self, ForgetSubscriber.self], defaultSubcommand: ListSubscribers.self)
 
   struct ListSubscribers: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Lists named subscribers, and how many events each has not acknowledged.",
+      commandName: "list", abstract: "List named subscribers and their lag",
       discussion: """
-        crash-forward's are called as its configuration says, collectors of crashd's settings "forward PATH". BEHIND \
-        counts events that were stored since its last acknowledgement, also those that a filter leaves out.
+        crash-forward's subscribers are named in its settings; the collectors of crashd's settings are named "forward \
+        PATH". BEHIND counts the events since the last acknowledgement, including those that a filter excludes.
         """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -23,7 +23,7 @@ struct Subscribers: ParsableCommand {
       let subscribers = try connection.ask { client throws(ClientError) in try client.subscribers() }
       if connection.json != .off { try connection.show(json: subscribers) }
       guard !subscribers.isEmpty else {
-        throw Failure.nothing("there are no named subscribers", of: connection.client)
+        throw Failure.nothing("no named subscriber", of: connection.client)
       }
       guard connection.json == .off else { return }
       try connection.show(
@@ -34,18 +34,18 @@ struct Subscribers: ParsableCommand {
   struct ForgetSubscriber: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "forget",
-      abstract: "Forgets a subscriber: when it comes again, it begins with what is new then.",
+      abstract: "Forget a subscriber; if it subscribes again, it starts with new crashes",
       discussion: """
-        For one that does not come again, and a collector that was taken out of crashd's settings: \
-        crashctl subscribers forget 'forward /run/collector.sock'. One that comes loses the crashes between.
+        For a subscriber that is gone, or a collector that was removed from crashd's settings: crashctl subscribers \
+        forget 'forward /run/collector.sock'. A subscriber that returns loses the crashes in between.
         """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("Whose, where several users have one of this name.", valueName: "user"))
+    @Option(help: ArgumentHelp("Forget that of this user, if several users have one of this name", valueName: "user"))
     var uid: Int?
 
-    @Argument(help: "Its name, as the list has it.")
+    @Argument(help: "Name of the subscriber")
     var name: String
 
     func run() throws {

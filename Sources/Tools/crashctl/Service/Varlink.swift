@@ -6,12 +6,12 @@ import Glibc
 
 struct Varlink: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Speaks to crashd as any program can: JSON over its Varlink socket.",
+    abstract: "Call crashd's Varlink interface",
     subcommands: [Call.self, Info.self, Interface.self])
 
   struct Call: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Calls a method and prints the reply.",
+      abstract: "Call a method and print the reply",
       discussion: """
         crashctl varlink call Status
         crashctl varlink call List '{"limit": 3}'
@@ -20,13 +20,13 @@ struct Varlink: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Flag(help: "Ask for many replies, and print each as it comes, until Ctrl-C.")
+    @Flag(help: "Ask for many replies and print each as it comes, until Ctrl-C")
     var more = false
 
-    @Argument(help: "The method, with its interface or without: Status.")
+    @Argument(help: "Method, with or without its interface, such as Status")
     var method: String
 
-    @Argument(help: "Its parameters, a JSON object.")
+    @Argument(help: "Parameters, a JSON object")
     var parameters: String?
 
     func run() throws {
@@ -49,7 +49,7 @@ struct Varlink: ParsableCommand {
   }
 
   struct Info: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints who answers, and its interfaces.")
+    static let configuration = CommandConfiguration(abstract: "Print the service's vendor, version and interfaces")
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -63,11 +63,11 @@ struct Varlink: ParsableCommand {
   }
 
   struct Interface: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints the description of an interface.")
+    static let configuration = CommandConfiguration(abstract: "Print the description of an interface")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The interface; crashd's own without it.")
+    @Argument(help: "Interface (default: crashd's)")
     var interface: String?
 
     func run() throws {

@@ -5,11 +5,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// A crash while no crashd runs, in a process whose world has shrunk: the ring comes to the spool, or the loss is counted.
+/// Crashes without crashd in a restricted process: the ring is spooled, or the loss is counted.
 @Suite(.enabled("only root can take a process's world away") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
-    "the ring is in the spool, and reported once crashd runs",
+    "a crash without crashd is spooled, and reported once crashd runs",
     arguments: [
       "full-disk", "read-only-root", "mount-namespace", "no-memory", "no-proc", "chroot", "other-uid",
     ])
@@ -28,7 +28,7 @@ struct AbsentDaemonTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("F6: the report of a process that has changed its user is root's, and has nothing of its memory")
+  @Test("F6: a spooled report of a process that has changed its user is root's, and has no memory")
   func restricted() async throws {
     let place = try PrivateDaemon.Place()
     _ = try Self.makeSpool(place)
@@ -42,7 +42,7 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "where the kernel refuses every call that could keep the ring, the process ends as it would",
+    "a process ends by its own signal when the kernel refuses every call that could save the ring",
     arguments: ["seccomp-strict-profile", "no-descriptors"])
   func refused(name: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -53,13 +53,13 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "a spool without room gets an empty file, which crashd counts as a loss; a read-only one gets none",
+    "a full spool gets an empty file, which crashd counts as a loss; a read-only one gets none",
     arguments: ["full", "read-only"])
   func noRoom(kind: String) async throws {
     let place = try PrivateDaemon.Place()
     let spool = try Self.makeSpool(place)
     let small = try place.root.directory("small")
-    // A file system of its own, which nobody else sees and which goes with the shell.
+    // A file system of its own, which only this mount namespace has and which ends with the shell.
     let script = #"""
       mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi

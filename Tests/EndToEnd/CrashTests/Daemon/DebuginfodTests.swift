@@ -50,7 +50,7 @@ struct DebuginfodTests {
   private func withLines(_ id: String, _ daemon: PrivateDaemon) async throws -> CrashReport {
     let client = daemon.client
     return try await blocking {
-      // Subscribed first, looked at then: no change can fall between the two.
+      // Subscribes before it reads, so it misses no change.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         var report: CrashReport?

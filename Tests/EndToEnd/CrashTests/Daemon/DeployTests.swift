@@ -26,7 +26,7 @@ struct DeployTests {
       let line = try await blocking { try ours.readLine() }
       try #require(line == "ready")
       let old = try #require(Self.inode(of: program))
-      // A line is inserted, the program is built again, and takes the place of the old one.
+      // A line is inserted, and the program is built again and replaces the old one.
       try await Self.compile(newLines: 23, to: program + ".new", in: directory)
       #expect(unsafe rename(program + ".new", program) == 0)
       if how == "deleted" { #expect(unsafe unlink(program) == 0) }

@@ -6,7 +6,7 @@ import Testing
 /// A start by a constructor (`CRASHSHIELD_EARLY=1`), over programs with a dynamic and with a static Swift library.
 @Suite(.sharedDaemon, .serialized)
 struct EarlyStartTests {
-  @Test("Swift's own backtracer keeps its place", arguments: ["0", "1"])
+  @Test("Swift's own backtracer stays installed after an early start", arguments: ["0", "1"])
   func backtracer(early: String) async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging([
@@ -23,7 +23,7 @@ struct EarlyStartTests {
     #expect(reports.first?.crashedThread?.topOwnFrame?.function == "cs_fault_null_write")
   }
 
-  @Test("the program's own start goes on with it: one registration, its annotations, one report")
+  @Test("the program's own start continues an early start: one registration, its annotations, one report")
   func completed() async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging(["CRASHSHIELD_EARLY": "1"]) { $1 }

@@ -18,7 +18,7 @@ struct FirstCrashTests {
     return (program, try FileDescriptor(unsafe open(path, O_RDWR | O_CLOEXEC), from: "open '\(path)'"))
   }
 
-  @Test("first crash: what a killed crashd has shown and not stored, the next one stores whole, and once")
+  @Test("first crash: a report that a killed crashd has shown but not stored is stored once by the next crashd")
   func killed() async throws {
     let place = try PrivateDaemon.Place()
     let (program, gate) = try Self.gate(in: place)

@@ -11,7 +11,7 @@ import Testing
 /// Events on their way to a collector, from the crash on.
 @Suite
 struct ForwardingTests {
-  /// One line, as far as this test looks at it.
+  /// The parts of one line that this test reads.
   private struct Line: Decodable {
     var cursor: String
     var id: String
@@ -87,7 +87,7 @@ struct ForwardingTests {
     return victim.process.pid
   }
 
-  @Test("a crash reaches a collector scrubbed, again after a SIGKILL of crashd, and no more once it is acknowledged")
+  @Test("a collector gets a scrubbed crash, again after crashd's SIGKILL, and not after its acknowledgement")
   func acknowledged() async throws {
     let place = try PrivateDaemon.Place()
     let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")
@@ -103,7 +103,7 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // Held until its crashd is gone: another one would wait at the socket otherwise.
+      // Held until its crashd has ended: otherwise another one would wait at the socket.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -133,17 +133,17 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // It may have been reaped already; what went wrong before is what counts.
+      // It may have been reaped already; the earlier error is the one to throw.
       try? await daemon.kill()
       throw error
     }
     try await daemon.stop()
   }
 
-  /// Returns when crashd has heard an acknowledgement: it says so in its metrics, which it renames each second.
+  /// Waits until crashd has counted an acknowledgement in its metrics file, which it renames each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
-    // Watched before the first look: none is missed.
+    // Watched before the first read, so none is missed.
     guard unsafe inotify_add_watch(renames.number, directory, UInt32(IN_MOVED_TO)) >= 0 else {
       throw SystemError("watch '\(directory)'", errno)
     }

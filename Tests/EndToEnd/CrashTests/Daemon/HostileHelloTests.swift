@@ -4,7 +4,7 @@ import Glibc
 import LinuxSystem
 import Testing
 
-/// What a process sends to the attach socket costs nobody else anything.
+/// Messages of one process to the attach socket do not affect other processes.
 @Suite(.sharedDaemon, .serialized)
 struct HostileHelloTests {
   @Test(
@@ -18,7 +18,7 @@ struct HostileHelloTests {
     try #require(UnixAddress(path: daemon.place.runtime + "/attach")?.connect(connection.number) == 0)
     let noise = [UInt8](repeating: 0xa5, count: byteCount)
     #expect(unsafe send(connection.number, noise, noise.count, Int32(MSG_NOSIGNAL)) == byteCount)
-    // crashd says why and hangs up: the end comes after at most one message.
+    // crashd sends the reason and hangs up: the stream ends after at most one message.
     try await blocking {
       try connection.awaitInput()
       let reply = try connection.read(1_024)

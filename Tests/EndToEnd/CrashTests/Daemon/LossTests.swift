@@ -9,7 +9,7 @@ import Testing
 /// No crash is lost, whatever happens to crashd; and what is lost is counted.
 @Suite
 struct LossTests {
-  @Test("crashd killed before the crash: the report is there after its restart")
+  @Test("a crash while crashd is killed is reported after crashd's restart")
   func killedBefore() async throws {
     let first = try await PrivateDaemon.start()
     let place = first.place
@@ -29,7 +29,7 @@ struct LossTests {
     try await second.stop()
   }
 
-  @Test("crashd not there at the start nor at the crash: the report is there once it runs")
+  @Test("a crash of a process that never saw crashd is reported once crashd runs")
   func neverThere() async throws {
     let place = try PrivateDaemon.Place()
     let crash = try await Crasher.run("null-write", environment: place.environment)
@@ -51,13 +51,13 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The second unwinding of the stack may have come after the first look.
+    // The unwind cross-check may have ended after the first reading of the report.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
   }
 
-  @Test("of a process killed while it writes its record the death is reported, and the loss is counted")
+  @Test("the exit of a process killed while it writes its record is reported, and the loss is counted")
   func killedMidRecord() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Crasher.run(
@@ -73,7 +73,7 @@ struct LossTests {
   }
 
   @Test(
-    "crashd killed while crashes come: each is there once, what stood in the spool is taken, and the next is reported")
+    "a crashd killed during crashes reports each one once after its restart, spooled ones too")
   func killedDuring() async throws {
     let place = try PrivateDaemon.Place()
     var pids: Set<Int> = []
@@ -103,7 +103,7 @@ struct LossTests {
   }
 
   @Test(
-    "a crash that crashd was told of, and that it has not stored when it is killed, is reported by the next one",
+    "a crash that is announced but not yet stored when crashd is killed is reported by the next crashd",
     arguments: ["array-index", "simultaneous-8"])
   func killedBeforeStored(scenario: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -124,7 +124,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("crashd that stands still during the crash reports it when it goes on")
+  @Test("a crashd that is stopped during a crash reports it when it is continued")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)
@@ -141,7 +141,7 @@ struct LossTests {
     }
   }
 
-  @Test("crashd without descriptors refuses and says so; when there are some again, crashes are reported")
+  @Test("crashd without free descriptors refuses processes and logs it, and reports crashes when some are free")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -157,7 +157,7 @@ struct LossTests {
       }
     }
     connections = []
-    // It takes them from the queue one after the other, and closes them.
+    // It accepts them from the queue one by one, and closes them.
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     #expect(crash.status.signal == SIGILL)
@@ -175,7 +175,7 @@ struct LossTests {
     return descriptor
   }
 
-  @Test("after crashes nothing is left: no descriptor, no process, no file")
+  @Test("crashd keeps no descriptor, process or file of reported crashes")
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
@@ -200,7 +200,7 @@ struct LossTests {
       }
     }
     let spool = daemon.place.runtime + "/spool"
-    // These stay: by its path alone crashd cannot tell its own socket from that of a successor.
+    // These stay: by the path alone crashd cannot distinguish its own socket from a successor's.
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)
@@ -209,7 +209,7 @@ struct LossTests {
   /// Processes whose command line or environment names a path.
   private static func processes(mentioning path: String) throws -> [String] {
     try entries(of: "/proc").filter { Int32($0) != nil && $0 != String(getpid()) }.filter { pid in
-      // A process may end meanwhile, or be somebody else's.
+      // A process may end meanwhile, or be another user's.
       ["cmdline", "environ"].contains { file in
         (try? contents(of: "/proc/\(pid)/\(file)"))?.contains(path) == true
       }

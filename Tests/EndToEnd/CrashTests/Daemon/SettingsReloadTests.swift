@@ -20,7 +20,7 @@ struct SettingsReloadTests {
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // A file cannot be waited for; each slice looks a hundred times.
+        // A file has no event; each slice polls a hundred times.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)
@@ -40,10 +40,10 @@ struct SettingsReloadTests {
       try write("retention:\n  age: 2d\nlimits:\n  processes: 7\n", to: path)
       daemon.process.signal(SIGHUP)
       try await self.await("settings were read again; changed: retention.age", in: daemon)
-      try await self.await("these wait for a restart of crashd: limits.processes", in: daemon)
+      try await self.await("these settings need a restart of crashd: limits.processes", in: daemon)
       try write("retention:\n  agee: 3d\n", to: path)
       daemon.process.signal(SIGHUP)
-      try await self.await("settings are as they were: \(path):2: there is no key 'retention.agee'", in: daemon)
+      try await self.await("cannot reload the settings: \(path):2: there is no key 'retention.agee'", in: daemon)
     } catch {
       try await daemon.kill()
       throw error
@@ -62,7 +62,7 @@ struct SettingsReloadTests {
     try write("retention:\n  agee: 14d\n", to: path)
     let bad = try await run(path, place, [:])
     #expect(bad.status == 2 && bad.output == "")
-    #expect(bad.error.contains("\(path):2: there is no key 'retention.agee'; 'retention.age' is meant, perhaps"))
+    #expect(bad.error.contains("\(path):2: there is no key 'retention.agee'; did you mean 'retention.age'?"))
   }
 
   private func run(

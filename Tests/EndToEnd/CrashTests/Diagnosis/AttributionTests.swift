@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Places that debug information tells wrong or not at all, in programs as swiftc makes them.
+/// Source locations that debug information has wrong or not at all, in programs as swiftc makes them.
 @Suite
 struct AttributionTests {
   /// A crash, the function that must be named, and the mark of its line.
@@ -19,7 +19,7 @@ struct AttributionTests {
     ("behind-closure", "unwrapBehindClosure", "behind-closure"), ("chain", "unwrapChain", "chain"),
     ("chain-twice", "unwrapChainTwice", "chain-twice"), ("first", "unwrapFirst", "first"),
   ]
-  /// What the debug information of an optimized program does not tell: where a closure ends, so that `}!` is taken to be in
+  /// What the debug information of an optimized program lacks: where a closure ends, so that `}!` is taken to be in
   /// it; and the line of a check that has line 0 in a function of the runtime's, so that the call's is shown.
   private static let limits = [
     "chain": (function: "closure #1 in unwrapChain", mark: "chain"), "first": ("unwrapFirst", "first-call"),

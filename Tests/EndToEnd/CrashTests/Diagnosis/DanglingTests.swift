@@ -6,14 +6,14 @@ import Glibc
 import TestKit
 import Testing
 
-/// Uses of dead objects, from the process by way of crashd to the operator's terminal.
+/// Use-after-frees, from the process through crashd to the operator's terminal.
 @Suite("Dangling, end to end", .sharedDaemon)
 struct DanglingTests {
   /// A scenario that crashes, and the class of whose object it is.
   private static let scenario = "use-after-free-call"
   static let victim = "CrashMaker.SpecialBasket"
 
-  @Test("a use of a dead object of a protected class is survived, and told with both stacks by name and line")
+  @Test("a use-after-free of a protected class's object is survived, and reported with both stacks by name and line")
   func incident() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -41,7 +41,7 @@ struct DanglingTests {
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
 
-  @Test("S8: an async call of a freed object is shown with the functions that wait for it")
+  @Test("S8: an async call of a freed object is shown with the awaiting functions")
   func asyncCallers() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -59,7 +59,7 @@ struct DanglingTests {
     #expect(incident.sentence.contains(" in load("), "\(incident.sentence)")
   }
 
-  @Test("an object in quarantine that a crash points at is no incident of its own")
+  @Test("a quarantined object that a crash points at is no incident of its own")
   func held() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -73,7 +73,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("crashctl shows the list, the incident with both stacks, and JSON")
+  @Test("crashctl shows use-after-free incidents as a list, with both stacks, and as JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -96,15 +96,15 @@ struct DanglingTests {
     #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
   }
 
-  @Test("a call of what has left the quarantine is dangling, though not certain, with its class and its release")
-  func ghost() async throws {
+  @Test("a call of an evicted object is a use-after-free, though not certain, with its class and release stack")
+  func evicted() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
-      "attached-ghost", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
+      "attached-freed", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // Its memory is a text's by now; were it free, its words would tell.
+    // Its memory holds a text by now; if it were free, its words would show that.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)
@@ -116,7 +116,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("a program that crashes again and again is protected by itself, survives, and tells who released the object")
+  @Test("a program in a crash loop gets automatic protection, survives, and reports the object's release")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -148,9 +148,9 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // Five crashes of a program that nobody knows yet are not usual; the first counted as all of a loop's.
+    // Five crashes of a program without history are not usual; the first stands for all of a crash loop's.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
-    #expect(decision.from == .base && decision.to == .raised && decision.text.contains("dangling crashes"))
+    #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
     #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
@@ -160,11 +160,11 @@ struct DanglingTests {
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
     #expect(again.status.code == 70, "\(again.status) \(again.error)")
-    // The operator's pin is stronger.
+    // The operator's override takes precedence.
     let pinned = next.client
     try await blocking {
       var rules = DanglingRules()
-      rules.pin = "off"
+      rules.pin = .off
       try pinned.setRules(rules, name: "crash-maker")
     }
     let off = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
@@ -172,7 +172,7 @@ struct DanglingTests {
     try await next.stop()
   }
 
-  @Test("an operator protects a class of a running process, which then survives")
+  @Test("a running process survives a use-after-free of a class that the operator has protected")
   func running() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client

@@ -6,7 +6,9 @@ import Testing
 /// The right cause on top, for every way to crash.
 @Suite(.sharedDaemon, .serialized)
 struct DiagnosisTests {
-  @Test("the right cause for each scenario, freed memory only where there is some", arguments: ["debug", "optimized"])
+  @Test(
+    "each scenario has its cause, and freed memory is the cause only where there is some",
+    arguments: ["debug", "optimized"])
   func causes(build: String) async throws {
     var program: String?
     if build == "optimized" {

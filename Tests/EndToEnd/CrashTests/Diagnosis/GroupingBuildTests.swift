@@ -21,7 +21,7 @@ struct GroupingBuildTests {
   ]
   private static let crashes = 1...5
 
-  @Test("of five crashes in four builds at least 18 of 20 have their crash's group, and no two crashes share one")
+  @Test("five crashes in four builds: at least 18 of 20 reports are in their crash's group, and no crashes share one")
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"

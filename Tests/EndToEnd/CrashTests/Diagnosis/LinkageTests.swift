@@ -27,7 +27,7 @@ struct LinkageTests {
     #expect(try await !libraries(of: Binaries.path(program)).contains("libunwind"))
   }
 
-  @Test("the tests themselves run without libunwind, whose symbols would take the place of libgcc's")
+  @Test("the tests run without libunwind, whose symbols would replace libgcc's")
   func testRunner() throws {
     let maps = try contents(of: "/proc/self/maps")
     #expect(maps.contains("libgcc_s.so"))

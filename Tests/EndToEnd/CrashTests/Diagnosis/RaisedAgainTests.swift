@@ -7,7 +7,7 @@
   /// Programs with a handler, set after the shield's, that puts that back and raises the signal again.
   @Suite
   struct RaisedAgainTests {
-    /// A crash, how the handler raises its signal, the cause that must be said, and the function that must be named.
+    /// A crash, how the handler re-raises its signal, and the cause and function of the report.
     private static let crashes: [(kind: String, handler: String, cause: CrashReport.Cause, function: String)] =
       [
         ("null-write", "null-pointer", "null_write"), ("wild-read", "wild-pointer", "wild_read"),

@@ -8,7 +8,7 @@ import Testing
 /// What a debugger needs beside the report: the stack as it was.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
-  @Test("crashd gives the recorded stacks, and crashctl's minidump carries them")
+  @Test("crashd returns the recorded stacks, and crashctl's minidump has them")
   func stacks() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)
@@ -20,7 +20,7 @@ struct RecordedStackTests {
     let stack = try #require(stacks.first)
     let pointer = try #require(thread.registers["rsp"]).rawValue
     #expect(stack.start.rawValue <= pointer && pointer - stack.start.rawValue < UInt64(stack.bytes.count))
-    // Who called whom stands there.
+    // The return addresses are in it.
     let callers = thread.stackFrames.dropFirst().prefix(3).map(\.address.rawValue)
     try #require(!callers.isEmpty)
     for caller in callers { #expect(Self.has(caller, in: stack.bytes), "\(Address(caller))\n\(thread.listing)") }

@@ -12,7 +12,7 @@ struct StackOverflowTests {
     (.smallStack, "crashInThread"),
   ]
 
-  @Test("is called by its name on each kind of thread", arguments: roots)
+  @Test("a stack overflow is diagnosed as such on each kind of thread", arguments: roots)
   func overflow(thread kind: CrashRun.Thread, root: String) async throws {
     var programs = [try Binaries.path("crash-maker")]
     if let optimized = try Binaries.optimizedCrashMaker() { programs.append(optimized) }
@@ -40,7 +40,7 @@ struct StackOverflowTests {
     }
   }
 
-  @Test("is called by its name on an event loop of NIO")
+  @Test("a stack overflow is diagnosed as such on an event loop of NIO")
   func eventLoop() async throws {
     let daemon = try SharedDaemon.current
     let server = try await DemoServerProcess.start(environment: daemon.place.environment)
@@ -54,7 +54,7 @@ struct StackOverflowTests {
     #expect(thread.stackFrames.suffix(40).contains { $0.function.contains("SelectableEventLoop") }, "\(thread.listing)")
   }
 
-  @Test("with CRASHSHIELD_ALTSTACKS=0 a thread that overflows dies as it always did, which is seen from outside only")
+  @Test("with CRASHSHIELD_ALTSTACKS=0 a stack overflow is an unreported exit")
   func switchedOff() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(

@@ -10,7 +10,7 @@ import Testing
 @Suite(.sharedDaemon, .serialized)
 struct UnwindingTests {
   @Test(
-    "both find the same frames",
+    "the unwind cross-check finds the handler's frames",
     arguments: [
       "array-index", "null-write", "null-call", "memcpy-bad-pointer", "qsort-callback", "abort", "cxx-terminate",
     ])
@@ -19,19 +19,21 @@ struct UnwindingTests {
   }
 
   @Test(
-    "also in an optimized program",
+    "the unwind cross-check agrees with the handler in an optimized program",
     arguments: ["array-index", "null-call", "memcpy-bad-pointer", "qsort-callback"])
   func optimized(scenario: String) async throws {
     guard let program = try Binaries.optimizedCrashMaker() else { return }
     try await check(scenario, program: program)
   }
 
-  @Test("also on a thread of Dispatch's, and in a task", arguments: [CrashRun.Thread.dispatch, .task, .pthread])
+  @Test(
+    "the unwind cross-check agrees with the handler on a Dispatch thread, and in a task",
+    arguments: [CrashRun.Thread.dispatch, .task, .pthread])
   func threads(thread: CrashRun.Thread) async throws {
     try await check("array-index", ["--thread", thread.rawValue])
   }
 
-  @Test("also when the program is deleted while it runs")
+  @Test("the unwind cross-check works after the running program's file is deleted")
   func deleted() async throws {
     let directory = try TestDirectory()
     let copy = directory.path + "/crash-maker"
@@ -44,7 +46,7 @@ struct UnwindingTests {
     #expect(again.report.report.unwinding?.map(\.agreement) == [.equal])
   }
 
-  @Test("Status counts what came of it")
+  @Test("Status counts the results of the unwind cross-check")
   func counts() async throws {
     let daemon = try SharedDaemon.current
     let client = daemon.client
@@ -61,7 +63,7 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The note of an agreement is no event; none comes after one that failed.
+    // The note of an agreement is no event, and a failed cross-check leaves no note.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

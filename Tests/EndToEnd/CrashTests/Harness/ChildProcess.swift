@@ -132,7 +132,7 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // Waits without reaping first: the pid stays ours until the lock is held, so that `signal` hits nobody else.
+    // Waits without reaping first: the pid stays ours until the lock is held, so `signal` hits no other process.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }
@@ -147,7 +147,7 @@ final class ChildProcess: Sendable {
   }
 }
 
-/// How a process ended, as wait(2) tells it.
+/// How a process ended, as wait(2) reports it.
 struct ExitStatus: Equatable, CustomStringConvertible {
   var raw: Int32
 

@@ -9,7 +9,7 @@ enum Crasher {
   /// How a run ended.
   struct Outcome {
     var pid: pid_t
-    /// The child of which it told.
+    /// The child whose pid it printed.
     var child: pid_t?
     var status: ExitStatus
     /// From its start to its end.
@@ -54,7 +54,7 @@ enum Crasher {
 extension Crasher.Outcome {
   /// The process that a report of the scenario is about.
   func reportedPid(of scenario: Scenario) throws -> pid_t {
-    scenario.isChildReported ? try #require(child, "\(scenario.name) told of no child: \(status): \(error)") : pid
+    scenario.isChildReported ? try #require(child, "\(scenario.name) named no child: \(status): \(error)") : pid
   }
 }
 
@@ -69,7 +69,7 @@ extension CrashReport.CrashedThread {
   /// Data of the program, which a wild jump leads to, is none.
   var topOwnFrame: CrashReport.Frame? { frames.first { $0.isOwn && !$0.function.isEmpty } }
 
-  /// The frames that stand on the stack: neither inlined ones nor the async callers.
+  /// The frames on the stack, without inlined ones and async callers.
   var stackFrames: [CrashReport.Frame] { frames.filter { !$0.isInline && !$0.isAsync } }
 
   /// The frames as text, for the message of a failed expectation.

@@ -40,9 +40,9 @@ enum Debugger {
       let session = try await unwindOnce(Array(runs.dropFirst(truths.count)), of: program, under: daemon)
       truths += session.truths
       failures = session.truths.isEmpty ? failures + 1 : 1
-      if let trouble = session.trouble, failures > failureLimit { throw SystemError(trouble, EPROTO) }
+      if let failure = session.failure, failures > failureLimit { throw SystemError(failure, EPROTO) }
       try #require(
-        session.trouble != nil || truths.count == runs.count, "gdb answered \(truths.count) of \(runs.count)")
+        session.failure != nil || truths.count == runs.count, "gdb answered \(truths.count) of \(runs.count)")
     }
     return truths
   }
@@ -59,7 +59,7 @@ enum Debugger {
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // The state stands behind the name, which is in brackets; one that is gone by now is dead, too.
+      // The state follows the name, which is in parentheses; a process that has ended counts as dead too.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
@@ -68,7 +68,7 @@ enum Debugger {
   /// What it answered, and why not all of it.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
-  ) async throws -> (truths: [Truth], trouble: String?) {
+  ) async throws -> (truths: [Truth], failure: String?) {
     let directory = try TestDirectory()
     let output = directory.path + "/frames"
     let errorPath = directory.path + "/stderr"
@@ -78,7 +78,7 @@ enum Debugger {
     let gdb = try ChildProcess.start(
       "/usr/bin/gdb", ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
       ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
-    var trouble: String?
+    var failure: String?
     do {
       let pid = gdb.pid
       let deadSlices = Mutex(0)
@@ -89,9 +89,9 @@ enum Debugger {
           return slices == deadLimit
         }
       }
-      if status.code != 0 { trouble = "gdb: \(status): \(try contents(of: errorPath).suffix(2_000))" }
+      if status.code != 0 { failure = "gdb: \(status): \(try contents(of: errorPath).suffix(2_000))" }
     } catch let error as SystemError where error.errno == ETIMEDOUT {
-      trouble = "\(error)"
+      failure = "\(error)"
     }
     // A line that has no end is of a run that was under way.
     let text = try contents(of: output)
@@ -103,6 +103,6 @@ enum Debugger {
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
     // The last one may not have come to its own handler: the kernel ends it with gdb.
-    return (trouble == nil ? truths : truths.dropLast(), trouble)
+    return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

@@ -47,8 +47,8 @@ extension Expectation {
 
   /// The causes that a rule may say of a scenario; by what crashes it, where its name does not say.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
-    // Swift's checks: the same in words or by an inlined reason, as the build has it; an optimized precondition keeps no
-    // words of its own.
+    // Swift's checks: by message or by an inlined reason, depending on the build; an optimized precondition has no
+    // message of its own.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
     }

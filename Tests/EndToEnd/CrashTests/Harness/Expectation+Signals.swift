@@ -1,7 +1,7 @@
 import CrashMaker
 
 extension Expectation {
-  /// What `si_code` says, by scenario, else by signal.
+  /// The expected `si_code`, by scenario, else by signal.
   static func codes(of scenario: Scenario) -> Set<String> {
     // Where glibc's mark on free memory leads is not known beforehand.
     if freed.contains(scenario.name) { return ["SEGV_MAPERR", "SI_KERNEL"] }
@@ -22,7 +22,7 @@ extension Expectation {
   static func sender(of scenario: Scenario) -> Sender {
     if scenario.name == "kill-over-namespace" { return .invisible }
     if scenario.name.hasPrefix("kill-") { return .another }
-    return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .nobody
+    return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .kernel
   }
 
   private static func codes(of signal: String) -> Set<String> {

@@ -1,7 +1,7 @@
 import CrashReport
 
 extension Expectation {
-  /// What people must be told, by scenario: the last column of SCENARIOS.md where the scenario's `reason` has it not.
+  /// Texts that a report must have, by scenario: SCENARIOS.md's last column where the scenario's `reason` lacks it.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
@@ -60,7 +60,7 @@ extension Expectation {
     private static let seccomp = ["seccomp-sys": ["system call"]]
   #endif
 
-  /// Those whose words begin with file and line; the others lose theirs in an optimized program.
+  /// Scenarios whose message begins with file and line; the others have no message in an optimized program.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
   ]

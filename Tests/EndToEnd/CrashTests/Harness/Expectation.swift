@@ -2,7 +2,7 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// What a scenario's report must say beside what the scenario itself tells: the columns of SCENARIOS.md.
+/// What a scenario's report must say beside the scenario's own fields: the columns of SCENARIOS.md.
 struct Expectation {
   /// The causes that a rule may say.
   var causes: Set<CrashReport.Cause>
@@ -12,18 +12,18 @@ struct Expectation {
   var sender: Sender
   /// What the reason or the diagnosis must contain.
   var words: [String]
-  /// What must be told as lost, exactly; threads that were answering at the deadline are not looked at.
+  /// The exact losses of the report; threads that were answering at the deadline do not count.
   var losses: [String: Int]
   /// At least as many threads.
   var threadCount: Int
-  /// A thread that said nothing, and why; nil where there is none for certain.
+  /// A thread without an answer, and the reason; nil where there is none for certain.
   var silence: CrashReport.Silence?
   /// The name of the crashed thread's task; nil where none is certain.
   var taskName: String?
 
   enum Sender {
-    case nobody, itself, another
-    /// Somebody outside of its pid namespace.
+    case kernel, itself, another
+    /// A process outside of its pid namespace.
     case invisible
   }
 
@@ -40,7 +40,7 @@ struct Expectation {
     taskName = scenario.name == "task-named" ? "restock the shelves" : nil
   }
 
-  /// What a report says otherwise; nil when it says all of it.
+  /// How a report differs from it; nil when it matches.
   func complaint(about report: CrashReport) -> String? {
     let said = report.reason + "\n" + report.diagnosis.sentence
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
@@ -67,13 +67,13 @@ struct Expectation {
   private func complaint(about signaller: CrashReport.Sender?, in report: CrashReport) -> String? {
     let isRight =
       switch sender {
-      case .nobody: signaller == nil
+      case .kernel: signaller == nil
       case .invisible: signaller?.pid == 0 && signaller?.uid == report.process.uid
       case .itself: signaller?.pid == report.process.pid && signaller?.uid == report.process.uid
       case .another:
         signaller.map { $0.pid > 0 && $0.pid != report.process.pid && $0.uid == report.process.uid } ?? false
       }
-    return isRight ? nil : "sent by \(signaller.map { "\($0)" } ?? "nobody"), not by \(sender)"
+    return isRight ? nil : "sent by \(signaller.map { "\($0)" } ?? "the kernel"), not by \(sender)"
   }
 
   private func complaint(about threads: [CrashReport.CrashedThread]) -> String? {

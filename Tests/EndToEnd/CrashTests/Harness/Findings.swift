@@ -9,9 +9,9 @@ struct Findings {
   var capture: String?
   /// Whether there is one to look into.
   var isReported = false
-  /// The topmost own function and its line, of every crashed thread; who awaits it.
+  /// The topmost in-app function and its line, of every crashed thread, and its awaiting functions.
   var frames: String?
-  /// The runtime's words, and what `Expectation` wants.
+  /// The runtime error message, and what `Expectation` wants.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }

@@ -4,7 +4,7 @@ import Glibc
 
 /// How long a test waits for what must come: so long that only a failing test meets the end.
 ///
-/// It is counted in slices of a second, not by the clock: CI's machine now and then stands still for minutes, which
+/// It is counted in slices of a second, not by the clock: CI's machine sometimes stalls for minutes, which
 /// then uses up one slice and fails no test.
 enum Patience {
   static let slices = 300

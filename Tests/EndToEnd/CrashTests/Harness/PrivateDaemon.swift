@@ -50,7 +50,7 @@ final class PrivateDaemon: Sendable {
       [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // A report is whole when it comes, also where reading symbols takes minutes.
+        // A report is complete when it arrives, also where reading symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(
@@ -93,19 +93,19 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Kills it as nobody should.
+  /// Kills it by SIGKILL, without its orderly stop.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.wait()
   }
 
-  /// Has all its threads stand still, as long as it is there.
+  /// Stops all its threads until SIGCONT.
   func stopRunning() async throws {
     process.signal(SIGSTOP)
     let pid = process.pid
     try await blocking {
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t; it tells when the last thread has stopped.
+      // waitid writes one siginfo_t; it returns when the last thread has stopped.
       while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
         guard errno == EINTR else { throw SystemError("waitid", errno) }
       }

@@ -15,7 +15,7 @@ struct SystemError: Error, CustomStringConvertible {
   var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// Runs something that blocks on a thread of its own, so that it does not take one of the few that tasks share.
+/// Runs blocking work on a thread of its own, so that it blocks none of the few that tasks share.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     // A serial queue gets a thread at once; the global ones wait for one that is idle.
@@ -54,7 +54,7 @@ func entries(of path: String) throws -> [String] {
   return names
 }
 
-/// A descriptor that is closed when the last reference goes.
+/// A descriptor that is closed with its last reference.
 final class FileDescriptor: Sendable {
   let number: Int32
 
@@ -90,10 +90,10 @@ final class FileDescriptor: Sendable {
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // One pollfd is given and one is told.
+      // One pollfd, and its count is one.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
-      if ready <= 0, isInVain() { throw SystemError("nobody is there who could say anything", ECHILD) }
+      if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }
       return ready <= 0 ? nil : ()
     }
   }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A crash-maker that is attached and waits for a word.
+/// A crash-maker that is attached and waits for a line of input.
 struct Victim {
   var process: ChildProcess
   /// Its standard input.

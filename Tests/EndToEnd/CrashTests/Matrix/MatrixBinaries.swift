@@ -43,7 +43,7 @@ enum MatrixBinary: String, CaseIterable {
       scenario.mark = ""
       scenario.optimizedReason = ""
     }
-    // An optimized check's words stand in the debug information alone: an inlined function is named after them.
+    // An optimized check's message is in the debug information only, as the name of an inlined function.
     let more: Set = self == .noDebugInformation && build.isOptimized ? ["trap"] : []
     let findings = try Findings(reports, of: scenario, isOptimized: build.isOptimized, moreCauses: more)
     cell.results[.captured] = .some(findings.capture)

@@ -34,13 +34,6 @@ struct MatrixBuild {
     scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
   }
 
-  /// What a report of it is known to lack.
-  func gap(of scenario: Scenario) -> String? {
-    // The runtime says these; a task's name is asked of it as well.
-    guard isPreloaded, isStatic, !scenario.reason.isEmpty || scenario.name == "task-named" else { return nil }
-    return "preloaded: a static Swift library shows no symbol to a library, which so cannot ask for its words"
-  }
-
   var isPreloaded: Bool { preload != nil }
   /// What a run with the shield has in its environment.
   var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }

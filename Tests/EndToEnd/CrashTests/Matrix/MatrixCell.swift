@@ -30,7 +30,7 @@ struct MatrixCell {
   var thread: CrashRun.Thread
   /// What is known to be missing; nil where everything must be right.
   var gap: String?
-  /// How it went; a check that was not made is not in it, nil means that all was right.
+  /// The results by check; a skipped check is absent, and nil is a success.
   var results: [Check: String?] = [:]
 
   var complaints: [(Check, String)] {
@@ -48,7 +48,7 @@ extension MatrixCell {
     _ scenario: Scenario, on thread: CrashRun.Thread, in build: MatrixBuild, under daemon: PrivateDaemon
   ) async throws -> MatrixCell {
     var cell = MatrixCell(row: scenario.name, build: build.name, thread: thread)
-    cell.gap = scenario.hasGap(on: thread) ? scenario.gap?.reason : build.gap(of: scenario)
+    cell.gap = scenario.hasGap(on: thread) ? scenario.gap?.reason : nil
     let token = "cell-\(scenario.name)-\(thread.rawValue)-\(build.name)"
     let options = ["--thread", thread.rawValue]
     let environment = daemon.place.environment.merging(["CRASH_MATRIX_CELL": token]) { $1 }
@@ -92,10 +92,10 @@ extension MatrixCell {
     return try processes(with: token)
   }
 
-  /// Processes in whose environment a cell's token stands.
+  /// Processes with a cell's token in their environment.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
-      // A process may end meanwhile, or be somebody else's.
+      // A process may end meanwhile, or be another user's.
       Int32(pid) != nil && (try? contents(of: "/proc/\(pid)/environ"))?.contains(token) == true
     }
   }

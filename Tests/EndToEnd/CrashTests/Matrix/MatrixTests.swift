@@ -31,7 +31,7 @@ struct MatrixTests {
     ),
   ]
 
-  @Test("every scenario, on each kind of thread, in each build")
+  @Test("the crash matrix: every scenario on each kind of thread in each build")
   func matrix() async throws {
     let words = Environment.value(of: "CRASHSHIELD_MATRIX_ONLY")?.split(separator: " ") ?? []
     let isWanted = { (name: String) in words.isEmpty || words.contains { name.contains($0) } }
@@ -68,7 +68,7 @@ struct MatrixTests {
     #expect(table.failedCount == 0, "\(table.summary)")
   }
 
-  /// What crashd keeps of processes that are gone.
+  /// What crashd holds of ended processes.
   private func remains(of daemon: PrivateDaemon, before processes: Int, _ descriptors: Int) async throws -> [String] {
     let settled = try await daemon.settledDescriptorCount(at: descriptors)
     let after = try await blocking { try daemon.client.status() }.processes
@@ -133,8 +133,8 @@ struct MatrixTests {
     - **captured**: exactly one report, of the signal, with as many crashed threads as crashed; or none where none can be.
     - **frames**: the topmost own function and the line of the fault, on each crashed thread; in a task who awaits it.
     - **gdb**: the same frames, pc by pc, as gdb sees on the first kind of thread, with the shield linked.
-    - **reason**: the runtime's own words, the right cause, what its sentence must name, `si_code`, who sent the signal, how
-      many threads were looked at, and what is told as lost.
+    - **reason**: the runtime error message, the right cause, what its sentence must name, `si_code`, the sender,
+      the number of threads, and the losses.
     - **no hang**: the process ends at most 2 s later than without the shield.
     - **same exit**: exit status as without the shield.
     - **nothing left**: no process of the run is left; at the end crashd has no process, descriptor or spooled file more.

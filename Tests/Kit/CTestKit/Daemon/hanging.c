@@ -1,4 +1,4 @@
-// A file system that answers until it is told to hang: FUSE by its protocol, without a library.
+// A file system that answers until a test makes it hang: FUSE by its protocol, without a library.
 #include "cd_test_support.h"
 
 #include <errno.h>

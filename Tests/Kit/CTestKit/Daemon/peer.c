@@ -13,7 +13,7 @@
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int link) {
   int code = 0;
-  // glibc's functions would tell all threads.
+  // glibc's functions would change the credentials of all threads.
   if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
       // A program that this user has started, or one that has changed its user.

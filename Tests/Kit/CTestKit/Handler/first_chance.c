@@ -49,7 +49,7 @@ static void check(int signal_number, siginfo_t *information, void *context) {
   sigprocmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   const bool is_on_alternate = (stack.ss_flags & SS_ONSTACK) != 0;
-  // AddressSanitizer has one of its own where the shield gives none.
+  // AddressSanitizer has one of its own where the shield installs none.
   const bool has_alternate = (stack.ss_flags & SS_DISABLE) == 0;
   if (is_on_alternate != (way_now == CS_TEST_CHANCE_ON_STACK && has_alternate)) note(11);
   if (sigismember(&mask, SIGSEGV) != 1 || sigismember(&mask, SIGUSR1) != 1 || sigismember(&mask, SIGHUP) != 1) note(12);

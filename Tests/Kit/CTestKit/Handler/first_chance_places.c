@@ -1,4 +1,4 @@
-// Handlers from before the start of which it is hard to tell whether they have repaired a fault, or were left.
+// Handlers from before the start that make it hard to decide whether they repaired a fault, or were left.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ static void *fault_and_leave(void *unused) {
 }
 
 // The watchdog withdraws the record of a thread that has ended. It looks at all records in each round: after two such
-// withdrawals it has looked at this thread's, too. Its record is in slot 0.
+// withdrawals it has read this thread's too. Its record is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
   for (int leaver = 0; leaver < LEAVERS; leaver++) {

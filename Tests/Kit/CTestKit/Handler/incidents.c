@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// What only a failing test meets, on a machine that stands still for minutes too.
+// A time limit that only a failing test reaches, also on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 #define NS_PER_S    UINT64_C(1000000000)
 // As CShim/Handler/Setup/Attach/link.c holds incidents back.
@@ -144,7 +144,7 @@ static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) 
     read_count = count_of(ring);
   }
   REQUIRE(read_count >= INCIDENTS);
-  // One may be due at the begin, and one comes after the last.
+  // One may be due at the start, and one follows the last.
   REQUIRE(wakes <= took_ns / HOLD_NS + 2);
   return 0;
 }

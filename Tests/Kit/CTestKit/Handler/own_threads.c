@@ -23,7 +23,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-#define NOBODY 65534
+#define OTHER_ID 65534
 // So many files of the program's are open while it crashes.
 #define DATA_FILES 10
 #define DATA       "a line of the program's own data\n"
@@ -123,7 +123,7 @@ static void stay_in_callback(void *context, cs_shim_status status, const char *t
   }
 }
 
-// The signal comes while a callback of the program's runs, which may crash by it.
+// The signal arrives during a callback of the program's, which may crash by it.
 static int wait_beside_callback(void) {
   pthread_t thread;
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAIT};
@@ -191,7 +191,7 @@ static int await_crash_of_callback(const char *directory) {
     pause();
 }
 
-// The kept capabilities count again.
+// The kept capabilities are effective again.
 static bool raise_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[2];
@@ -207,9 +207,9 @@ static int drop_root(const char *directory) {
   cs_test_start(directory);
   const int threads = look_at_threads(&unused);
   if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
-  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  if (setresgid(OTHER_ID, OTHER_ID, OTHER_ID) != 0 || setresuid(OTHER_ID, OTHER_ID, OTHER_ID) != 0) return 2;
   if (!raise_capabilities() || setgroups(0, NULL) != 0) return 3;
-  if (getuid() != NOBODY || getgroups(0, NULL) != 0) return 4;
+  if (getuid() != OTHER_ID || getgroups(0, NULL) != 0) return 4;
   return look_at_threads(&unused) == threads ? 0 : 5;
 }
 
@@ -229,7 +229,7 @@ static int drop_rights_at_once(const char *directory) {
   void *failure = NULL;
   cs_test_start(directory);
   if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
-  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  if (setresgid(OTHER_ID, OTHER_ID, OTHER_ID) != 0 || setresuid(OTHER_ID, OTHER_ID, OTHER_ID) != 0) return 2;
   // The threads inherit what the first one has.
   if (!raise_capabilities()) return 3;
   for (int index = 0; index < 2; index++)
@@ -245,7 +245,7 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // A second time, with threads that are new: refused to a user who has no number there, and not because of them.
+  // A second time, with new threads: refused because the user has no number there, not because of the threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 

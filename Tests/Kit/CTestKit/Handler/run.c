@@ -20,7 +20,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// What only a failing test meets, on a machine that stands still for minutes too.
+// A time limit that only a failing test reaches, also on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 
 int cs_test_fork_with_descriptors(void) {
@@ -39,7 +39,7 @@ int cs_test_fork_with_descriptors(void) {
 
 int cs_test_fork(void) {
   const int child = cs_test_fork_with_descriptors();
-  // Other tests of this process have locks, listeners, and pipes whose end somebody awaits.
+  // Other tests of this process have locks, listeners, and pipes whose readers await their end.
   if (child == 0) close_range(3, ~0U, 0);
   return child;
 }

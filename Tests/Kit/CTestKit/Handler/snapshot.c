@@ -10,7 +10,7 @@
 
 #include "cs_testing.h"
 
-// Between the variables of a stack a sanitizer keeps bytes that nobody may read.
+// A sanitizer keeps poisoned bytes between the variables of a stack.
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from, size_t count) {
   const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
   for (size_t i = 0; i < count; i++)

@@ -187,7 +187,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
   return line;
 }
 
-// The kernel notes at listen() who is at the other end of a connection.
+// The kernel notes the peer of a connection at listen().
 static bool listen_as_stranger(int listener) {
   const int child = cs_test_fork_with_descriptors();
   if (child == 0) _exit(setresuid(STRANGER, STRANGER, STRANGER) == 0 && listen(listener, 4) == 0 ? 0 : 1);
@@ -203,7 +203,7 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(CS_TEST_SEGV, directory));
   *ret_wait_status = cs_test_wait(child);
-  // It has ended: each connection that it made stands in the queue.
+  // It has ended: each connection that it made is in the queue.
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   int count = 0;
   int line = 0;

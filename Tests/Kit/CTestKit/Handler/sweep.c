@@ -85,7 +85,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// A signal beside threads that have gone by the time of the crash.
+// A signal beside threads that have ended by the time of the crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);

@@ -41,7 +41,7 @@ void cs_test_start(const char *directory) {
   snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
   snprintf(spool, sizeof spool, "%s/spool", directory);
   sem_init(&attached, 0, 0);
-  // A handler that the machine lets stand still is not one that hangs; who tests those has set it.
+  // A handler that a busy machine delays is not stuck; tests of stuck handlers set their own deadline.
   setenv("CRASHSHIELD_DEADLINE_MS", PATIENCE_MS, 0);
   const cs_shim_configuration configuration = {
       .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests", .status_function = note_status};
@@ -227,7 +227,7 @@ static void write_over_counts(void) {
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // What went wrong in the handler would be another signal.
+  // A fault in the handler would be another signal.
   abort();
 }
 

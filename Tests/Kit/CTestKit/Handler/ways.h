@@ -22,7 +22,7 @@ void cs_test_limit_file_size(void);
 // The ways in which the program itself is peculiar; -1 when the way is another one.
 int cs_test_host_way_run(cs_test_way way, const char *directory);
 
-// The ways that are about who handles which signal; -1 when the way is another one.
+// The ways that are about handlers of signals; -1 when the way is another one.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
 // The ways that are about forked children and early starts; -1 when the way is another one.

@@ -1,4 +1,4 @@
-// A thread that may not wake all that sleep on a word, as the quarantine does and locks do not.
+// A thread that may not wake all waiters of a futex, as the quarantine does and locks do not.
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>

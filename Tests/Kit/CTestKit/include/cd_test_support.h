@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Connects a socket of the caller's as somebody else: a child becomes him and connects. The kernel keeps what it was
+// Connects a socket of the caller's as another user: a child takes the uid and connects. The kernel keeps what it was
 // then (SO_PEERCRED, SO_PEERGROUPS). The child lives until cd_test_peer_end: for crashd it is the process at the other
 // end. `is_restricted`: one that the kernel would not dump for that user. 0 or an errno value.
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,

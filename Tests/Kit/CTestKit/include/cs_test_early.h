@@ -1,4 +1,4 @@
-// Hooks of somebody else's, set before the shield's where ISOLATION_HOST_EARLY_HOOKS is in the environment.
+// Another library's hooks, set before the shield's where ISOLATION_HOST_EARLY_HOOKS is in the environment.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 

@@ -58,7 +58,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_CHILD_REATTACHES,         // the same by CRASHSHIELD_FORK=1
   CS_TEST_CHILD_BESIDE_LOADER_LOCK, // the same while another thread of the parent has the loader's lock
   CS_TEST_GRANDCHILD,               // a grandchild does, whose parent did not
-  CS_TEST_CHILD_OF_NOBODY,          // nobody before the fork has started; exits 0 if it is told so
+  CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child learns so
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
   CS_TEST_EARLY_THEN_START,         // SIGSEGV after both; exits with a number of its own when a part went wrong
   // Threads: threads.c. Those that do not crash exit with 0 if all was right, else with a number of their own.
@@ -98,7 +98,7 @@ bool cs_test_gives_stacks(void);
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// What is not 0 is in place of what the watchdog goes by; see cs_testing_watch().
+// Values other than 0 replace the watchdog's own; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
@@ -268,7 +268,7 @@ typedef struct cs_test_spool {
 // false when a file is there that is no ring.
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
 
-// Whether a text stands anywhere in the spool file.
+// Whether a text is anywhere in the spool file.
 bool cs_test_spool_contains(const char *directory, const char *text);
 
 // Runs a child that keeps secrets on its stack, on its heap (a register points there) and in its environment, and
@@ -290,7 +290,7 @@ int cs_test_run_restricted(cs_test_restriction restriction, const char *director
 
 // What a crashd was sent by a process to which it hung up once.
 typedef struct cs_test_gifts {
-  bool is_ring_writable;    // by mmap(), pwrite(), or opened anew
+  bool is_ring_writable;    // by mmap(), pwrite(), or opened again
   uint32_t first_count;     // descriptors of files with the first hello
   uint32_t second_count;    // and with the second one
   uint32_t foreign_count;   // of those, what is neither the executable nor the plug-in of the start
@@ -305,7 +305,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
 // line that was not satisfied. Needs root.
 int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
 
-// Where a process looks for crashd whose XDG_RUNTIME_DIR is `runtime_directory`: what it tells of it.
+// The socket path that a process uses whose XDG_RUNTIME_DIR is `runtime_directory`, as its status reports it.
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
 // What scrubbing left of 64 bytes. A page at `mapped` is readable meanwhile; the first register holds `held`.

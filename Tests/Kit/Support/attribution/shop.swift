@@ -1,4 +1,4 @@
-// Crashes whose place is easily told wrong. The line that each must name ends in `// place: NAME`.
+// Crashes whose source location is easily wrong. The line that each must name ends in `// place: NAME`.
 import Glibc
 
 enum Color: Int {

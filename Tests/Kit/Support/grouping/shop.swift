@@ -67,7 +67,7 @@ switch number {
 case 1: print(cart.total(upTo: cart.items.count + number))
 case 2:
   let directory = Directory()
-  directory.add("somebody", for: "cart")
+  directory.add("owner", for: "cart")
   print(directory.owner(of: CommandLine.arguments[1]))
 case 3: print(reduced(cart.items.map(\.price), by: Percentage(percent: number - 3)))
 case 4:

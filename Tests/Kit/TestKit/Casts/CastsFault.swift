@@ -11,7 +11,7 @@ public struct CastsFault: Sendable {
   public var kind: ShieldKind
   /// Of the cast.
   public var line: Int
-  /// What comes of it, in words.
+  /// The expected result, as text.
   public var body: @Sendable () -> String
 
   init(_ name: String, _ kind: ShieldKind = .cast, line: Int = #line, _ body: @escaping @Sendable () -> String) {
@@ -197,12 +197,12 @@ public struct CastsFault: Sendable {
       "\(opaque(Counted() as Any) as! Other)"
     },
     CastsFault("an error for another") {
-      "\(opaque(Trouble.here as any Error) as! OtherTrouble)"
+      "\(opaque(ShopError.here as any Error) as! OtherError)"
     },
   ]
 }
 
-/// What the program says that a null is.
+/// The program's default for a null.
 private struct Plan: ShieldDefault {
   var name = "none"
 

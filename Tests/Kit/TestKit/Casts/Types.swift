@@ -2,7 +2,7 @@ import Synchronization
 
 /// An object that is counted.
 ///
-/// It has nothing; only a class that is open for others may not be said to be sendable without more.
+/// It has no state; an open class cannot be Sendable without this.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)
 
@@ -40,9 +40,9 @@ struct Box<Value>: Named, Sized {
 extension Box: Equatable where Value: Equatable {}
 extension Box: Hashable where Value: Hashable {}
 
-enum Trouble: Error, Equatable { case here, there(Int) }
+enum ShopError: Error, Equatable { case here, there(Int) }
 
-struct OtherTrouble: Error {}
+struct OtherError: Error {}
 
 struct Point: Hashable, Codable, Sendable {
   var x = 1

@@ -1,8 +1,8 @@
-// Casts that a program makes where nothing is wrong, of all kinds of types: what comes of each must be the same with casts watched.
+// Successful casts of all kinds of types: each result must be the same with the casts hook.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-/// What comes of each, in words.
+/// The result of each, as text.
 public func castsThatWork() -> [String] {
   values() + optionals() + existentials() + collections() + foundations() + functions() + conditional()
 }
@@ -13,7 +13,7 @@ private func values() -> [String] {
     "\(opaque(Point() as Any) as! Point)", "\(opaque((1, "b") as Any) as! (Int, String))",
     "\(opaque(Derived() as Any) as! Derived)", "\((opaque(Derived() as Any) as! Counted) is Derived)",
     "\(opaque(Derived() as AnyObject) as! Derived)", "\(opaque(Counted() as Any) as! Counted is Derived)",
-    "\(opaque(Trouble.there(3) as any Error) as! Trouble)", "\(opaque(Box(value: 1) as Any) as! Box<Int>)",
+    "\(opaque(ShopError.there(3) as any Error) as! ShopError)", "\(opaque(Box(value: 1) as Any) as! Box<Int>)",
     "\(generic(opaque(7), to: Int.self))", "\(generic(opaque(Point()), to: (any Encodable).self))",
     "\(generic(opaque("x"), to: Any.self))", "\(generic(opaque(Int?.some(3)), to: Int.self))",
   ]
@@ -40,7 +40,7 @@ private func existentials() -> [String] {
   return [
     named.name, "\(sized.size)", "\(hashable == AnyHashable(Point()))", "\(both.name) \(both)", object.name,
     "\(opaque(hashable as Any) as! Point)", "\(opaque(AnyHashable(Int8(3)) as Any) as! Int8)",
-    "\(opaque(AnyHashable("k")) as! String)", "\((opaque(Trouble.here as Any) as! any Error) as! Trouble)",
+    "\(opaque(AnyHashable("k")) as! String)", "\((opaque(ShopError.here as Any) as! any Error) as! ShopError)",
     "\(opaque(Int.self as Any) as! Int.Type)", "\(opaque(Derived.self as Any) as! Counted.Type)",
     "\(opaque(Box<Int>.self as Any) as! any Named.Type)", "\(opaque(Derived.self as Any.Type) as! AnyClass)",
     "\(opaque(7 as any Sendable) as! any Hashable)", "\(opaque(7 as any BinaryInteger) as! Int)",
@@ -100,9 +100,9 @@ private func conditional() -> [String] {
 }
 
 private func caught() -> String {
-  do { throw opaque(Trouble.there(1) as any Error) } catch let error as OtherTrouble {
+  do { throw opaque(ShopError.there(1) as any Error) } catch let error as OtherError {
     return "\(error)"
-  } catch Trouble.there(let number) { return "there \(number)" } catch { return "\(error)" }
+  } catch ShopError.there(let number) { return "there \(number)" } catch { return "\(error)" }
 }
 
 @inline(never)

@@ -21,7 +21,7 @@ struct AnnouncedIncidentTests {
     #expect(try run(.CS_TEST_INCIDENT_IN_HANDLER) == [0, 0])
   }
 
-  @Test("a crashd that takes no wake-ups for incidents gets none, and its first is that of the crash")
+  @Test("a crashd that takes no incident wake-ups gets none, and its first one is the crash's")
   func oldDaemon() throws {
     #expect(try run(.CS_TEST_INCIDENT_OLD_CRASHD) == [0, SIGSEGV])
   }

@@ -13,13 +13,13 @@ struct ChecksumTests {
     (Array((0..<32).reversed()), 0x113f_db5c),
   ]
 
-  @Test("gives the values of RFC 3720, by instruction and by table", arguments: vectors)
+  @Test("CRC-32C gives the values of RFC 3720, by instruction and by table", arguments: vectors)
   func vector(bytes: [UInt8], expected: UInt32) {
     #expect(checksum(bytes) == expected)
     #expect(tableChecksum(bytes) == expected)
   }
 
-  @Test("of a part goes on from that of the part before it")
+  @Test("the CRC-32C of a part continues from that of the previous part")
   func continued() {
     let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     for cut in [0, 1, 7, 8, 9, 500, 1000] {
@@ -28,7 +28,7 @@ struct ChecksumTests {
     }
   }
 
-  @Test("by instruction equals that by table at every length and alignment")
+  @Test("CRC-32C by instruction equals CRC-32C by table at every length and alignment")
   func agreement() {
     let bytes = (0..<100).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ 5) }
     for start in 0..<9 {

@@ -48,7 +48,7 @@ struct CrashTests {
   ]
 
   @Test(
-    "keeps its signal and leaves one whole record",
+    "a crash keeps its signal and leaves one whole record",
     arguments: CrashTests.signals)
   func signalIsKept(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -64,7 +64,7 @@ struct CrashTests {
     #expect(outcome.spool.image_count > 1)
   }
 
-  @Test("that was sent names its sender")
+  @Test("a crash by a sent signal names the sender")
   func sender() throws {
     let outcome = try crash(.CS_TEST_SENT)
     #expect(outcome.signal == SIGSEGV)
@@ -72,7 +72,7 @@ struct CrashTests {
     #expect(outcome.spool.sender_pid == outcome.spool.pid)
   }
 
-  @Test("by stack overflow keeps the innermost and the outermost frames")
+  @Test("a stack overflow's record keeps the innermost and the outermost frames")
   func stackOverflow() throws {
     let outcome = try crash(.CS_TEST_STACK_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)
@@ -84,7 +84,7 @@ struct CrashTests {
   }
 
   @Test(
-    "by a call through a bad pointer keeps the caller, as a guess",
+    "the record of a call through a bad pointer keeps the caller, as a guess",
     arguments: [cs_test_way.CS_TEST_BAD_CALL, .CS_TEST_CALL_OF_DATA])
   func badCall(way: cs_test_way) throws {
     let outcome = try crash(way)
@@ -93,7 +93,7 @@ struct CrashTests {
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
   }
 
-  @Test("on a smashed stack is recorded, however few its frames")
+  @Test("a crash on a smashed stack is recorded, with however few frames")
   func smashedStack() throws {
     let outcome = try crash(.CS_TEST_SMASHED_STACK)
     #expect(outcome.signal == SIGSEGV)
@@ -102,7 +102,7 @@ struct CrashTests {
     #expect(outcome.spool.unwind_stop != cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("of the handler itself leaves a minimal record and the original signal")
+  @Test("a crash of the handler itself leaves a minimal record and the original signal")
   func handlerCrashes() throws {
     let outcome = try crash(.CS_TEST_IN_HANDLER)
     #expect(outcome.signal == SIGSEGV)
@@ -114,7 +114,7 @@ struct CrashTests {
   }
 
   @Test(
-    "of several threads at once leaves a record of each",
+    "a crash of several threads at once leaves a record of each",
     arguments: [(cs_test_way.CS_TEST_EIGHT_THREADS, UInt32(8)), (.CS_TEST_ALL_THREADS, 64)])
   func manyThreads(way: cs_test_way, count: UInt32) throws {
     let outcome = try crashTogether(count) { try crash(way) }
@@ -126,7 +126,7 @@ struct CrashTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("finds a slot beside one that was left half-written")
+  @Test("a crash finds a free slot beside a half-written one")
   func abandonedSlot() throws {
     let outcome = try crash(.CS_TEST_ABANDONED_SLOT)
     #expect(outcome.signal == SIGSEGV)
@@ -135,7 +135,7 @@ struct CrashTests {
     #expect(outcome.spool.slot_head == 2)
   }
 
-  @Test("leaves its record in the spool whatever the program has written over the ring's counts")
+  @Test("a crash is spooled whatever the program has written over the ring's counts")
   func wildCounts() throws {
     let outcome = try crash(.CS_TEST_WILD_COUNTS)
     #expect(outcome.signal == SIGABRT && outcome.spool.signal == SIGABRT)
@@ -145,7 +145,7 @@ struct CrashTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("takes no slot that another thread has claimed since it looked, and is not done with")
+  @Test("a crash never takes a slot that another thread has claimed meanwhile")
   func lateClaim() throws {
     try withTemporaryDirectory { directory in
       // The C string lives for the call.
@@ -153,21 +153,21 @@ struct CrashTests {
     }
   }
 
-  @Test("is spooled when the process has no descriptor left")
+  @Test("a crash is spooled when the process has no descriptor left")
   func noDescriptors() throws {
     let outcome = try crash(.CS_TEST_NO_DESCRIPTORS)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("is spooled when another thread has the descriptor that was reserved for it, for a moment")
+  @Test("a crash is spooled when another thread briefly holds the reserved descriptor")
   func stolenDescriptor() throws {
     let outcome = try crash(.CS_TEST_STOLEN_DESCRIPTOR)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("reaches a daemon that came after the start, with the ring and the images")
+  @Test("a crash reaches a daemon that started later, with the ring and the images")
   func connects() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
@@ -182,14 +182,14 @@ struct CrashTests {
     }
   }
 
-  @Test("is spooled when the program closed our descriptors and reused their numbers")
+  @Test("a crash is spooled when the program has closed the shield's descriptors and reused their numbers")
   func closedDescriptors() throws {
     let outcome = try crash(.CS_TEST_CLOSED_DESCRIPTORS)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("is captured while another thread sits in a dl_iterate_phdr callback")
+  @Test("a crash is captured while another thread is in a dl_iterate_phdr callback")
   func loaderLock() throws {
     let outcome = try crash(.CS_TEST_LOADER_LOCK)
     #expect(outcome.signal == SIGSEGV)
@@ -198,7 +198,7 @@ struct CrashTests {
   }
 
   @Test(
-    "F5: reaches a daemon, also when the program has closed all descriptors: hello, wake-up, record, hang-up",
+    "F5: a crash reaches crashd when the program has closed all descriptors",
     arguments: [cs_test_way.CS_TEST_ONCE_ATTACHED, .CS_TEST_ATTACHED_CLOSED])
   func attached(way: cs_test_way) throws {
     try withTemporaryDirectory { directory in
@@ -215,7 +215,7 @@ struct CrashTests {
   }
 }
 
-@Suite("A crash that a daemon was told of", .enabled(if: cs_test_can_run()))
+@Suite("The spool copy of an announced crash", .enabled(if: cs_test_can_run()))
 struct CopyTests {
   /// What is in the spool after it, which had this mode before; nil: there was none.
   private func spool(mode: mode_t?) throws -> cs_test_spool {
@@ -233,7 +233,7 @@ struct CopyTests {
     }
   }
 
-  @Test("is in the spool as well, with the sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
+  @Test("an announced crash is in the spool as well, with the sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
   func copy(directory: mode_t, file: UInt32) throws {
     let spool = try spool(mode: directory)
     #expect(spool.file_count == 1)
@@ -246,7 +246,9 @@ struct CopyTests {
     #expect(spool.image_count > 1)
   }
 
-  @Test("leaves nothing where no daemon clears it, and makes no directory", arguments: [nil, 0o700] as [mode_t?])
+  @Test(
+    "an announced crash leaves no spool copy where no daemon clears it, and makes no directory",
+    arguments: [nil, 0o700] as [mode_t?])
   func none(directory: mode_t?) throws {
     let spool = try spool(mode: directory)
     #expect(spool.file_count == 0)
@@ -256,7 +258,7 @@ struct CopyTests {
 
 @Suite("The handlers leave the program as it was", .enabled(if: cs_test_can_run()))
 struct TransparencyTests {
-  @Test("an earlier handler runs once and returns to the program; errno is kept")
+  @Test("an earlier handler runs once and returns to the program, with errno unchanged")
   func previousHandler() throws {
     #expect(try crash(.CS_TEST_PREVIOUS_RETURNS).exitCode == 0)
   }
@@ -268,14 +270,14 @@ struct TransparencyTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a forked child's crash is its own, and not in its parent's ring")
+  @Test("a forked child's crash is not in its parent's ring")
   func forkedChild() throws {
     let outcome = try crash(.CS_TEST_FORKED_CHILD)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a forked child that starts anew has a ring of its own")
+  @Test("a forked child that restarts the shield has a ring of its own")
   func forkedChildStarts() throws {
     let outcome = try crash(.CS_TEST_CHILD_STARTS)
     #expect(outcome.exitCode == 0)

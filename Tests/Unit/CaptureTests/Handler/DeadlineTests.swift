@@ -5,11 +5,11 @@ import Glibc
 import Testing
 
 /// The suites whose processes keep both processors busy: one after the other.
-@Suite("Beside busy threads", .serialized)
+@Suite("A crash beside busy threads", .serialized)
 struct BusyTests {}
 
 extension BusyTests {
-  @Suite("A handler that does not get on", .enabled(if: cs_test_can_run()), .serialized)
+  @Suite("A stuck handler", .enabled(if: cs_test_can_run()), .serialized)
   struct DeadlineTests {}
 }
 
@@ -49,7 +49,7 @@ extension BusyTests.DeadlineTests {
   static let late = CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE
 
   @Test(
-    "before it commits is made to commit what it has, and the process ends by its signal", arguments: kinds,
+    "a handler stuck before its commit commits what it has, and the process ends by its signal", arguments: kinds,
     [cs_injection_point.CS_INJECT_REGISTERS, .CS_INJECT_STACK, .CS_INJECT_COMMIT])
   func recordIsCommitted(injection: cs_injection, place: cs_injection_point) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
@@ -65,7 +65,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "with a whole record keeps it whole, and the process ends by its signal", arguments: kinds,
+    "a stuck handler's whole record stays whole, and the process ends by its signal", arguments: kinds,
     [cs_injection_point.CS_INJECT_COMMITTING, .CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
   func recordStaysWhole(injection: cs_injection, place: cs_injection_point) throws {
     let outcome = try crash(injection, at: [place], patience: Self.ended)
@@ -79,7 +79,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "because it crashes leaves the record whole that it had committed",
+    "a handler that crashes leaves its committed record whole",
     arguments: [cs_injection_point.CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
   func crashAfterCommit(place: cs_injection_point) throws {
     let outcome = try crash(.CS_INJECT_CRASH, at: [place], patience: Self.reminded)
@@ -89,7 +89,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == 0)
   }
 
-  @Test("on two threads at once leaves both records", arguments: kinds)
+  @Test("handlers stuck on two threads at once leave both records", arguments: kinds)
   func twoThreads(injection: cs_injection) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
     let outcome = try crashTogether(2) {
@@ -101,14 +101,14 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("because of its disk ends by its signal", arguments: kinds)
+  @Test("a handler stuck on its disk ends by its signal", arguments: kinds)
   func spool(injection: cs_injection) throws {
     let outcome = try crash(injection, at: [.CS_INJECT_SPOOL], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("because of a disk that holds up the watcher as well is ended by the kernel")
+  @Test("a handler stuck on a disk that also blocks the watchdog is ended by the kernel")
   func watcher() throws {
     let patience = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 1)
     let outcome = try crash(.CS_INJECT_DEAF, at: [.CS_INJECT_REGISTERS, .CS_INJECT_SPOOL], patience: patience)
@@ -116,7 +116,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "leaves an earlier handler its signal and the registers of the crash",
+    "a stuck handler leaves an earlier handler its signal and the crash's registers",
     arguments: [
       cs_test_stuck_way.CS_TEST_STUCK_CHAINED, .CS_TEST_STUCK_CHAINED_ABORT, .CS_TEST_STUCK_WITHOUT_DETAILS,
       .CS_TEST_STUCK_BLOCKED, .CS_TEST_STUCK_HELD,
@@ -128,7 +128,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == Self.late)
   }
 
-  @Test("in a forked child that has started anew ends that by its signal")
+  @Test("a stuck handler in a forked child that has restarted the shield ends the child by its signal")
   func child() throws {
     let outcome = try run(.CS_TEST_STUCK_CHILD)
     #expect(outcome.exitCode == 0)
@@ -136,7 +136,9 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == Self.late)
   }
 
-  @Test("in the first process of a pid namespace ends that by its signal", .enabled(if: cs_test_can_unshare()))
+  @Test(
+    "a stuck handler in the first process of a pid namespace ends it by its signal",
+    .enabled(if: cs_test_can_unshare()))
   func firstProcess() throws {
     let outcome = try run(.CS_TEST_STUCK_FIRST_PROCESS)
     #expect(outcome.exitCode == 0)
@@ -144,13 +146,13 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == Self.late)
   }
 
-  @Test("does not count the time of the program's own handler, nor of the program after it")
+  @Test("the handler's deadline excludes the time of the program's own handler and of the program after it")
   func outlived() throws {
     #expect(try run(.CS_TEST_OUTLIVED_BY_HANDLER).exitCode == 0)
   }
 
   @Test(
-    "has threads beside it that do no harm to a healthy program",
+    "the handler's helper threads do no harm to a healthy program",
     arguments: [
       cs_test_stuck_way.CS_TEST_FORKED_INSIDE, .CS_TEST_PROFILER_BLOCKED, .CS_TEST_INTERRUPTED_NAP,
     ])

@@ -3,7 +3,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("A handler from before the start has the first chance", .enabled(if: cs_test_can_run()))
+@Suite("First-chance handlers from before the start", .enabled(if: cs_test_can_run()))
 struct FirstChanceTests {
   private func run(_ way: cs_test_chance_way) throws -> Outcome {
     try unsafe run { unsafe cs_test_run_chance(way, $0) }
@@ -19,7 +19,7 @@ struct FirstChanceTests {
     }
   }
 
-  @Test("D10: a thousand faults that it repaired on two threads are no crash, and no sweep")
+  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are no crash, and cause no sweep")
   func repaired() throws {
     let outcome = try run(.CS_TEST_CHANCE_REPAIRED)
     #expect(outcome.exitCode == 0)
@@ -37,7 +37,7 @@ struct FirstChanceTests {
   }
 
   @Test(
-    "D10: it has the mask, the stack and the context that the kernel would give it",
+    "D10: a first-chance handler gets the mask, the stack and the context that the kernel would give it",
     arguments: [cs_test_chance_way.CS_TEST_CHANCE_OWN_STACK, .CS_TEST_CHANCE_ON_STACK])
   func asTheKernel(way: cs_test_chance_way) throws {
     let outcome = try run(way)
@@ -45,21 +45,21 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault that it leaves by siglongjmp() is no crash, once the watcher has seen that")
+  @Test("D10: a fault that a first-chance handler leaves by siglongjmp() is no crash, once the watchdog detects it")
   func left() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: nor where its thread then waits deeper in its stack")
+  @Test("D10: a fault left by siglongjmp() is no crash, though its thread then waits deeper in its stack")
   func leftDeeper() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: without /proc, the fault is recorded that an earlier handler ends the process for")
+  @Test("D10: without /proc, a fault for which an earlier handler ends the process is recorded")
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
@@ -81,14 +81,14 @@ struct FirstChanceTests {
     #expect(outcome.spool.committed_count == 1 && outcome.spool.signal == SIGSEGV)
   }
 
-  @Test("D10: a signal that comes meanwhile has the stack that the kernel would give it")
+  @Test("D10: a signal during a first-chance handler has the stack that the kernel would give it")
   func signalled() throws {
     let outcome = try run(.CS_TEST_CHANCE_SIGNALLED)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a crash after faults that it left by siglongjmp() is the only one")
+  @Test("D10: a crash after faults that were left by siglongjmp() is the only one")
   func leftThenCrash() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_THEN_CRASH)
     #expect(outcome.signal == SIGILL)
@@ -97,7 +97,7 @@ struct FirstChanceTests {
   }
 
   @Test(
-    "D10: a fault that it hands on to the default action is recorded once, with its address",
+    "D10: a fault that a first-chance handler passes to the default action is recorded once, with its address",
     arguments: [
       cs_test_chance_way.CS_TEST_CHANCE_DEFAULT, .CS_TEST_CHANCE_SENT_AGAIN, .CS_TEST_CHANCE_ONCE,
     ])
@@ -110,7 +110,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
   }
 
-  @Test("D10: the record of a fault that it ends the process for is whole")
+  @Test("D10: a fault for which a first-chance handler ends the process has a whole record")
   func ends() throws {
     let outcome = try run(.CS_TEST_CHANCE_ENDS)
     #expect(outcome.exitCode == 3)
@@ -119,15 +119,15 @@ struct FirstChanceTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("D10: a fault that it does not come back from is a crash by the watcher's deadline")
+  @Test("D10: a fault in which a first-chance handler stays is a crash at the watchdog's deadline")
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring says so; the file may be of before.
+    // The handler ends the process when the ring shows the crash; the file may be older.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 
-  @Test("D10: abort() in it is recorded beside the fault that it was called for")
+  @Test("D10: abort() in a first-chance handler is recorded beside its fault")
   func aborts() throws {
     let outcome = try run(.CS_TEST_CHANCE_ABORTS)
     #expect(outcome.signal == SIGABRT)
@@ -135,13 +135,15 @@ struct FirstChanceTests {
     #expect(outcome.spool.signal == SIGSEGV)
   }
 
-  @Test("D10: a fault that it never repairs is recorded while the program goes round in it")
+  @Test("D10: a fault that a first-chance handler never repairs is recorded while the program repeats it")
   func loops() throws {
     let outcome = try run(.CS_TEST_CHANCE_LOOPS)
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("D10: a full stack is recorded, although the kernel could not call it", .enabled(if: cs_test_gives_stacks()))
+  @Test(
+    "D10: a stack overflow is recorded, although the kernel could not call the first-chance handler",
+    .enabled(if: cs_test_gives_stacks()))
   func overflow() throws {
     let outcome = try run(.CS_TEST_CHANCE_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)

@@ -2,7 +2,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("A start of another kind", .enabled(if: cs_test_can_run()))
+@Suite("Starts in forked children and in two parts", .enabled(if: cs_test_can_run()))
 struct ForkTests {
   @Test(
     "a forked child that starts like its parent has a ring, the annotations and the images; the parent's is untouched",
@@ -25,7 +25,7 @@ struct ForkTests {
   }
 
   @Test(
-    "the first part of a start is enough for a crash, and the second goes on where it stopped",
+    "the first part of a start is enough to capture a crash, and the second part continues it",
     arguments: [cs_test_way.CS_TEST_EARLY, .CS_TEST_EARLY_THEN_START])
   func early(way: cs_test_way) throws {
     let outcome = try crash(way)

@@ -2,9 +2,9 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("A peculiar program is as well off as without the shim", .enabled(if: cs_test_can_run()))
+@Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
-  @Test("a limit on the size of files costs what is in the spool file, not the signal")
+  @Test("a file size limit leaves an empty spool file, and keeps the signal")
   func fileSizeLimit() throws {
     let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
     #expect(outcome.signal == SIGSEGV)
@@ -13,12 +13,12 @@ struct HostTests {
     #expect(outcome.spool.partial_count == 0)
   }
 
-  @Test("a socket that has the number of our former connection keeps its data")
+  @Test("a socket that reuses the descriptor of the shield's closed connection keeps its data")
   func reusedConnection() throws {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
 
-  @Test("the last descriptor stays for a crash while the idle thread looks for a daemon")
+  @Test("the idle thread's search for crashd leaves the last descriptor to a crash")
   func retriedWithoutDescriptors() throws {
     let outcome = try crash(.CS_TEST_RETRIED_WITHOUT_DESCRIPTORS)
     #expect(outcome.signal == SIGILL)
@@ -26,14 +26,14 @@ struct HostTests {
   }
 
   @Test(
-    "a system call goes on after a signal as it did before",
+    "a system call restarts after a signal as without the shield",
     arguments: [cs_test_way.CS_TEST_IGNORED_WHILE_READING, .CS_TEST_HANDLED_WHILE_READING])
   func interruptedCall(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)
   }
 
   @Test(
-    "a later handler may call ours with the signal's number only",
+    "a later handler may call the shield's with the signal's number only",
     arguments: [(cs_test_way.CS_TEST_CHAINED_ABORT, SIGABRT), (.CS_TEST_CHAINED_FAULT, SIGILL)])
   func chained(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -44,7 +44,7 @@ struct HostTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a library that was replaced while the program ran is not taken for its former self")
+  @Test("a library replaced while the program runs is not taken for the loaded one")
   func replacedLibrary() throws {
     #expect(try crash(.CS_TEST_REPLACED_LIBRARY).exitCode == 0)
   }
@@ -54,13 +54,13 @@ struct HostTests {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
-  @Test("C-M3: a crash that a later handler with SA_RESETHAND passes on to the shield is no certain end")
+  @Test("C-M3: a crash passed on by a later handler with SA_RESETHAND is no certain end of the process")
   func resetHandler() throws {
     #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)
   }
 
   @Test(
-    "who takes a signal after the start is known, and a signal given back is not taken",
+    "a handler that replaces the shield's is known, and a restored one is not reported",
     arguments: [cs_test_way.CS_TEST_HANDLERS_REPLACED, .CS_TEST_HANDLER_GIVEN_BACK])
   func replacedHandlers(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("Of the program's memory a record keeps", .enabled(if: cs_test_can_run()))
+@Suite("The program's memory in a record", .enabled(if: cs_test_can_run()))
 struct MemoryTests {
   /// What became of the secrets on the stack, on the heap and in the environment.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
@@ -19,7 +19,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("all in the mode full, but never the environment")
+  @Test("a record in the mode full has all of the program's memory near it, but never the environment")
   func full() throws {
     let (outcome, found) = try crash("full")
     #expect(outcome.signal == SIGSEGV)
@@ -27,7 +27,9 @@ struct MemoryTests {
     #expect(outcome.spool.stack_bytes > 256 && outcome.spool.memory_count > 0)
   }
 
-  @Test("no text in the mode scrubbed, which is the default", arguments: ["scrubbed", "", "nonsense"])
+  @Test(
+    "a record in the mode scrubbed, the default, has no text of the program's memory",
+    arguments: ["scrubbed", "", "nonsense"])
   func scrubbed(memory: String) throws {
     let (outcome, found) = try crash(memory)
     #expect(outcome.signal == SIGSEGV)
@@ -37,7 +39,7 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("nothing in the mode none, and its stack is walked all the same")
+  @Test("a record in the mode none has no memory, and its stack is unwound all the same")
   func none() throws {
     let (outcome, found) = try crash("none")
     #expect(outcome.signal == SIGSEGV)
@@ -59,7 +61,7 @@ struct MemoryTests {
 
   // A sanitizer maps so much memory that words of text are addresses of it, which stay.
   @Test(
-    "no texts of four bytes and more, wherever they begin", .enabled(if: cs_test_gives_stacks()),
+    "scrubbing removes texts of four bytes and more, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
   func texts(text: String) {
     for offset in 0..<8 {
@@ -69,14 +71,14 @@ struct MemoryTests {
     }
   }
 
-  @Test("numbers, and texts of up to three bytes")
+  @Test("scrubbing keeps numbers, and texts of up to three bytes")
   func numbers() {
     for bytes in [word(3), word(0x1_0000_0003), Array("abc".utf8) + [0], word(.max), word(0x8081_8283_8485_8687)] {
       #expect(scrubbed(bytes) == bytes)
     }
   }
 
-  @Test("addresses that read like text, and what a register holds")
+  @Test("scrubbing keeps addresses that read like text, and values in registers")
   func addresses() {
     let address: UInt64 = 0x6162_6364_6566  // "fedcba"
     let reference = address | 0x80 << 56

@@ -11,7 +11,7 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "D2: a signal that the program waits for comes to the thread that waits",
+    "D2: a signal that the program waits for goes to the waiting thread",
     arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS, SIGPROF, SIGTERM],
     [cs_test_wait_call.CS_TEST_SIGWAIT, .CS_TEST_SIGWAITINFO, .CS_TEST_SIGNALFD])
   func awaitedSignal(signal: Int32, call: cs_test_wait_call) throws {
@@ -25,17 +25,17 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_MASKS) == 0)
   }
 
-  @Test("D2: a crash signal that comes during a callback of the program's goes to the thread that waits for it")
+  @Test("D2: a crash signal during a callback of the program's goes to the thread that waits for it")
   func besideCallback() throws {
     #expect(try run(.CS_TEST_OWN_CALLBACK) == 0)
   }
 
-  @Test("D2: a crash signal that comes to the thread of the quarantine goes to the thread that waits for it")
+  @Test("D2: a crash signal to the quarantine's thread goes to the thread that waits for it")
   func besideReaper() throws {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
 
-  @Test("D2: a callback that crashes is recorded all the same")
+  @Test("D2: a crash in a callback of the shield's is recorded")
   func crashedCallback() throws {
     try withTemporaryDirectory { directory in
       // As above; the summary is written before the call returns.
@@ -47,26 +47,26 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "D5: root that keeps its capabilities may change its groups after its user, and the shield's threads are there again",
+    "D5: root with kept capabilities changes its groups after its user, and the shield's threads restart",
     .enabled(if: geteuid() == 0))
   func setxid() throws {
     #expect(try run(.CS_TEST_OWN_SETXID) == 0)
   }
 
   @Test(
-    "C-L6: threads that change their groups at once do so one after the other", .enabled(if: geteuid() == 0))
+    "C-L6: concurrent changes of groups are serialized", .enabled(if: geteuid() == 0))
   func rights() throws {
     #expect(try run(.CS_TEST_OWN_RIGHTS) == 0)
   }
 
   @Test(
-    "F22: a process enters other user and mount namespaces, and the shield's threads are there again",
+    "F22: the shield's threads restart after the process has entered other user and mount namespaces",
     .enabled(if: cs_test_can_unshare()), arguments: [cs_test_own_way.CS_TEST_OWN_UNSHARE, .CS_TEST_OWN_SETNS])
   func namespaces(way: cs_test_own_way) throws {
     #expect(try run(way) == 0)
   }
 
-  @Test("D20: descriptors from 3 on are the program's")
+  @Test("D20: the shield uses none of the program's low descriptors")
   func numbers() throws {
     #expect(try run(.CS_TEST_OWN_NUMBERS) == 0)
   }
@@ -76,26 +76,28 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
 
-  @Test("C-L4: the number of the connection's thread is not kept when crashd has refused the process")
+  @Test("C-L4: the connection thread's number is cleared when crashd has refused the process")
   func refused() throws {
     #expect(try run(.CS_TEST_OWN_REFUSED) == 0)
   }
 
   @Test(
-    "C-L5: callbacks have the crash signals open that the start had open, whichever thread the restart comes from",
+    "C-L5: callbacks have the start's crash signals unblocked, whichever thread restarts the shield",
     .enabled(if: cs_test_can_unshare()))
   func restarted() throws {
     #expect(try run(.CS_TEST_OWN_RESTARTED) == 0)
   }
 
   @Test(
-    "F5: a crash beside a thread that closes all descriptors and opens files leaves the files as they were",
+    "F5: a crash beside a thread that closes all descriptors leaves its newly opened files intact",
     arguments: [3, 5] as [Int32])
   func raced(first: Int32) throws {
     try crashBesideCloser(first: first, handlerCrashes: false)
   }
 
-  @Test("C-L3: so does a crash whose handler crashes as well", arguments: [3, 5] as [Int32])
+  @Test(
+    "C-L3: a crash of the handler beside a thread that closes all descriptors leaves its files intact",
+    arguments: [3, 5] as [Int32])
   func racedHandler(first: Int32) throws {
     try crashBesideCloser(first: first, handlerCrashes: true)
   }

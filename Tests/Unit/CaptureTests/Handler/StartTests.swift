@@ -30,7 +30,7 @@ private func ring() -> UnsafePointer<cs_ring>? {
 
 @Suite("Starting")
 struct StartTests {
-  @Test("a second time says that it has started")
+  @Test("a second start reports that the shield has started")
   func twice() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, cs_shim_is_started() else { exit(1) }
@@ -38,7 +38,7 @@ struct StartTests {
     }
   }
 
-  @Test("does nothing when the operator disabled it")
+  @Test("a start that the operator has disabled does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
       // No other thread of this process reads the environment yet.
@@ -47,7 +47,7 @@ struct StartTests {
     }
   }
 
-  @Test("refuses a socket path that does not fit, and leaves nothing behind")
+  @Test("a start with a socket path that is too long fails, and leaves nothing behind")
   func longPath() async {
     await #expect(processExitsWith: .success) {
       let (error, failure) = start(socket: String(repeating: "x", count: 200))
@@ -66,7 +66,7 @@ struct StartTests {
     }
   }
 
-  @Test("does not mind an XDG_RUNTIME_DIR that is too long for a socket")
+  @Test("a start succeeds with an XDG_RUNTIME_DIR that is too long for a socket")
   func longUserDirectory() async {
     await #expect(processExitsWith: .success) {
       // No other thread of this process reads the environment yet.
@@ -75,13 +75,13 @@ struct StartTests {
     }
   }
 
-  @Test("takes nothing from the stacks of the program's threads")
+  @Test("the shim takes less than 4 KiB of thread-local storage from each thread's stack")
   func threadLocals() {
     // What the Swift files of this test program need themselves is less.
     #expect(cs_test_thread_local_bytes() < 4096)
   }
 
-  @Test("a process that is not started takes no annotation")
+  @Test("a process without a started shield takes no annotation")
   func notStarted() {
     #expect(!annotate("key", "value"))
     #expect(!cs_shim_is_started())

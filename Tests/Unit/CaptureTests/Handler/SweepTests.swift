@@ -16,7 +16,7 @@ extension BusyTests {
       return outcome
     }
 
-    @Test("D19: finds where a thousand waiting threads are, and none of the shield's own")
+    @Test("D19: a sweep finds the stacks of a thousand waiting threads, and none of the shield's own")
     func idle() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_IDLE)
       #expect(outcome.signal == SIGSEGV)
@@ -31,20 +31,20 @@ extension BusyTests {
       #expect(outcome.spool.thread_frame_minimum >= 3)
     }
 
-    @Test("ends at its deadline, however many threads keep the processors busy")
+    @Test("a sweep ends at its deadline, however many threads keep the processors busy")
     func spinning() throws {
       let outcome = try crash(.CS_TEST_SWEEP_SPINNING)
       let spool = outcome.spool
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // How many come to be asked, and to answer, is the scheduler's; what is there says what it is.
+      // The scheduler decides how many threads are asked and answer; the ring says which did.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)
     }
 
-    @Test("names a thread that blocks all signals, and does not wait for it")
+    @Test("a sweep names a thread that blocks all signals, and does not wait for it")
     func blocked() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_BLOCKED)
       #expect(outcome.signal == SIGSEGV)
@@ -54,7 +54,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_bad_count == 0)
     }
 
-    @Test("does not take place with CRASHSHIELD_SWEEP_MS=0")
+    @Test("CRASHSHIELD_SWEEP_MS=0 disables the sweep")
     func off() throws {
       let outcome = try crash(.CS_TEST_SWEEP_OFF)
       #expect(outcome.signal == SIGSEGV)
@@ -63,7 +63,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("takes place anew after a crash that the program survived, and keeps nothing of the first one's threads")
+    @Test("a sweep after a recovered crash starts anew, without the first one's threads")
     func again() throws {
       let spool = try sweep(.CS_TEST_SWEEP_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -75,7 +75,7 @@ extension BusyTests {
       #expect(spool.thread_bad_count == 0)
     }
 
-    @Test("of a crash that was survived is forgotten by the next one, also when that does not get as far")
+    @Test("the sweep of a recovered crash is discarded by the next crash, also when that has no sweep")
     func notAgain() throws {
       let spool = try crash(.CS_TEST_SWEEP_NOT_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -85,7 +85,7 @@ extension BusyTests {
       #expect(spool.thread_total == 0)
     }
 
-    @Test("of a crash whose own handler crashes stays: the program has not survived it")
+    @Test("the sweep of a crash whose own handler crashes stays in the ring")
     func handlerCrashes() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_HANDLER_CRASHES)
       #expect(outcome.signal == SIGABRT)
@@ -95,7 +95,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 2)
     }
 
-    @Test("that does not take place leaves the time for those who crash at once")
+    @Test("with the sweep disabled, threads that crash at once all commit their records")
     func offTogether() throws {
       let outcome = try crashTogether(8) { try crash(.CS_TEST_SWEEP_OFF_TOGETHER) }
       #expect(outcome.signal == SIGSEGV)
@@ -104,7 +104,7 @@ extension BusyTests {
     }
 
     @Test(
-      "says so when it cannot read which threads there are", .enabled(if: cs_test_can_unshare()),
+      "a sweep that cannot list the threads records that", .enabled(if: cs_test_can_unshare()),
       arguments: [cs_test_way.CS_TEST_SWEEP_NO_PROC, .CS_TEST_SWEEP_FOREIGN_PROC])
     func blind(way: cs_test_way) throws {
       let outcome = try crash(way)
@@ -114,17 +114,17 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("C-M4: that interrupts a call leaves the thread's own stack to the handlers of the program's signals")
+    @Test("C-M4: a sweep that interrupts a call leaves the thread's alternate stack to the program's handlers")
     func heldStack() throws {
       #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
     }
 
-    @Test("C-L1: that has given SIGPROF back sends no reminder by it, though the halt begins")
+    @Test("C-L1: a sweep that has restored SIGPROF sends no reminder by it")
     func lateReminder() throws {
       #expect(try crash(.CS_TEST_HELD_REMINDER).exitCode == 0)
     }
 
-    @Test("leaves the program its own use of SIGPROF")
+    @Test("a sweep leaves the program its own use of SIGPROF")
     func profiler() throws {
       #expect(try crash(.CS_TEST_SWEEP_PROFILER).exitCode == 0)
     }

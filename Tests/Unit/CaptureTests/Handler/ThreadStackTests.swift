@@ -7,7 +7,7 @@ import Testing
 @Suite("A thread's alternate stack", .enabled(if: cs_test_can_run() && cs_test_gives_stacks()))
 struct ThreadStackTests {
   @Test(
-    "lets an overflow be recorded, with the innermost and the outermost frames",
+    "an alternate stack lets an overflow be recorded, with the innermost and the outermost frames",
     arguments: [
       cs_test_way.CS_TEST_THREAD_OVERFLOW, .CS_TEST_DESTRUCTOR_OVERFLOW, .CS_TEST_OWN_STACK_OVERFLOW,
     ])
@@ -23,7 +23,7 @@ struct ThreadStackTests {
     #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("does the same for a very small stack")
+  @Test("an alternate stack lets a very small stack's overflow be recorded")
   func smallStack() throws {
     let outcome = try crash(.CS_TEST_SMALL_THREAD_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)
@@ -32,7 +32,7 @@ struct ThreadStackTests {
     #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("is not given with CRASHSHIELD_ALTSTACKS=0: the overflow ends the process as it always did")
+  @Test("CRASHSHIELD_ALTSTACKS=0 disables alternate stacks, and an overflow ends the process unrecorded")
   func switchedOff() throws {
     let outcome = try crash(.CS_TEST_NO_STACKS_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)
@@ -40,7 +40,7 @@ struct ThreadStackTests {
   }
 
   @Test(
-    "comes with the start, goes with the thread, and is done without when it cannot be had",
+    "alternate stacks are installed at thread start, freed at thread exit, and optional",
     arguments: [
       cs_test_way.CS_TEST_STACKS_GIVEN, .CS_TEST_STACKS_TAKEN_BACK, .CS_TEST_STACK_REFUSED,
       .CS_TEST_STACK_CROWDS_OUT, .CS_TEST_THREAD_BESIDE_LOADER_LOCK,

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("What a process gives away", .enabled(if: cs_test_can_run()))
+@Suite("Disclosure of a process's data", .enabled(if: cs_test_can_run()))
 struct TrustTests {
   private func gifts(oldKernel: Bool) throws -> cs_test_gifts {
     try withTemporaryDirectory { directory in
@@ -23,7 +23,7 @@ struct TrustTests {
     #expect(try !gifts(oldKernel: oldKernel).is_ring_writable)
   }
 
-  @Test("F2: neither paths in the ring nor replaced files choose what is sent with a hello")
+  @Test("F2: the files sent with a hello do not depend on paths in the ring or replaced files")
   func chosenFiles() throws {
     let gifts = try gifts(oldKernel: false)
     #expect(gifts.first_count >= 2)
@@ -32,7 +32,7 @@ struct TrustTests {
     #expect(gifts.second_count == gifts.first_count - 1)
   }
 
-  @Test("F2: a stranger who listens at the attach socket gets nothing", .enabled(if: geteuid() == 0))
+  @Test("F2: another user's listener at the attach socket gets nothing", .enabled(if: geteuid() == 0))
   func stranger() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = 0
@@ -47,7 +47,7 @@ struct TrustTests {
     }
   }
 
-  /// Where a process looks for crashd whose runtime directory has this owner and mode.
+  /// The socket path of a process whose runtime directory has this owner and mode.
   private func socket(owner: uid_t, mode: mode_t) throws -> (path: String, directory: String) {
     try withTemporaryDirectory { directory in
       // Both paths live for the calls.
@@ -60,7 +60,7 @@ struct TrustTests {
     }
   }
 
-  @Test("F7: a runtime directory counts that is our own, and that nobody else can change")
+  @Test("F7: the library trusts a runtime directory only if the user owns it and no other user can write to it")
   func ownRuntimeDirectory() throws {
     let own = try socket(owner: geteuid(), mode: 0o700)
     #expect(own.path.hasPrefix(own.directory + "/crashd/attach: "))
@@ -88,7 +88,7 @@ struct TrustTests {
   }
 }
 
-@Suite("A process that the kernel would not dump", .enabled(if: cs_test_can_run() && geteuid() == 0))
+@Suite("A non-dumpable process", .enabled(if: cs_test_can_run() && geteuid() == 0))
 struct RestrictedTests {
   private func crash(_ restriction: cs_test_restriction) throws -> (spool: cs_test_spool, hasSecret: Bool) {
     try withTemporaryDirectory { directory in
@@ -105,7 +105,7 @@ struct RestrictedTests {
   }
 
   @Test(
-    "F6: leaves nothing of its memory, whatever mode it chose",
+    "F6: a non-dumpable process's record has no memory, whatever its mode",
     arguments: [cs_test_restriction.CS_TEST_RESTRICTED_BEFORE, .CS_TEST_RESTRICTED_AFTER])
   func noMemory(restriction: cs_test_restriction) throws {
     let (spool, hasSecret) = try crash(restriction)
@@ -113,11 +113,11 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // The look for addresses finds those that a file of root's has.
+    // In a file of root's, the scan finds addresses.
     #expect(spool.has_address)
   }
 
-  @Test("F6: leaves its user a spool file without memory, registers, texts and addresses")
+  @Test("F6: a non-dumpable process's spool file has no memory, registers, texts or addresses")
   func dropped() throws {
     let (spool, hasSecret) = try crash(.CS_TEST_RESTRICTED_DROPPED)
     #expect(!hasSecret)

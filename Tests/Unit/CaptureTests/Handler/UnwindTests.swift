@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The unwinder")
 struct UnwindTests {
-  @Test("finds the frames that glibc's backtrace() finds, through a callback of qsort")
+  @Test("the unwinder finds the frames of glibc's backtrace(), through a callback of qsort")
   func glibc() {
     var shim = [UInt64](repeating: 0, count: 64)
     var glibc = [UInt64](repeating: 0, count: 64)
@@ -16,12 +16,12 @@ struct UnwindTests {
     #expect(Array(shim[1..<shimCount]) == Array(glibc[..<glibcCount]))
   }
 
-  @Test("reads good call frame information")
+  @Test("the unwinder reads valid call frame information")
   func good() {
     #expect(cs_test_good_frame_information())
   }
 
-  @Test("never leaves the bytes of hostile call frame information, and comes to an end")
+  @Test("the unwinder stays within hostile call frame information, and terminates")
   func hostile() {
     var tried: UInt32 = 0
     // The count is written before the call returns.

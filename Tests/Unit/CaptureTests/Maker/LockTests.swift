@@ -4,7 +4,8 @@ import Testing
 @Suite("A crash at a bad moment")
 struct LockTests {
   @Test(
-    "leaves its stack, whatever lock is held", arguments: ["inside-stdio", "inside-setxid", "fork-lock-held-by-other"])
+    "a crash under any held lock is recorded with its stack",
+    arguments: ["inside-stdio", "inside-setxid", "fork-lock-held-by-other"])
   func locks(scenario: String) throws {
     let contents = try capture(scenario)
     #expect(contents.records.count == 1)
@@ -14,7 +15,7 @@ struct LockTests {
   }
 
   @Test(
-    "by a SIGABRT that was sent has no exception, also where one is being handled",
+    "the record of a sent SIGABRT has no exception, also while one is being handled",
     .enabled(if: !isSanitized, "a sanitizer's operator new calls no new-handler"))
   func sentAbort() throws {
     let contents = try capture("sent-abort-in-new")
@@ -24,7 +25,7 @@ struct LockTests {
     #expect(record.exceptionText.isEmpty)
   }
 
-  @Test("says of a thread that did not crash who awaits its task, and that task's name and priority")
+  @Test("a crash records other threads' tasks with name, priority and awaiting functions")
   func waitingTask() throws {
     var contents = try capture("task-beside-task")
     // Once more where a thread had no turn in all the time of the sweep.

@@ -1,17 +1,17 @@
 @testable import CrashRing
 import Testing
 
-@Suite("What a record tells")
+@Suite("The contents of a record")
 struct RecordTests {
   @Test(
-    "of a C++ exception, its type and the text that it was made with", arguments: ["cxx-terminate", "noexcept-throw"])
+    "a record has a C++ exception's type and text", arguments: ["cxx-terminate", "noexcept-throw"])
   func exception(scenario: String) throws {
     let record = try #require(try capture(scenario).records.first)
     #expect(record.exceptionType == "St13runtime_error")
     #expect(record.exceptionText == "the warehouse is closed")
   }
 
-  @Test("D9: of a long message its beginning, and a mark where it is cut")
+  @Test("D9: a record has the beginning of a long message, and a mark where it is cut")
   func longMessage() throws {
     let message = try #require(try capture("fatal-error-long").records.first).message
     #expect(message.contains(".swift:"))
@@ -20,7 +20,7 @@ struct RecordTests {
     #expect(message.utf8.count > 2000)
   }
 
-  @Test("S15: that isolated work trapped when its budget was used up")
+  @Test("S15: a record says that contained work trapped after its budget was used up")
   func budget() throws {
     let contents = try capture("array-index", ["--isolate", "3", "--budget", "2"])
     #expect(contents.records.map(\.exceedsIsolationBudget) == [true])
@@ -28,21 +28,21 @@ struct RecordTests {
     #expect(try capture("array-index").records.map(\.exceedsIsolationBudget) == [false])
   }
 
-  @Test("of a C++ exception without a text, its type")
+  @Test("a record has the type of a C++ exception without a text")
   func number() throws {
     let record = try #require(try capture("cxx-throw-int").records.first)
     #expect(record.exceptionType == "i")
     #expect(record.exceptionText.isEmpty)
   }
 
-  @Test("of a C++ exception with two base classes, the text of the one that has one")
+  @Test("a record has the text of a C++ exception with two base classes")
   func severalBases() throws {
     let record = try #require(try capture("cxx-throw-derived").records.first)
     #expect(record.exceptionType.hasSuffix("ClosedE"))
     #expect(record.exceptionText == "closed on Sundays")
   }
 
-  @Test("of a SIGBUS, the file that was mapped there, and where in it")
+  @Test("a record of a SIGBUS has the mapped file and the offset in it")
   func mappedFile() throws {
     let record = try #require(try capture("bus-truncated-mmap").records.first)
     #expect(record.mappedFile == CrashRecord.MappedFile(path: "/memfd:truncated (deleted)", offset: 100))
@@ -50,7 +50,7 @@ struct RecordTests {
     #expect(try capture("null-read").records.first?.mappedFile == nil)
   }
 
-  @Test("of an unowned reference, the class of what it referred to")
+  @Test("a record of a dangling unowned reference has the object's class")
   func objectClass() throws {
     let record = try #require(try capture("unowned-dangling").records.first)
     #expect(record.objectClass == "CrashMaker.Customer")
@@ -58,7 +58,7 @@ struct RecordTests {
     #expect(try capture("forced-cast-class").records.first?.objectClass == "")
   }
 
-  @Test("of a crash in a task, the task's number, priority and name")
+  @Test("a record of a crash in a task has the task's number, priority and name")
   func task() throws {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
@@ -68,19 +68,19 @@ struct RecordTests {
     #expect(task.id > 0)
   }
 
-  @Test("of a crash on a thread without a task, none")
+  @Test("a record of a crash on a thread without a task has no task")
   func noTask() throws {
     let record = try #require(try capture("abort").records.first)
     #expect(record.task == nil)
   }
 
-  @Test("of a crash in a task without a name, no name")
+  @Test("a record of a crash in an unnamed task has no task name")
   func noName() throws {
     let record = try #require(try capture("in-async-let").records.first)
     #expect(record.task?.name == "")
   }
 
-  @Test("of the memory around registers, the header of the object that is in one")
+  @Test("a record has the object header at a register's address in its memory")
   func memory() throws {
     let contents = try capture("null-read")
     let record = try #require(contents.records.first)

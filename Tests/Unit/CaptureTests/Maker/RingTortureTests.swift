@@ -8,11 +8,11 @@ import Testing
 ///
 /// Four threads write, this process reads, and kills them in the middle: `RING_TORTURE_KILLS` times, 100 in CI under each
 /// sanitizer.
-@Suite("A ring whose four writers are killed at any moment")
+@Suite("A ring with four writers that are killed at random moments")
 struct RingTortureTests {
   private static let kills = ProcessInfo.processInfo.environment["RING_TORTURE_KILLS"].flatMap { Int($0) } ?? 10
 
-  @Test("holds no record that is not what its writer committed")
+  @Test("a ring whose writers are killed holds only records that a writer committed")
   func torture() throws {
     var records = 0
     var torn = 0
@@ -40,7 +40,7 @@ struct RingTortureTests {
     if Self.kills >= 100 { #expect(torn > 0) }
   }
 
-  @Test("is read right by a thread of the same process, by the slots' protocol alone")
+  @Test("a ring with four writers is read correctly by a thread of the same process")
   func together() throws {
     // In the thread sanitizer's run a race between the two sides ends the writer.
     for _ in 0..<max(2, Self.kills / 10) {

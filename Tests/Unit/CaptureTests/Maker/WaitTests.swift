@@ -5,7 +5,9 @@ import Testing
 /// The other threads of a process that a crash ends.
 @Suite("F4, D1: a crash beside a main thread that waits")
 struct WaitTests {
-  @Test("ends the process by its signal, whatever call the sweep interrupts", arguments: Scenario.waits.map(\.name))
+  @Test(
+    "a crash beside a waiting main thread ends the process by its signal, whatever call the sweep interrupts",
+    arguments: Scenario.waits.map(\.name))
   func signal(scenario: String) throws {
     // By any other end there is nothing to read.
     let contents = try capture(scenario)
@@ -14,7 +16,7 @@ struct WaitTests {
   }
 
   @Test(
-    "C-H1: is not what a main thread takes that waits for SIGPROF among all signals",
+    "C-H1: a main thread that waits for all signals does not take the sweep's SIGPROF",
     arguments: ["sigtimedwait-all", "sigwaitinfo-all", "sigwait-all", "sigwait-profiling", "signalfd-all"])
   func threadThatTakesSignals(way: String) throws {
     let contents = try capture("main-waits-\(way)")
@@ -24,7 +26,7 @@ struct WaitTests {
   }
 
   @Test(
-    "ends the process by its signal without a sweep",
+    "a crash beside a waiting main thread ends the process by its signal without a sweep",
     arguments: [
       "busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read", "sigwait-all", "sigwait-profiling",
       "signalfd-all", "epoll-all", "profiled",
@@ -36,7 +38,7 @@ struct WaitTests {
   }
 
   @Test(
-    "ends the process by its signal where a handler that was installed later calls the shield's",
+    "a crash ends the process by its signal where a later handler calls the shield's",
     arguments: [
       "pause", "sleep", "epoll-wait", "sigtimedwait", "sem-timedwait", "recv-timeout", "sigwait-all", "signalfd-all",
     ])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Replaced handlers of a ring")
 struct HandlerTests {
-  @Test("are found with the image that they lie in")
+  @Test("a ring's replaced handlers are read with their image")
   func found() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", flags: 1)
@@ -21,7 +21,7 @@ struct HandlerTests {
       ])
   }
 
-  @Test("that make no sense are left out", arguments: [Int32.min, -1, 0, 65, .max])
+  @Test("invalid entries of replaced handlers are skipped", arguments: [Int32.min, -1, 0, 65, .max])
   func hostile(signal: Int32) throws {
     let ring = TestRing()
     ring.addHandler(0, signal: signal, .CS_RING_HANDLER_REPLACED, address: .max)

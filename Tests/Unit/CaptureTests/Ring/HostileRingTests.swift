@@ -70,7 +70,7 @@ struct HostileRingTests {
     #expect(contents.records.count > 40)
   }
 
-  @Test("any byte of a number may be anything", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
+  @Test("any byte of a ring's numbers may have any value", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
   func everyField(value: UInt8) {
     let record = TestRing.record(0)
     let frame = record + fieldOffset(\cs_ring_record.frames)
@@ -113,7 +113,7 @@ struct HostileRingTests {
   }
 
   @Test(
-    "what is no offset and path names no file",
+    "a mapping text without an offset and a path names no file",
     arguments: [
       ("100 /srv/prices.db", true), ("0 /a", true), ("18446744073709551615 /a", true),
       ("18446744073709551616 /a", false),

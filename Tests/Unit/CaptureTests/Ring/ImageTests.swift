@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Images of a ring")
 struct ImageTests {
-  @Test("an image is told with its build id and path")
+  @Test("a ring's image is read with its build id and path")
   func image() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", buildID: [0x0a, 0xff], flags: 1)
@@ -20,7 +20,7 @@ struct ImageTests {
       ])
   }
 
-  @Test("an image that makes no sense is left out and counted")
+  @Test("an invalid image of a ring is skipped and counted")
   func senseless() throws {
     let ring = TestRing()
     for index in 0..<4 { ring.addImage(index, start: 0x1000 * UInt64(index + 1)) }
@@ -32,7 +32,7 @@ struct ImageTests {
     #expect(contents.losses == ["images": 3])
   }
 
-  @Test("a count above the table's size is cut")
+  @Test("an image count above the table's size is cut")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.image_count, UInt32.max)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Incidents and protected classes of a ring")
 struct IncidentTests {
-  @Test("whole incidents are read in the order of their first time, with what is known of the object")
+  @Test("complete incidents are read by first occurrence, with the known facts of the object")
   func incidents() throws {
     let ring = TestRing()
     ring.addIncident(9, key: 5, subject: "App.Session", first_ns: 20, use: [1, 2])
@@ -34,7 +34,9 @@ struct IncidentTests {
     ring.set(\cs_ring_incident.origin_tid, at: base, 14)
     ring.set(\cs_ring_incident.object_bytes, at: base, 24)
     for index in 0..<2 {
-      ring.put(UInt64(8 + index), at: base + fieldOffset(\cs_ring_incident.origin) + index * 8)
+      ring.put(
+        UInt64(8 + index),
+        at: base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_object_stacks.origin) + index * 8)
     }
     let incident = try #require(try ring.contents().incidents.first)
     #expect(incident.source == .pages && incident.mode == .crash && incident.isExact)
@@ -42,7 +44,7 @@ struct IncidentTests {
     #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
   }
 
-  @Test("a trap has its registers, and frames beyond those of a use; a record that says both is one of an object")
+  @Test("a contained trap has registers and more frames; a record that claims an object too is a use-after-free")
   func trap() throws {
     let ring = TestRing()
     for index in 0..<2 {
@@ -55,8 +57,9 @@ struct IncidentTests {
         \cs_ring_incident.flags, at: base,
         CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT | (index == 1 ? CS_RING_INCIDENT_RECORD : 0))
       ring.set(\cs_ring_incident.origin_count, at: base, 2)
-      ring.put(UInt64(17), at: base + fieldOffset(\cs_ring_incident.origin))
-      ring.put(UInt64(18), at: base + fieldOffset(\cs_ring_incident.origin) + 8)
+      let frames = base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_trap.frames)
+      ring.put(UInt64(17), at: frames)
+      ring.put(UInt64(18), at: frames + 8)
     }
     let incidents = try ring.contents().incidents
     let first = try #require(incidents.first)
@@ -66,7 +69,7 @@ struct IncidentTests {
     #expect(second.trap == nil && second.use == Array(1...16) && second.record?.origin == [17, 18])
   }
 
-  @Test("an incident that is being filled in is not read; one with a hostile length is counted")
+  @Test("an incident that is being written is not read; one with a hostile length is counted")
   func lostIncidents() throws {
     let ring = TestRing()
     for index in 0..<6 { ring.addIncident(index, key: 1, subject: "a", first_ns: 1, use: []) }
@@ -82,7 +85,7 @@ struct IncidentTests {
     #expect(contents.losses == ["incidents": 11])
   }
 
-  @Test("protected classes are read with their counters; what found no entry is counted")
+  @Test("protected classes are read with their counters, and classes without an entry are counted")
   func classes() throws {
     let ring = TestRing()
     ring.addClass(0, "App.Session", admitted: 10)

@@ -7,9 +7,9 @@ import Glibc
 import Testing
 
 /// What ends the process, isolated or not; each test in a process of its own.
-@Suite("Isolated work: what is not contained", .unlessSanitized)
+@Suite("Isolated work: traps that are not contained", .unlessSanitized)
 struct IsolatedRefusalTests {
-  @Test("a bad access in isolated work ends the process as ever")
+  @Test("a bad memory access in isolated work ends the process")
   func badAccess() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       await mustCrash {
@@ -19,7 +19,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does an abort")
+  @Test("an abort in isolated work ends the process")
   func abortion() async {
     await #expect(processExitsWith: .signal(SIGABRT)) {
       await mustCrash {
@@ -29,7 +29,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does a trap where a lock of ours is held")
+  @Test("an isolated trap under a lock of the shield ends the process")
   func gate() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -39,7 +39,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does one in a global variable that is being made, for which others would wait")
+  @Test("an isolated trap in the initializer of a global variable ends the process")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -49,7 +49,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does one in a block of Dispatch's, whose queue would stay taken")
+  @Test("an isolated trap in a Dispatch block ends the process, for its queue would stay locked")
   func queue() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -59,7 +59,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does one in a description that is being printed, for the stream would stay locked")
+  @Test("an isolated trap in a printed description ends the process, for the stream would stay locked")
   func printing() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -69,7 +69,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does one where the C library is not told from the program, and the reason is told")
+  @Test("an isolated trap without a known C library ends the process, and the reason is available")
   func unknownLibrary() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -84,7 +84,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("so does one beyond any work, before and after")
+  @Test("a trap outside of isolated work, before and after it, ends the process")
   func outside() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -95,14 +95,14 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("without the shield a trap is as ever")
+  @Test("without the shield a trap in isolated work ends the process")
   func notStarted() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash { _ = try Shield.isolated { shelf(0) } }
     }
   }
 
-  @Test("a handler that was installed after ours, and calls it, is not left in the middle: the trap is a crash")
+  @Test("a trap under a later handler that calls the shield's is not contained: the process ends")
   func anotherHandler() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -117,7 +117,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a child that the work has forked is not contained, and the parent's work goes on")
+  @Test("a trap in a forked child is not contained, and the parent's isolated work goes on")
   func forked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -133,7 +133,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a child that the work has forked is in no work")
+  @Test("a child forked by isolated work is not in isolated work")
   func forkedChildIsInNone() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()

@@ -7,7 +7,7 @@ import Testing
 /// What becomes of the tasks, actors and gates of asynchronous work; each test in a process of its own.
 @Suite("Isolated work: tasks", .unlessSanitized)
 struct IsolatedTaskTests {
-  @Test("asynchronous work that is cancelled is told, and its caller waits for it")
+  @Test("cancelled isolated async work sees the cancellation, and its caller waits for it")
   func cancellation() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -30,7 +30,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("the children of a task that has trapped go on")
+  @Test("child tasks of trapped isolated work go on")
   func children() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -51,7 +51,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("the children and the cancellation handlers of a task that has trapped are told")
+  @Test("a trap in isolated async work cancels its child tasks and calls its cancellation handlers")
   func childrenAreCancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -79,7 +79,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("where a child traps the caller is told, and the rest of the work goes on elsewhere, cancelled")
+  @Test("a trap in a child task throws to the caller of isolated, and the other work goes on, cancelled")
   func childTraps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -100,7 +100,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("an actor that the work calls is served elsewhere")
+  @Test("an actor that isolated work calls runs on its own executor")
   func actorElsewhere() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -108,12 +108,12 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work itself comes back to its thread.
+      // The work itself resumes on its thread.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }
 
-  @Test("a trap in an actor that the work calls ends the process: others wait for the actor")
+  @Test("a trap in an actor that isolated work calls ends the process, for others wait for the actor")
   func actorTraps() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -138,18 +138,18 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("so does one in a gate that the work entered on another thread")
+  @Test("a trap in a gate that isolated work entered on another thread ends the process")
   func gateEnteredElsewhere() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        // The body goes back to the work's thread.
+        // The body resumes on the work's thread.
         try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
       }
     }
   }
 
-  @Test("a gate that the work has left hinders nothing")
+  @Test("a gate that isolated work has left does not prevent containment")
   func gateOfChild() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -165,7 +165,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a cancellation handler ends the process: it is called with the task locked")
+  @Test("a trap in a cancellation handler ends the process, for it runs with the task locked")
   func cancellationHandler() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -183,7 +183,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("so does one in a cancellation handler of a group's, called by asynchronous work")
+  @Test("a trap in a task group's cancellation handler ends the process")
   func cancellationHandlerInGroup() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

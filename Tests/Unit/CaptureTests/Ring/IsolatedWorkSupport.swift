@@ -44,7 +44,7 @@ func complain(_ text: String) -> Never {
   Glibc.exit(1)
 }
 
-/// Traps for each tenth number, with words.
+/// Traps for each tenth number, with a message.
 @inline(never)
 func shelf(_ number: Int) -> Int {
   if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
@@ -55,7 +55,7 @@ func shelf(_ number: Int) -> Int {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// Runs where its task likes to, whoever calls it.
+/// Runs on its task's executor, not on the caller's.
 @concurrent
 func trapAtHome() async { _ = shelf(0) }
 
@@ -92,10 +92,10 @@ actor Elsewhere {
   }
 }
 
-/// The incidents that this process has told.
+/// The incidents that this process has recorded.
 func incidents() throws -> [Incident] { try ring().incidents }
 
-/// So many incidents of isolated work, each of one trap, with its words and its stack.
+/// Checks for `count` incidents of isolated work, each of one trap, with its message and stack.
 func check(incidents count: Int, haveWords: Bool = true) throws {
   let contents = try ring()
   let incidents = contents.incidents
@@ -128,7 +128,7 @@ func ringContents(ofSpool directory: String) throws -> RingContents {
   return try RingMapping(spoolFile: descriptor).contents()
 }
 
-/// What this process has told.
+/// What this process has recorded.
 private func ring() throws -> RingContents {
   // The capture's own mapping: a whole ring, there until the process ends.
   try unsafe RingReader(

@@ -10,10 +10,10 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // More words than are looked at at once.
+  // A longer message than one read takes.
   private static let longTraps = 12
 
-  @Test("of 300 calls 30 trap: 30 errors, 30 incidents, 270 results; the next trap is beyond the budget, and kills")
+  @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
   func budget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -55,7 +55,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("the same of asynchronous work, on whatever threads it waits")
+  @Test("traps in asynchronous isolated work are contained, on whatever threads it waits")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -81,7 +81,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("threads that trap together are contained, each with an incident of its own")
+  @Test("simultaneous traps of threads in isolated work are contained, with an incident each")
   func together() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -104,13 +104,13 @@ struct IsolatedWorkTests {
       }
       for thread in waiting { thread.start() }
       while errors.load(ordering: .acquiring) < threads { sched_yield() }
-      // One of them may tell what several said.
+      // One of them may have the messages of several.
       try check(incidents: threads, haveWords: false)
       Glibc.exit(rightStatus)
     }
   }
 
-  @Test("what work returns and throws is its caller's, and its thread ends")
+  @Test("isolated work returns and throws to its caller, and its thread ends")
   func ordinary() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -124,7 +124,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("threads that stay hinder neither a change of the user nor the end of the process")
+  @Test("halted threads of contained traps block neither a change of the user nor the end of the process")
   func afterwards() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -136,7 +136,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a thread that stays waits where no filter of system calls can refuse it")
+  @Test("a halted thread waits in a system call that no filter can refuse")
   func parked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -154,7 +154,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its words, however much was said of traps that were contained")
+  @Test("a crash has its runtime error message, however many messages of contained traps came before")
   func manyWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -173,7 +173,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its words after a contained trap with more than is looked at at once")
+  @Test("a crash has its runtime error message after a contained trap with a very long one")
   func longWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -189,7 +189,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash after a trap that was contained has words of its own, and the threads that stay do not hinder it")
+  @Test("a crash after a contained trap has its own runtime error message, and halted threads do not block it")
   func laterCrash() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("docs/ring-format.md")
 struct RingFormatTests {
-  @Test("its offset table is the layout that Swift sees")
+  @Test("the offset table of docs/ring-format.md is the layout that Swift imports")
   func offsets() throws {
     var documented: [String: [String: Field]] = [:]
     var sizes: [String: Int] = [:]
@@ -30,7 +30,7 @@ struct RingFormatTests {
     #expect(sizes == Self.sizes)
   }
 
-  @Test("its table of parts agrees with the offsets")
+  @Test("the table of parts of docs/ring-format.md agrees with the offsets")
   func parts() throws {
     var parts: [String: [Int]] = [:]
     for row in try Self.rows() where row.count == 4 && Self.layout["cs_ring"]?[row[0]] != nil {
@@ -73,6 +73,7 @@ struct RingFormatTests {
     "cs_ring_self_test": MemoryLayout<cs_ring_self_test>.size, "cs_ring_image": MemoryLayout<cs_ring_image>.size,
     "cs_ring_annotation": MemoryLayout<cs_ring_annotation>.size,
     "cs_ring_breadcrumb": MemoryLayout<cs_ring_breadcrumb>.size,
+    "cs_ring_object_stacks": MemoryLayout<cs_ring_object_stacks>.size, "cs_ring_trap": MemoryLayout<cs_ring_trap>.size,
     "cs_ring_incident": MemoryLayout<cs_ring_incident>.size, "cs_ring_class": MemoryLayout<cs_ring_class>.size,
     "cs_ring_registers": MemoryLayout<cs_ring_registers>.size,
     "cs_ring_frame": MemoryLayout<cs_ring_frame>.size, "cs_ring_record": MemoryLayout<cs_ring_record>.size,
@@ -175,11 +176,18 @@ struct RingFormatTests {
       "subject_bytes": Field(\cs_ring_incident.subject_bytes),
       "subject": Field(\cs_ring_incident.subject),
       "use": Field(\cs_ring_incident.use),
-      "free": Field(\cs_ring_incident.free),
+      "detail": Field(\cs_ring_incident.detail),
       "origin_count": Field(\cs_ring_incident.origin_count),
-      "origin": Field(\cs_ring_incident.origin),
       "origin_tid": Field(\cs_ring_incident.origin_tid),
       "object_bytes": Field(\cs_ring_incident.object_bytes),
+    ],
+    "cs_ring_object_stacks": [
+      "free": Field(\cs_ring_object_stacks.free),
+      "origin": Field(\cs_ring_object_stacks.origin),
+    ],
+    "cs_ring_trap": [
+      "registers": Field(\cs_ring_trap.registers),
+      "frames": Field(\cs_ring_trap.frames),
     ],
     "cs_ring_class": [
       "admitted": Field(\cs_ring_class.admitted),

@@ -20,7 +20,7 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["later"])
   }
 
-  @Test("to read a ring makes no memory of the parts that were never used, and finds all that were")
+  @Test("reading a ring allocates no unused pages, and finds all used ones")
   func holes() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -37,11 +37,11 @@ struct RingMappingTests {
     _ = mapping.observations(usedBy: file.descriptor)
     // Of a slot that is used all of the record is read; its five pages are used in the ring of a process.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
-    // Without the descriptor everything is looked at, and says the same.
+    // Without the descriptor everything is read, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
-  @Test("pages that are read stay mapped as long as somebody keeps them, and no longer")
+  @Test("pages that are read stay mapped exactly as long as a reference to them")
   func keptPages() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -105,7 +105,7 @@ struct RingMappingTests {
     #expect(throws: RingError.magic(found: 0)) { try RingMapping(descriptor: file.descriptor) }
   }
 
-  @Test("what is no memfd is refused, in whatever way its kind answers")
+  @Test("a descriptor that is no memfd is refused, of whatever kind it is")
   func otherDescriptors() throws {
     #expect(throws: RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: EBADF)) {
       try RingMapping(descriptor: -1)
@@ -118,7 +118,7 @@ struct RingMappingTests {
     #expect(throws: RingError.systemCall(name: "fstat", errno: EBADF)) { try RingMapping(spoolFile: -1) }
   }
 
-  @Test("a spool file is read once; cutting it afterwards harms nobody")
+  @Test("a spool file is read once, and truncating it afterwards does no harm")
   func spool() throws {
     let file = try TestFile.disk()
     defer { file.close() }

@@ -83,7 +83,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records stand in the order of their crash, wherever their slots are")
+  @Test("records are read in the order of their crashes, whatever their slots")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }
@@ -138,7 +138,7 @@ struct RingReaderTests {
     #expect(contents.losses == ["corrupt": 3])
   }
 
-  @Test("what the header counts as lost is told by kind")
+  @Test("the ring reader reports the header's loss counters by kind")
   func losses() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.slot_overwritten, 6)

@@ -3,7 +3,7 @@ import CrashRing
 import Testing
 
 struct RingStampTests {
-  @Test("two stamps differ when a record was committed, a slot is being written, or a thread has answered between them")
+  @Test("a ring's stamp changes by a committed record, a slot being written, or a thread's answer")
   func changes() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -32,7 +32,7 @@ struct RingStampTests {
     #expect(!asked.isSettled && asked != second)
   }
 
-  @Test("what changes beside the records does not change the stamp; what tells of losses does")
+  @Test("a ring's stamp changes with records and loss counters, and with nothing else")
   func rest() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -53,7 +53,7 @@ struct RingStampTests {
     #expect(mapping.stamp(usedBy: file.descriptor) != before)
   }
 
-  @Test("a thread count that no ring has is no reason to read beyond the ring")
+  @Test("an impossible thread count makes no read beyond the ring")
   func hostile() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -68,7 +68,7 @@ struct RingStampTests {
     #expect(try !RingMapping(descriptor: file.descriptor).stamp(usedBy: file.descriptor).isSettled)
   }
 
-  @Test("who a process is and what it has loaded is known without its records")
+  @Test("a ring's identity and images are read without its records")
   func introduction() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -22,7 +22,7 @@ struct TestFile {
     return try unsafe TestFile(descriptor: checked(create("ring-test", closeOnExec | allowSealing)))
   }
 
-  /// Makes an empty file that is gone when it is closed.
+  /// Makes an empty file that is deleted when it is closed.
   static func disk() throws -> TestFile {
     var path = Array("/tmp/cs-ring-XXXXXX\0".utf8CString)
     // The array is zero-terminated and mkstemp changes its letters only.

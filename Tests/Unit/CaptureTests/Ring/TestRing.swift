@@ -49,7 +49,7 @@ final class TestRing {
     for (index, byte) in bytes.enumerated() { put(byte, at: offset + index) }
   }
 
-  /// Sets a field of the struct that stands at `base`.
+  /// Sets a field of the struct at `base`.
   func set<Layout, Value: BitwiseCopyable>(_ field: KeyPath<Layout, Value>, at base: Int = 0, _ value: Value) {
     put(value, at: base + fieldOffset(field))
   }
@@ -66,7 +66,7 @@ func fieldOffset<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
   return offset
 }
 
-/// Where the parts stand.
+/// The offsets of the parts.
 extension TestRing {
   static func image(_ index: Int) -> Int {
     fieldOffset(\cs_ring.images) + index * MemoryLayout<cs_ring_image>.stride
@@ -120,7 +120,7 @@ extension TestRing {
     setBytes(\cs_ring_annotation.value, at: base, Array(value.utf8))
   }
 
-  /// Says who handles a signal.
+  /// Sets the handler of a signal.
   func addHandler(_ index: Int, signal: Int32, _ state: cs_ring_handler_state, address: UInt64 = 0) {
     let base = fieldOffset(\cs_ring_header.handlers) + index * MemoryLayout<cs_ring_handler>.stride
     set(\cs_ring_handler.signal, at: base, signal)
@@ -175,7 +175,8 @@ extension TestRing {
     set(\cs_ring_incident.subject_bytes, at: base, UInt32(subject.utf8.count))
     setBytes(\cs_ring_incident.subject, at: base, Array(subject.utf8))
     for (number, pc) in use.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.use) + number * 8) }
-    for (number, pc) in free.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.free) + number * 8) }
+    let stack = base + fieldOffset(\cs_ring_incident.detail) + fieldOffset(\cs_ring_object_stacks.free)
+    for (number, pc) in free.enumerated() { put(pc, at: stack + number * 8) }
   }
 
   /// Enters a protected class.
@@ -232,7 +233,7 @@ extension TestRing {
 }
 
 extension TestRing {
-  /// Where a thread's place stands: they are the last part of the ring.
+  /// The offset of a thread's place, in the last part of the ring.
   static func thread(_ index: Int) -> Int {
     MemoryLayout<cs_ring>.size - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
   }

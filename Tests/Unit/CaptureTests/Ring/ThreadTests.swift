@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Threads that did not crash")
 struct ThreadTests {
-  @Test("are read in the order of the sweep, with their frames and images")
+  @Test("swept threads are read in the order of the sweep, with their frames and images")
   func threads() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/shop")
@@ -23,7 +23,7 @@ struct ThreadTests {
     #expect(first.frames.first?.isExact == true)
   }
 
-  @Test("that have not finished to answer, or found no place, are counted")
+  @Test("swept threads with unfinished or missing answers are counted")
   func losses() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -35,7 +35,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1, "threads": 5])
   }
 
-  @Test("of an earlier crash, which the process survived, are not taken for those of the latest")
+  @Test("swept threads of a recovered crash are not taken for those of the latest")
   func survived() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -49,7 +49,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1])
   }
 
-  @Test("are said to be unknown where their list could not be read")
+  @Test("threads are reported as unknown where their list could not be read")
   func blind() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.sweep, at: 0, cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue)
@@ -58,7 +58,7 @@ struct ThreadTests {
     #expect(contents.losses == ["threadList": 1])
   }
 
-  @Test("that are damaged are counted and not read")
+  @Test("damaged thread records are counted and not read")
   func damaged() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -78,7 +78,7 @@ struct ThreadTests {
     #expect(contents.losses == ["corrupt": 4])
   }
 
-  @Test("are never more than there are places, whatever the count says")
+  @Test("a ring has at most as many swept threads as places, whatever its count says")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.thread_count, at: 0, UInt32.max)

@@ -57,7 +57,7 @@ struct WrittenRingTests {
     }
   }
 
-  @Test("a handle that is asked for an object that has gone stands in the ring, with who asked")
+  @Test("a handle that resolves to a deallocated object is in the ring, with the caller")
   func handle() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
@@ -81,7 +81,7 @@ struct WrittenRingTests {
   }
 
   @Test(
-    "uses of a dead object and the counters of its class stand in the ring",
+    "use-after-frees and the counters of the object's class are in the ring",
     .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
@@ -117,7 +117,7 @@ struct WrittenRingTests {
     }
   }
 
-  @Test("a crash with no crashd is read from the spool, frames and images together")
+  @Test("a crash without crashd is read from the spool, with frames and images")
   func spooled() async throws {
     let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
@@ -153,7 +153,7 @@ struct WrittenRingTests {
 
 class Early {}
 
-/// A class whose objects are used after their last release.
+/// A class with whose objects the tests make use-after-frees.
 class Victim {
   final var number = 7
   @inline(never) func answer() -> Int { number }

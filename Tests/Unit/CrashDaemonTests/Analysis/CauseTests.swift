@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("The cause of this crash, and not of another one")
+@Suite("The cause of a crash")
 struct CauseTests {
   private static let leak =
     "SWIFT TASK CONTINUATION MISUSE: leak() leaked its continuation without resuming it. This may cause tasks waiting "
@@ -33,7 +33,7 @@ struct CauseTests {
     #expect(facts.earlierWarnings == [String(Self.leak.dropLast())])
   }
 
-  @Test("D3: of the runtime's text the last report is the cause, and only where a function that reports has stopped it")
+  @Test("D3: the last fatal runtime message is the cause, and only if a runtime failure function ended the process")
   func lastReport() {
     let text = Self.leak + "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines\n"
     let facts = { (signal: Int32, frames: [CrashReport.Frame]) in
@@ -62,7 +62,7 @@ struct CauseTests {
   }
 
   @Test(
-    "D3: what the runtime says before it ends the process is a report",
+    "D3: the runtime error message before the end of the process is a fatal one",
     arguments: [
       "Could not cast value of type 'Swift.String' (0x1) to 'Swift.Int' (0x2).",
       "Fatal error: Attempted to read an unowned reference but object 0x1 was already destroyed",
@@ -76,7 +76,7 @@ struct CauseTests {
     #expect(reports.earlier + "\n" == Self.leak)
   }
 
-  @Test("D4: the runtime's own words fill the line of the innermost frame of the program's that has none")
+  @Test("D4: the runtime error message supplies the line of the innermost in-app frame without one")
   func messageLine() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: Self.assertion.mangled)],
@@ -94,7 +94,7 @@ struct CauseTests {
     #expect(report.group.title == "trap in shop.Screen.width()")
   }
 
-  @Test("S1: of f(x)! the function that unwraps is named, and not f, which was inlined there")
+  @Test("S1: a trap in f(x)! names the function that unwraps, and not the inlined f")
   func unwrapOfCall() throws {
     let failure = SourceFrame(mangled: "Swift runtime failure: Unexpectedly found nil", isInline: true)
     let frame = { (name: String, line: Int, column: Int, isInline: Bool) in
@@ -122,7 +122,7 @@ struct CauseTests {
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// A function of a program's file as debug information tells it, and the line on which it is declared.
+  /// A function of a program's file as in debug information, and the line of its declaration.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -132,7 +132,7 @@ struct CauseTests {
     return frame
   }
 
-  @Test("S1: of a `!` below its call the function that unwraps is named, with the line of the `!`")
+  @Test("S1: a trap of a `!` on a later line names the function that unwraps, and the line of the `!`")
   func unwrapBelowCall() {
     let half = Self.function("$s4shop4halfySiSgSiF", at: 20, 4, declaredAt: 8)
     let unwrap = Self.function("$s4shop6unwrapyS2iF", at: 18, 15, declaredAt: 17, inline: false)
@@ -180,7 +180,7 @@ struct CauseTests {
         == "wrong-executor")
   }
 
-  @Test("D15: what ended a C++ program without an exception is said, where the frames tell it")
+  @Test("D15: the frames show why std::terminate ended a C++ program without an exception")
   func terminate() {
     let say = { (names: [String]) in
       let frames = (["raise", "abort"] + names).map { Self.frame($0) } + [Self.own]
@@ -193,7 +193,7 @@ struct CauseTests {
     #expect(say([]).cause == "abort")
   }
 
-  @Test("D17: a sentence without a place ends in one full stop")
+  @Test("D17: a sentence without a source location ends in one full stop")
   func noPlace() {
     for expected in DiagnosisRuleTests.cases {
       let facts = CrashFacts(record: expected.record, pid: 99, runtimeFailure: expected.failure)
@@ -202,7 +202,7 @@ struct CauseTests {
     }
   }
 
-  @Test("S12: a crash in a deinit that absorb has put off is told as such, and our frames are not the program's")
+  @Test("S12: a crash in a deinit deferred by absorb is diagnosed as such, and the shield's frames are not in-app")
   func deferredDeinit() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "$s4shop7SessionCfd", file: "/src/shop/Session.swift", line: 5)],
@@ -243,11 +243,11 @@ struct CauseTests {
       let incident = Incident(
         key: 1, source: .quarantine, kind: 8, mode: .zero, subject: "shop.Session", count: 1, first_ns: 0, last_ns: 0,
         word: 0, amount: 0, record: object, useTid: 12, use: [], isExact: false)
-      facts.held = [Ghost(incident: incident, release: [])]
+      facts.held = [FreedRecord(incident: incident, release: [])]
       return facts
     }
 
-    @Test("S4: a method that fails on what the quarantine emptied is a use after free, and names class and policy")
+    @Test("S4: a method that fails on an object zeroed by the quarantine is a use-after-free, with class and policy")
     func heldObject() {
       let held: UInt64 = 0x5581_2000
       let say = { DiagnosisRule.diagnose($0, at: nil) }
@@ -287,13 +287,13 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // Nothing says that there is such a heap; another heap's page; a pointer of this heap.
+      // No evidence of such a heap; another heap's page; a pointer of this heap.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")
     }
 
-    @Test("S13: a null that stands in a freed block is still a null pointer, and the sentence says where it stands")
+    @Test("S13: a null in a freed block is still a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
       // glibc's size in front, its link and mark, and two fields.
@@ -310,7 +310,7 @@ struct CauseTests {
         diagnosis.sentence.contains("rbx points at 0x555555764a20, which is freed (in a tcache) and has such a value"))
     }
 
-    @Test("D11: a plain use of unmapped memory is no flipped bit, however near a register is to 2ⁿ")
+    @Test("D11: an access to unmapped memory is no flipped bit, however near a register is to 2ⁿ")
     func bitFlip() {
       let find = { (base: UInt64, other: UInt64) in
         // mov byte [rax + 5], 1
@@ -329,7 +329,7 @@ struct CauseTests {
       #expect(find(0x7f12_0104_1230, 0x7f12_0004_1230) == "bit-flip")
     }
 
-    @Test("D18: writes to code, absolute addresses and smashed returns are told as what they are")
+    @Test("D18: writes to code, absolute addresses and smashed return addresses have causes of their own")
     func instructions() {
       let write = CrashRecord.sample(code: 2, address: 0x10010, pc: 0x10010, errorCode: 7, instruction: [0xc6, 0x05])
       #expect(DiagnosisRule.diagnose(CrashFacts(record: write, pid: 99), at: nil).cause == "read-only-write")

@@ -63,9 +63,9 @@ import Testing
         return diagnosis.sentence
       }
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
-      #expect(say(0x41, session).hasSuffix("is its first word; the code expects a Session."))
-      #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names a Session."))
-      // Another size, or several classes of this one: nothing is said.
+      #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session."))
+      #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names Session."))
+      // Another size, or several classes of this size: no class is named.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
@@ -172,7 +172,7 @@ import Testing
       ),
     ]
 
-    @Test("a fault that is tied to a freed block is called dangling, and never certain", arguments: dangling.indices)
+    @Test("a fault that depends on a freed block is a use-after-free, and never certain", arguments: dangling.indices)
     func found(index: Int) {
       let (rule, fault) = Self.dangling[index]
       let diagnosis = Self.diagnosis(fault)
@@ -181,7 +181,7 @@ import Testing
       #expect(diagnosis.confidence < 1)
     }
 
-    @Test("what the runtime says of a dangling reference is certain")
+    @Test("a use-after-free by the runtime's own message is certain")
     func stated() {
       for message in [
         "Fatal error: Attempted to read an unowned reference but object 0x55d0 was already deallocated",
@@ -215,7 +215,7 @@ import Testing
       for fault in faults { #expect(Self.diagnosis(fault).cause != "dangling", "\(fault)") }
     }
 
-    @Test("a method of a freed object, by a target of which nothing else is known: in Swift only")
+    @Test("a method call on a freed object through an unknown target is a use-after-free in Swift only")
     func method() {
       // call rcx
       let fault = Fault(
@@ -228,7 +228,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-self")
     }
 
-    @Test("an async method of a freed object, by where its code should be: in Swift only, and only of the object")
+    @Test("an async method call on a freed object is a use-after-free in Swift only, and only for the object itself")
     func asyncMethod() {
       // movsxd rcx, [rax]; add rcx, rax
       var fault = Fault(
@@ -253,7 +253,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("a freed block in a bin is known also when it was retained or released since")
+    @Test("a freed block in a bin is recognized after a stray retain or release")
     func binned() {
       let none: (UInt64) -> Bool = { _ in false }
       func state(_ first: UInt64, _ second: UInt64, _ heap: HeapFacts = Self.heap) -> BlockState? {
@@ -271,7 +271,7 @@ import Testing
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
-    @Test("a block in a bin to which its neighbours do not lead back is in use again")
+    @Test("a block whose bin neighbours do not link back to it is in use again")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
       func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {
@@ -291,15 +291,15 @@ import Testing
       #expect(cause(back: chunk, forward: chunk) == "dangling")
       #expect(cause(back: chunk + 0x40) == "wild-pointer")
       #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
-      // Between two others: only the neighbour that leads back tells it from a list of the program's.
+      // Between two others: only the neighbour that links back distinguishes it from a list of the program's.
       #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
       #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
       #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
       #expect(cause(second: 3, back: chunk) == "wild-pointer")
     }
 
-    @Test("generic code that takes a freed block's first word for a class finds no value witnesses")
-    func witnesses() {
+    @Test("a load of value witnesses through a freed block's first word is a use-after-free")
+    func genericCode() {
       // mov rcx, [rcx+0x10], after mov rcx, [rdx-8]
       var fault = Fault(
         words: [Self.mangled, Self.key], registers: [2: 0xadad_adad_adad_adad, 1: Self.mangled, 3: Self.block],
@@ -307,7 +307,7 @@ import Testing
         more: [MemoryWords.Piece(start: Self.mangled - 8, bytes: Self.bytes([0xadad_adad_adad_adad]))])
       let diagnosis = Self.diagnosis(fault)
       #expect(diagnosis.rule == "dangling-operand" && diagnosis.sentence.contains("was loaded through its first word"))
-      // Of a block in use nothing is said.
+      // A block in use is no use-after-free.
       fault.words[1] = 0
       #expect(Self.diagnosis(fault).cause != "dangling")
       fault.words[1] = Self.key
@@ -315,7 +315,7 @@ import Testing
       #expect(Self.diagnosis(fault).cause != "dangling")
     }
 
-    @Test("what stands behind a freed block is not its own")
+    @Test("words behind a freed block do not count as its own")
     func beside() {
       let target: UInt64 = 0x1234_5670_0000
       var words = [UInt64](repeating: 0, count: 16)
@@ -334,7 +334,7 @@ import Testing
       #expect(Self.diagnosis(own).rule == "dangling-call")
     }
 
-    @Test("a block that malloc gave out again, and nobody wrote to, is not freed")
+    @Test("a block that malloc allocated again, still unwritten, is not taken for a freed one")
     func unwritten() {
       let fault = Fault(
         words: [Self.mangled, 0], registers: [Self.rax: Self.mangled, Self.rdi: Self.block],
@@ -352,7 +352,7 @@ import Testing
       #expect(!HeapFacts().isLink(0) && !HeapFacts(range: 0 ..< .max).isLink(1))
     }
 
-    @Test("a block in use is no freed one: live objects, ones with a side table, plain data")
+    @Test("live objects, objects with a side table and plain data are no freed blocks")
     func live() {
       let metadata: UInt64 = 0x5555_5555_8000
       let (none, any): ((UInt64) -> Bool, (UInt64) -> Bool) = ({ _ in false }, { _ in true })
@@ -381,7 +381,7 @@ import Testing
       index: 2, bias: 0x7e00_0000_0000, start: 0x7e00_0000_0000, end: 0x7e00_0080_0000, buildID: "ef",
       path: "/usr/lib/swift/linux/libswiftCore.so", isExecutable: true)
 
-    @Test("a pointer of the heap that is off by a reference count says so only where there are such counts")
+    @Test("a heap pointer off by a reference count is diagnosed as such only for possible counts")
     func moved() {
       let moved = Self.block + 2 * HeapFacts.strongReference
       let fault = Fault(
@@ -393,7 +393,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-remains")
     }
 
-    @Test("what only looks like a freed block is not called dangling")
+    @Test("a block that only looks freed is no use-after-free")
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
@@ -427,7 +427,7 @@ import Testing
       #expect(Self.diagnosis(wildIndex, heap: large).cause == "wild-pointer")
     }
 
-    @Test("random faults among freed blocks are never called certain, and hardly ever dangling")
+    @Test("random faults among freed blocks are never certain, and rarely diagnosed as use-after-free")
     func random() {
       var generator = SystemRandomNumberGenerator()
       var called = 0
@@ -452,7 +452,7 @@ import Testing
       #expect(called <= 20)
     }
 
-    @Test("without the mark of freed blocks nothing is guessed from it")
+    @Test("without the heap's mark of freed blocks, no use-after-free is diagnosed")
     func withoutKey() {
       let fault = Fault(
         words: [Self.mangled, Self.key], registers: [Self.rsi: Self.key, Self.rdi: Self.block + 8],
@@ -460,7 +460,7 @@ import Testing
       #expect(Self.diagnosis(fault, heap: HeapFacts()).cause == "non-canonical")
     }
 
-    @Test("hostile registers and words are looked at without a trap")
+    @Test("the use-after-free rules read hostile registers and words without a trap")
     func hostile() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<5_000 {

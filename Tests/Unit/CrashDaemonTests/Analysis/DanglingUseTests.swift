@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What an incident counts for")
+@Suite("Incidents in the statistics of use-after-frees")
 struct DanglingUseTests {
   /// What the policy makes of a process with such a ring.
   private static func seen(
@@ -30,7 +30,7 @@ struct DanglingUseTests {
     #expect(try daemon.store.danglingStates().count == 1)
   }
 
-  @Test("uses of freed objects in guard slots are hits of their class, without a delay; each is what it was")
+  @Test("use-after-frees in guard slots are hits of their class, without a delay")
   func slots() async throws {
     try await Self.seen { ring in
       for (index, kind) in (1...7 as ClosedRange<UInt32>).enumerated() {
@@ -55,7 +55,7 @@ struct DanglingUseTests {
     }
   }
 
-  @Test("a handle that was asked for an object that had gone is no call of it, and makes no class a suspect")
+  @Test("a handle that resolves to a deallocated object is no use-after-free of its class")
   func handles() async throws {
     try await Self.seen { ring in
       ring.addIncident(0, key: 1, subject: "App.Session", count: 3, mode: 0)
@@ -69,7 +69,7 @@ struct DanglingUseTests {
     }
   }
 
-  @Test("what is seen only when an object leaves has no delay: nobody knows when it was done")
+  @Test("a use that an audit detects at eviction has no delay, because its time is unknown")
   func audits() async throws {
     try await Self.seen { ring in
       for (index, kind) in (4...5 as ClosedRange<UInt32>).enumerated() {

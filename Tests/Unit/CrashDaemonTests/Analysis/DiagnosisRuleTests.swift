@@ -118,7 +118,7 @@ struct DiagnosisRuleTests {
     Case(cause: "raised-signal", record: .sample(code: -6, senderPid: 99), says: "sent itself SIGSEGV"),
     Case(
       cause: "raised-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 99), says: "sent itself SIGABRT"),
-    // The kernel has no number for who stands outside of the pid namespace.
+    // The kernel has no number for a process outside of the pid namespace.
     Case(
       cause: "sent-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 0, senderUid: 7),
       says: "outside of its container, or pid namespace, (uid 7) sent it SIGABRT"),
@@ -178,7 +178,7 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
-  @Test("D9: a message of blanks alone leaves what stands before it", arguments: ["", ":", ": ", ":    \n"])
+  @Test("D9: a blank message leaves the rest of the sentence", arguments: ["", ":", ": ", ":    \n"])
   func blankMessage(end: String) {
     #expect(MessageText.core("shop/a.swift:3: Fatal error" + end) == "shop/a.swift:3: Fatal error")
   }
@@ -213,7 +213,7 @@ struct DiagnosisRuleTests {
   }
 
   @Test(
-    "a failed assertion is one, whatever its words",
+    "a failed assertion is diagnosed as one, whatever its text",
     arguments: [
       "shop: shop.c:3: sell: Assertion `!list->corrupted' failed.",
       "shop: shop.c:3: Assertion `strcmp(text, \"*** stack smashing detected ***\")' failed.",
@@ -229,7 +229,7 @@ struct DiagnosisRuleTests {
     CrashReport.Frame(address: 0x20000, mangled: name, image: "/srv/shop", isOwn: isOwn, trust: .cfi)
   }
 
-  @Test("an exception that somebody caught is not why the program aborted")
+  @Test("a caught exception is not the cause of a later abort")
   func caughtException() {
     let record = CrashRecord.sample(signal: SIGABRT, code: -6, exceptionType: "St13runtime_error")
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
@@ -248,7 +248,7 @@ struct DiagnosisRuleTests {
     }
   }
 
-  @Test("a program's own function is not libdispatch's for its name")
+  @Test("an in-app function with a libdispatch name is not taken for libdispatch's")
   func ownDispatch() {
     let record = CrashRecord.sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b])
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: [$0]), at: nil).cause }
@@ -257,7 +257,7 @@ struct DiagnosisRuleTests {
     #expect(diagnose(frame("dispatch_group_leave.cold.1")) == "dispatch-misuse")
   }
 
-  @Test("a bad pointer at the place of a check is none of Swift's stops")
+  @Test("a bad pointer at the address of a runtime check is no Swift trap")
   func checkElsewhere() {
     let facts = CrashFacts(record: .sample(address: 0x18), pid: 99, runtimeFailure: "Index out of range")
     #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "null-pointer-offset")
@@ -291,7 +291,7 @@ struct DiagnosisRuleTests {
       ("general-protection", [0x0f, 0x01, 0xd0], 0, 0),  // xgetbv
     ]
 
-    @Test("a general protection fault is only called what the instruction allows", arguments: refused.indices)
+    @Test("a general protection fault has only causes that its instruction allows", arguments: refused.indices)
     func generalProtection(index: Int) {
       let (cause, instruction, rdi, error) = Self.refused[index]
       var record = CrashRecord.sample(code: 128, errorCode: error, instruction: instruction)

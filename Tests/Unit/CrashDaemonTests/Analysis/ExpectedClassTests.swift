@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  @Suite("The class that the code expects, in a report")
+  @Suite("The expected class in a report")
   struct ExpectedClassTests {
     private static let block: UInt64 = 0x5555_5576_4a20
 
@@ -30,7 +30,7 @@ import Testing
     private static let freed: [UInt64] = [text, key, 3, 4, 5, 6, 7, 0x31]
     private static let reused: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7, 0x31]
 
-    @Test("S10: the report has the class as a field, and the title of its group has it, whichever rule named it")
+    @Test("S10: the report's field and the group's title have the expected class, by whichever rule")
     func field() throws {
       for (words, rule) in [(Self.freed, "dangling-operand"), (Self.reused, "dangling-reuse")] {
         var builder = Self.builder(words)
@@ -49,7 +49,7 @@ import Testing
       }
     }
 
-    @Test("S10: a later analysis keeps the class when the image has gone")
+    @Test("S10: a later analysis keeps the expected class when the image is deleted")
     func earlier() {
       var builder = Self.builder(Self.freed)
       builder.scope = ScopeDescription(Array("V r 13 0 0 session\nT 0 Session\nS 56\n".utf8))

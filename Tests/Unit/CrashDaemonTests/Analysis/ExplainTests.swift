@@ -12,7 +12,7 @@ import Testing
 struct ExplainTests {
   private static let method = "io.crashshield.Crashd.Explain"
 
-  @Test("every rule is told, in order, with what it saw; the first that applies is the report's")
+  @Test("Explain lists every rule in order with its evidence; the first that applies is the report's")
   func rules() async throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -38,7 +38,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("a silent death is explained by its own rules, and stays one when it is analysed again")
+  @Test("an unreported exit is explained by its own rules, and stays one when it is analyzed again")
   func silent() async throws {
     let ring = TestRing()
     try await TestDaemon.run { daemon in

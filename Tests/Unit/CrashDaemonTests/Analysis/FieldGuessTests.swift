@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Which field a null pointer was asked for")
+@Suite("The field of a null pointer fault")
 struct FieldGuessTests {
   /// mov rax, [rdi + 0x10].
   private static let load: [UInt8] = [0x48, 0x8b, 0x47, 0x10]
@@ -59,7 +59,7 @@ struct FieldGuessTests {
     #expect(guess("V r 4 8 0 it", facts(address: 0x18, rdi: 0x18)) == nil)
   }
 
-  @Test("null variables of different types tell nothing, of one type the same")
+  @Test("null variables of different types give no field, several of one type do")
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")
@@ -68,7 +68,7 @@ struct FieldGuessTests {
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts())?.name == "price.whole")
   }
 
-  @Test("a null pointer in what a variable points at explains it, unless the record says that it is not null")
+  @Test("a null field behind a variable explains the fault, unless the record has another value")
   func indirect() {
     let expected = CrashReport.AccessedField(name: "name", type: "customer", variable: "it.customer", offset: 16)
     let null = MemoryWords.Piece(start: 0x50000, bytes: [UInt8](repeating: 0, count: 8))
@@ -78,7 +78,7 @@ struct FieldGuessTests {
     #expect(guess("V r 3 327680 0 it", facts(memory: [other])) == nil)
   }
 
-  @Test("types that contain themselves and types that are not there do no harm")
+  @Test("recursive and missing types do no harm")
   func hostile() {
     let circle = ScopeDescription(Array("V r 5 0 0 it\nT 0 a\nF 0 8 v 0 a\nF 0 8 v 0 b\nF 0 8 v 9 c\n".utf8))
     #expect(FieldGuess(circle, facts()).field == nil)
@@ -87,7 +87,7 @@ struct FieldGuessTests {
     #expect(guess("V r -1 0 -7 it\nV r 5 -9223372036854775808 70 it", facts()) == nil)
   }
 
-  @Test("the sentence says it as a guess, and the confidence stays")
+  @Test("the sentence marks the field as a guess, and the confidence stays")
   func sentence() {
     var facts = facts(address: 0x18)
     let plain = DiagnosisRule.diagnose(facts, at: nil)
@@ -96,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // Of another fault it says nothing.
+    // Another fault gets no field.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -47,7 +47,7 @@ import Testing
     // Behind what may be anything.
     private static let loadFromRbx: [UInt8] = [0xe8, 1, 2, 3, 4, 0x48, 0x8b, 0x43, 0x18]  // mov rax, [rbx+0x18]
 
-    @Test("S13: a null that the code loaded from a freed block is a use after free, and is not certain")
+    @Test("S13: a null that the code loaded from a freed block is a use-after-free, and is not certain")
     func null() {
       let diagnosis = Fault(code: Self.loadFromRbx).diagnosis
       #expect(diagnosis.cause == "dangling" && diagnosis.rule == "dangling-field-null" && diagnosis.confidence == 0.6)
@@ -56,7 +56,7 @@ import Testing
       #expect(diagnosis.sentence == "An object was used after it was freed: \(reason).")
       // Of the class that a variable with the block's address has, where that is as large.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
-      #expect(session.diagnosis.sentence.hasSuffix("; the code expects a Session."))
+      #expect(session.diagnosis.sentence.hasSuffix("; the code expects an instance of Session."))
       #expect(session.facts.expectedClass(by: "dangling-field-null") == "Session")
       // A fast bin has another mark.
       let fastBin = Fault(
@@ -72,7 +72,7 @@ import Testing
       }
     }
 
-    @Test("S13: a load that may have been jumped over tells nothing of a null")
+    @Test("S13: a load that a jump may have skipped is no evidence for a null")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
       // je behind the load; jmp to it; the same with four bytes of distance.
@@ -94,7 +94,7 @@ import Testing
       }
     }
 
-    @Test("S13: what is said of a wild pointer that stands in a freed block is where the code loaded it from")
+    @Test("S13: a wild pointer in a freed block is a use-after-free where the code loaded it from there")
     func wildPointer() {
       var fault = Fault(code: [0x48, 0x8b, 0x43, 0x20], address: Self.wild + 0x18)  // mov rax, [rbx+0x20]
       fault.registers[Self.rax] = Self.wild
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-      "S13: a null that the code loaded from an object in quarantine is a use after free, whatever function loaded it")
+      "S13: a null that the code loaded from a quarantined object is a use-after-free, in any function")
     func held() {
       let object = Incident.Record(
         id: 1, address: Self.block, age_ns: 63_000, isExplorer: false, tid: 12, stack: [], bytes: 48, origin: [])
@@ -173,7 +173,7 @@ import Testing
         word: 0, amount: 0, record: object, useTid: 12, use: [], isExact: false)
       let say = { (code: [UInt8]) in
         var facts = Fault(code: code, words: [0x41, 0x4000, 3, 7, 0, 0]).facts
-        facts.held = [Ghost(incident: incident, release: [])]
+        facts.held = [FreedRecord(incident: incident, release: [])]
         #expect(facts.mayBeFieldOfFreed)
         return DiagnosisRule.diagnose(facts, at: nil)
       }
@@ -186,7 +186,7 @@ import Testing
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
-    @Test("S13: the code is asked for where a freed block has such a value, also of a program without lines")
+    @Test("S13: the code before a fault is read where a freed block has the value, also without line tables")
     func places() {
       let find = { (field: UInt64) in
         let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, field]
@@ -201,7 +201,7 @@ import Testing
       }
       #expect(find(0).placesToDescribe.map(\.hasScope) == [true])
       #expect(find(5).placesToDescribe.isEmpty)
-      // The image may have gone since.
+      // The image may have been deleted since.
       var builder = find(0)
       func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
       builder.codeBefore = Self.loadFromRbx
@@ -213,7 +213,7 @@ import Testing
       #expect(rule() == "null-pointer-offset")
     }
 
-    @Test("any bytes in front of a fault are read in bounded time, and give a move or none")
+    @Test("any bytes before a fault are decoded in bounded time, as a move or none")
     func anyBytes() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<2_000 {

@@ -8,7 +8,7 @@
 
   @testable import CrashDaemon
 
-  @Suite("A signal that a handler of the program's re-raised")
+  @Suite("Signals that the program's handler re-raises")
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
@@ -59,7 +59,7 @@
       #expect(report.group.title == "bad access in null_write")
     }
 
-    @Test("D6: a handler without SA_SIGINFO leaves no siginfo, and the exception tells")
+    @Test("D6: without a siginfo, as below a handler without SA_SIGINFO, the exception shows the fault")
     func withoutInformation() throws {
       var record = Self.record(SIGSEGV, code: 1, address: 8)
       let start = 8 * (7 + 5 + 23 + 9 + 1)
@@ -81,7 +81,7 @@
       #expect(report.diagnosis.cause == "stack-overflow")
     }
 
-    @Test("D6: a signal that comes when the handler has returned is the fault that its instruction shows")
+    @Test("D6: a signal re-raised after the handler's return is the fault of its instruction")
     func pending() throws {
       var record = CrashRecord.sample(
         code: -6, errorCode: 6, senderPid: 99, instruction: [0xc7, 0x00, 0x2a, 0, 0, 0],  // mov dword [rax], 42
@@ -150,10 +150,10 @@
       }
     }
 
-    @Test("D6: an exception of before, which the thread survived, is not a signal's that was sent")
+    @Test("D6: an earlier, survived exception is not taken for the cause of a sent signal")
     func survived() throws {
       let sent = [
-        // Not at a fault: the processor went on since.
+        // Not at a fault: the thread has gone on since.
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
@@ -176,7 +176,7 @@
       }
     }
 
-    @Test("D6: without a siginfo the exception shows a division, a breakpoint and a truncated file, too")
+    @Test("D6: without a siginfo, the exception shows a division, a breakpoint and a truncated file as well")
     func exceptions() {
       let tell = { (number: UInt64, error: UInt64, signal: Int32) in
         let exception = Exception_x86_64(number: number, error: error, address: 0x5000)
@@ -189,7 +189,7 @@
       #expect(tell(13, 0, SIGSEGV) == [11, 128, 0] && tell(17, 0, SIGBUS) == [7, 1, 0])
     }
 
-    @Test("D6: a signal that the program sent itself for no fault, or whose frame does not hold together, stays one")
+    @Test("D6: a self-sent signal without a fault, or with an inconsistent frame, stays a sent signal")
     func sent() throws {
       var sent = Self.record(SIGSEGV, code: 1, address: 8)
       sent.stack = [UInt8](repeating: 0, count: sent.stack.count)

@@ -53,7 +53,7 @@ struct GroupingTests {
   }
 
   @Test(
-    "what belongs to generics is left out, in one pass",
+    "generic arguments are removed from names in one pass",
     arguments: [
       ("a<b<c>, d>()", "a()"), ("<a> b", "<a> b"), ("a > b < c", "a > b < c"), ("(a<b) -> c>", "(a"), ("", ""),
       ("P.<^> infix<A>(_:_:)", "P.<^> infix(_:_:)"), ("closure in <-> infix(_:_:)", "closure in <-> infix(_:_:)"),
@@ -76,7 +76,7 @@ struct GroupingTests {
     #expect(groups.allSatisfy { $0.version == Grouping.version })
   }
 
-  @Test("D22: errors that no code has caught are told apart by their type and case, not by their values")
+  @Test("D22: uncaught top-level errors are grouped by type and case, not by their values")
   func topLevelErrors() {
     let group = { (message: String) in
       let thread = CrashReport.CrashedThread(
@@ -138,7 +138,7 @@ struct GroupingTests {
     #expect(!Grouping.isEntryPoint("$s4shop4MainV4mainyyFZ"))
   }
 
-  @Test("another function, or another class of crash, has another key")
+  @Test("crashes in different functions, or of different kinds, have different group keys")
   func different() {
     let frames = [frame("$s4shop3buyyyF", "buy()")]
     #expect(key(frames) != key([frame("$s4shop4sellyyF", "sell()")]))
@@ -146,7 +146,7 @@ struct GroupingTests {
     #expect(key(frames) != key([frame("$s4bank3buyyyF", "buy()")]))
   }
 
-  @Test("the coarse key tells the topmost own function, the exact one the build and the place")
+  @Test("the coarse key is made of the topmost in-app function, the exact one of build and source location")
   func otherKeys() throws {
     let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
     let group = { (caller: String, address: UInt64, images: [CrashReport.Image]) in
@@ -179,7 +179,7 @@ struct GroupingTests {
     #expect(key([main]) != key([]))
   }
 
-  @Test("without own frames the others name it, without names the program")
+  @Test("a group without in-app frames is named by other frames, without names by the program")
   func fallbacks() {
     let library = frame("plugin_run", "plugin_run", isOwn: false)
     #expect(key([library]) == key([library, frame("swift_retain", "swift_retain", isOwn: false)]))
@@ -187,7 +187,7 @@ struct GroupingTests {
     #expect(Grouping.group(of: thread, kind: "trap", process: "shop").title == "trap in shop")
   }
 
-  @Test("crashes of stripped programs are not one group for the names of the system")
+  @Test("crashes of stripped programs do not share a group by system function names")
   func stripped() {
     let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
     let group = { (process: String, address: UInt64, base: UInt64) in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What builds put into names")
+@Suite("Build-dependent parts of names")
 struct GroupingTextTests {
   @Test(
     "a linkage name loses the compiler's suffixes, and nothing else",

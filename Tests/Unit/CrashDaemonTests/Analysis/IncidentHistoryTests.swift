@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What the shield saw before a crash")
+@Suite("Incidents before a crash")
 struct IncidentHistoryTests {
   /// Before the crash of a ring of the tests.
   private static let before: UInt64 = 1_700_000_000_000_000_000
@@ -23,7 +23,7 @@ struct IncidentHistoryTests {
     return try #require(builder.report(id: ring.id))
   }
 
-  @Test("is in the report, in the order of the last time; what the crash itself left, and what came after it, is not")
+  @Test("a report lists the incidents before the crash by last occurrence, without the crash's own and later ones")
   func kept() throws {
     let report = try Self.report { ring in
       ring.addIncident(0, key: 2, subject: "App.Session", count: 5, mode: 1, first_ns: Self.before)
@@ -34,7 +34,7 @@ struct IncidentHistoryTests {
       ring.addIncident(2, key: 3, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(3, key: 4, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(4, key: 5, subject: "App.Late", count: 1, mode: 0)
-      ring.makeGhost(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)
+      ring.makeFreedRecord(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)
     }
     let incidents = try #require(report.incidents)
     #expect(incidents.map(\.source) == ["guard", "quarantine"])
@@ -44,7 +44,7 @@ struct IncidentHistoryTests {
     #expect(report.incidentsOmitted == nil)
   }
 
-  @Test("has at most so many, and says how many it leaves out")
+  @Test("a report lists a bounded number of incidents, and the count of omitted ones")
   func many() throws {
     let report = try Self.report { ring in
       for index in 0..<20 {
@@ -56,7 +56,7 @@ struct IncidentHistoryTests {
     #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
   }
 
-  @Test("is nil where the shield saw nothing")
+  @Test("a report without incidents has nil for them")
   func none() throws {
     let report = try Self.report { _ in }
     #expect(report.incidents == nil && report.incidentsOmitted == nil)

@@ -12,7 +12,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What happened while processes went on")
+@Suite("Incidents")
 struct IncidentTests {
   private static func attached(_ ring: TestRing, number: UInt64 = 4) throws -> AttachedProcess {
     let source = try RingSource(memory: ring.memory())
@@ -25,7 +25,7 @@ struct IncidentTests {
     "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
     + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
 
-  /// What comes of a process that attached, and ended well.
+  /// The incidents of a process that attached, and exited normally.
   private static func end(_ process: AttachedProcess, of daemon: TestDaemon) async throws {
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(
@@ -42,7 +42,7 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  @Test("incidents of a process that has ended are stored, with a sentence, both stacks and how sure they are")
+  @Test("incidents of an ended process are stored, with sentence, both stacks and confidence")
   func stored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -64,7 +64,7 @@ struct IncidentTests {
     #expect(try daemon.store.count() == 0)
   }
 
-  @Test("what happens again is stored again under the same id; a deinit that was put off makes it probable")
+  @Test("a repeated incident keeps its id; a deferred deinit makes it probable only")
   func again() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -90,12 +90,12 @@ struct IncidentTests {
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
-  @Test("F13: a ring that comes over many connections is read as one", .timeLimit(.minutes(5)))
+  @Test("F13: a ring attached over many connections is read as one", .timeLimit(.minutes(5)))
   func connections() async throws {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
-  @Test("F13: a turn that is for a process that has gone reads the ring for those who share the turn")
+  @Test("F13: a shared turn of an ended process still reads the ring for the other connections")
   func goneLeader() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -149,7 +149,7 @@ struct IncidentTests {
     return found.summary.hits
   }
 
-  @Test("F13: a look stores all of its incidents or none, and the next one reports those that could not be stored")
+  @Test("F13: a reading stores all of its incidents or none, and the next one reports unstored ones")
   func notStored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -176,7 +176,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).count == 3)
   }
 
-  @Test("of a process that has ended what the store has not taken is counted as lost")
+  @Test("incidents of an ended process that the store cannot take are counted as lost")
   func lost() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -191,7 +191,7 @@ struct IncidentTests {
   }
 
   @Test(
-    "what was done to a guard slot is said in a sentence, and is certain",
+    "a guard slot incident has a sentence for its access kind, and is certain",
     arguments: [
       (UInt32(1), "read", "App.Session was read 2 ms after it was freed, 16 bytes into it."),
       (2, "write", "App.Session was written 2 ms after it was freed, 16 bytes into it."),
@@ -216,7 +216,7 @@ struct IncidentTests {
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
   }
 
-  @Test("what a guard met is reported by its kind and call site; what does not name one is reported as it is")
+  @Test("a guard incident has its kind and call site, or its text as it is where that names no site")
   func guards() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -262,7 +262,7 @@ struct IncidentTests {
     #expect(registers["rsp"] == 0x107 && registers["r15"] == 0x10f)
   }
 
-  @Test("a check of executors is reported from the program's call on, not from the runtime's own")
+  @Test("an executor check's stack begins at the program's call, not in the runtime")
   func checkFrames() {
     func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {
       CrashReport.Frame(address: Address(1), function: function, mangled: mangled, trust: .framePointer)
@@ -285,7 +285,7 @@ struct IncidentTests {
   }
 
   @Test(
-    "a crash that a guard slot announced is certain, and its report has who freed the object and who allocated it",
+    "a crash in a guard slot is certain, and its report has the stacks of release and allocation",
     arguments: [
       (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
       (6, "heap-corruption", "Memory 16 bytes before the begin of App.Session was used"),
@@ -318,7 +318,7 @@ struct IncidentTests {
     #expect(another.guardedObject == nil && !another.diagnosis.rule.hasPrefix("guard-slot"))
   }
 
-  @Test("incidents are found by how their id begins, by source, by name and by user")
+  @Test("incidents are filtered by id prefix, source, program name and user")
   func found() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -335,7 +335,7 @@ struct IncidentTests {
     #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  @Test("incidents are found by kind, by a part of their site, and by when they were seen last")
+  @Test("incidents are filtered by kind, by a part of their call site, and by last occurrence")
   func foundInReports() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store
@@ -347,7 +347,7 @@ struct IncidentTests {
     #expect(try store.incidents(.init(since: "9999-01-01T00:00:00.000000000Z"), limit: 10).isEmpty)
   }
 
-  @Test("incidents are added up by kind, by site and by name, the most frequent first, and without an overflow")
+  @Test("incidents are summed by kind, call site and name, the most frequent first, without overflow")
   func sums() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store
@@ -380,7 +380,7 @@ struct IncidentTests {
   }
 
   #if arch(x86_64)
-    @Test("a fault by way of the poison in a dead object's field is certain, and names the class")
+    @Test("a fault through the poison in a freed object's field is certain, and names the class")
     func poison() throws {
       let record = (UInt32(5) << 12) | 1
       let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8003

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-      "what touches no memory has no operand",
+      "an instruction without a memory access has no memory operand",
       arguments: [
         [0x48, 0x89, 0xc8], [0x48, 0x8d, 0x47, 0x10], [0x0f, 0x1f, 0x44, 0x00, 0x00], [0x90], [0xf4], [0x0f, 0x0b],
         [0xff, 0xd0],
@@ -44,7 +44,7 @@ import Testing
       #expect(Self.decode(bytes)?.operands.isEmpty != false || bytes == [0xff, 0xd0])
     }
 
-    @Test("a call tells the register of its target, an aligned move what it wants")
+    @Test("a decoded call has its target register, and an aligned move its alignment")
     func details() {
       #expect(Self.decode([0xff, 0xd0])?.targetRegister == 0)
       #expect(Self.decode([0x41, 0xff, 0xe5])?.targetRegister == 13)
@@ -77,7 +77,7 @@ import Testing
       ([0x66], [0x3a], "08 09 0c 0d 0e 0f 40 41 42 44 ce cf df"),
     ]
 
-    @Test("the decoder wants alignment where the processor does, and nowhere else")
+    @Test("the decoder requires alignment exactly where the processor does")
     func alignments() {
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
@@ -97,7 +97,7 @@ import Testing
       }
     }
 
-    @Test("addresses of 32 bits, gathers and bit strings are known to be not known")
+    @Test("32-bit addresses, gathers and bit strings are decoded as unsupported")
     func unknownOperands() {
       for bytes in [
         [0x67, 0x48, 0x8b, 0x07], [0xc4, 0xe2, 0x71, 0x90, 0x04, 0x17], [0x48, 0x0f, 0xa3, 0x37],
@@ -165,7 +165,7 @@ import Testing
         let theirs = columns[2][start...end].replacing("+0x0]", with: "]")
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
-        // Compressed displacements are not told, rather than told wrong.
+        // Compressed displacements are left undecoded rather than wrong.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Processes of whose memory nothing is kept")
+@Suite("Rules for processes without memory capture")
 struct MemoryRuleTests {
   private static func facts(
     executable: String = "/usr/bin/payments", name: String = "shop", user: UInt32 = 7, unit: String? = nil,
@@ -29,7 +29,7 @@ struct MemoryRuleTests {
   }
 
   @Test(
-    "a star is any characters, a question mark one byte, and the whole of a text is meant",
+    "a glob matches a whole text, a star any characters, a question mark one byte",
     arguments: [
       ("/usr/bin/pay*", "/usr/bin/payments", true), ("*", "", true), ("*ments", "/usr/bin/payments", true),
       ("/usr/*/pay*s", "/usr/bin/payments", true), ("*a*b*c*", "xaxbxbcx", true), ("a?c", "abc", true),
@@ -40,13 +40,13 @@ struct MemoryRuleTests {
     #expect(Glob.matches(pattern, text) == matches)
   }
 
-  @Test("a pattern of many stars ends soon")
+  @Test("a pattern of many stars is matched in bounded time")
   func manyStars() {
     let text = String(repeating: "a", count: 320)
     #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))
   }
 
-  @Test("a rule holds for who is all that it says; one that says nothing holds for nobody")
+  @Test("a no-memory rule applies to processes that meet all its conditions; an empty one applies to none")
   func holds() {
     let facts = Self.facts(unit: "shop.service")
     #expect(!MemoryRule().holds(for: facts))
@@ -61,7 +61,7 @@ struct MemoryRuleTests {
     #expect(![MemoryRule]().hold(for: facts))
   }
 
-  @Test("a process in no unit is in none of a rule's; where the unit cannot be known, it may be that one")
+  @Test("a rule for a unit does not match a process without one, and matches a process with an unknown unit")
   func unknownUnit() {
     let rule = Self.rule { $0.unit = "shop.service" }
     #expect(!rule.holds(for: Self.facts(unit: nil)))
@@ -88,7 +88,7 @@ struct MemoryRuleTests {
     return ring
   }
 
-  @Test("what is stored has nothing of it, a whole record stays whole, and all else is as it was")
+  @Test("a no-memory rule removes all memory from the stored ring, and changes nothing else")
   func excerpt() throws {
     let ring = Self.ring()
     let before = try Self.stored(ring, withoutMemory: false)
@@ -100,7 +100,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The same as a look that takes it out of what was read.
+    // The same as a reading that removes the memory afterwards.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -111,7 +111,7 @@ struct MemoryRuleTests {
     #expect(after.contents.memory == RingContents.MemoryFacts(mode: .withheld))
   }
 
-  @Test("a damaged record stays damaged, one that is not finished unfinished; neither keeps any of it")
+  @Test("without memory, a damaged record stays damaged, and an unfinished one unfinished")
   func damaged() throws {
     var ring = Self.ring()
     ring.addCrash(slot: 1, stack: Self.secret)
@@ -123,7 +123,7 @@ struct MemoryRuleTests {
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
   }
 
-  @Test("what is left of an earlier crash in a slot goes as well")
+  @Test("a no-memory rule also removes an earlier crash's memory from a slot")
   func leftovers() throws {
     var ring = Self.ring()
     ring.addCrash(stack: [1, 2, 3])
@@ -131,7 +131,7 @@ struct MemoryRuleTests {
     #expect(try Self.stored(ring, withoutMemory: true).bytes.firstRange(of: Self.secret.suffix(8)) == nil)
   }
 
-  @Test("bytes at pc go where no code is, and stay where it is")
+  @Test("a no-memory rule removes the bytes at pc unless they are code")
   func instruction() throws {
     for (address, count) in [(UInt64(0x10010), 0), (0x20, 16)] {
       var ring = Self.ring()
@@ -142,17 +142,17 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("who chose to keep nothing is shown as the one who did")
+  @Test("a program's own choice of no memory capture is shown as the program's")
   func ownChoice() throws {
     var ring = TestRing()
     ring.addCrash()
     #expect(try Self.stored(ring, withoutMemory: true).contents.memory.mode == .none)
   }
 
-  /// The rule of a daemon for processes such as a `TestRing` tells of.
+  /// The daemon's rule, which applies to the process of a `TestRing`.
   private static let rules = [rule { $0.executable = "/srv/*" }]
 
-  @Test("of a ring in the spool nothing of it comes into the store, and its report says whose word it was")
+  @Test("no memory of a spooled ring is stored under a no-memory rule, and the report names the rule's source")
   func spooled() async throws {
     for (rules, omitted) in [(Self.rules, CrashReport.MemoryOmission.operator), ([], nil)] {
       let ring = Self.ring()
@@ -173,7 +173,7 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("a process hears it with the reply, before anything else; whatever it answers, nothing of it is stored")
+  @Test("a process gets its no-memory rule with the attach reply; no answer of it makes crashd store memory")
   func attached() async throws {
     try await TestDaemon.run(configure: { $0.settings.noMemory = Self.rules }) { daemon in
       let ring = Self.ring()

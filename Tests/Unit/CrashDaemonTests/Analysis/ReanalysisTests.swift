@@ -29,7 +29,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report that yesterday's rules made is made anew, keeps its id, and is an event")
+  @Test("a report of older rules is reanalyzed, keeps its id, and is an event")
   func changed() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report
@@ -62,7 +62,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report whose symbols were not ready says so, and comes again when they are", .timeLimit(.minutes(10)))
+  @Test("a report with missing symbols says so, and is updated when they are ready", .timeLimit(.minutes(10)))
   func lateSymbols() async throws {
     let directory = try TestDirectory()
     let analyser = try GatedAnalyser(in: directory)
@@ -87,7 +87,7 @@ struct ReanalysisTests {
     }
   }
 
-  /// A daemon with the report of a crash that was unwound again; the second unwinding answers what `answer` says.
+  /// Runs a daemon with a report whose stack has passed the unwind cross-check, which answers what `answer` writes.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -120,7 +120,7 @@ struct ReanalysisTests {
     return UnwindAnswer(stacks: [.init(frames: list, stop: .end)])
   }
 
-  @Test("frames of a second unwinding are not given away when it finds them no more")
+  @Test("frames from the unwind cross-check stay in the report when a later one finds fewer")
   func tablesGone() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       let report = try daemon.store.report(idPrefix: id).report
@@ -130,14 +130,14 @@ struct ReanalysisTests {
       try await client.send(Self.method, ["id": .string(id)])
       let reply = try await client.reply()
       #expect(reply.string("error") == "io.crashshield.Crashd.NotReanalysable")
-      #expect(reply.object("parameters").string("reason")?.contains("second unwinding") == true)
+      #expect(reply.object("parameters").string("reason")?.contains("unwind cross-check") == true)
       #expect(try daemon.store.report(idPrefix: id).report == report)
       try answer(Self.answer([0x10010, 0x10020]))
       #expect(try await client.call(Self.method, ["id": .string(id)])["changed"] == .bool(false))
     }
   }
 
-  @Test("a note of a second unwinding that was missing is no event")
+  @Test("adding a missing note of the unwind cross-check is no event")
   func noteAdded() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       try answer(Self.answer([0x10010]))
@@ -165,7 +165,7 @@ struct ReanalysisTests {
     return ReportBuilder(contents, process: facts, symbols: SampleSymbols()).report(id: id)?.group
   }
 
-  @Test("without its symbols a report does not lose its names")
+  @Test("a re-analysis without symbols keeps the report's function names")
   func symbolsGone() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report

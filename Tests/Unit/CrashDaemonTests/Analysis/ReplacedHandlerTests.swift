@@ -7,9 +7,9 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Who took signals from the shield")
+@Suite("Handlers that replaced the shield's")
 struct ReplacedHandlerTests {
-  @Test("is named by image and function")
+  @Test("a replacing handler is named by image and function")
   func named() throws {
     let symbols = SampleSymbols(chains: [0x20: [SourceFrame(mangled: "on_crash")]])
     var contents = RingContents.sample([.sample(frames: [.at(0x10010, exact: true)])])

@@ -28,15 +28,15 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.cause == "swift-runtime-failure")
   }
 
-  @Test("a crash that the process survived stands behind the one that it did not, and its thread among the others")
+  @Test("a recovered fault follows the fatal one in the report, and its thread is listed among the others")
   func survived() throws {
-    var mended = CrashRecord.sample(signal: SIGSEGV)
-    mended.tid = 11
+    var recovered = CrashRecord.sample(signal: SIGSEGV)
+    recovered.tid = 11
     var first = CrashRecord.sample(signal: SIGABRT)
     (first.tid, first.sequence) = (12, 1)
     var second = CrashRecord.sample(signal: SIGBUS)
     (second.tid, second.sequence) = (13, 2)
-    var contents = RingContents.sample([mended, first, second])
+    var contents = RingContents.sample([recovered, first, second])
     contents.threads = [11, 12, 14].map { ThreadRecord(tid: $0, name: "", answer: .whole) }
     #expect(try #require(contents.report()).signal.name == "SIGSEGV")
     contents.survived = 1
@@ -46,7 +46,7 @@ struct ReportBuilderTests {
     #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
   }
 
-  @Test("a frame has its name in full, where that is more")
+  @Test("a frame has its full name where that differs")
   func signatures() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "$s4shop3buyyyYaKF", isInline: true), SourceFrame(mangled: "main")]
@@ -57,7 +57,7 @@ struct ReportBuilderTests {
     #expect(report.threads[0].frames.map(\.signature) == ["shop.buy() async throws -> ()", nil])
   }
 
-  @Test("an image tells why names or lines of its frames are missing, and only then")
+  @Test("an image has the reason why names or lines are missing, and only then")
   func gaps() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
     let gap = SymbolGap(reason: "the image has build id 00, not abcd")
@@ -93,7 +93,7 @@ struct ReportBuilderTests {
     #expect(frames[1].address == 0x10020)
   }
 
-  @Test("names and paths of a hostile image give the terminal no orders")
+  @Test("names and paths of a hostile image contain no terminal escape sequences")
   func escapes() throws {
     let symbols = SampleSymbols(chains: [0x10: [SourceFrame(mangled: "f\u{1b}[2J\n", file: "/\u{9b}1m/a.c", line: 1)]])
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
@@ -104,7 +104,7 @@ struct ReportBuilderTests {
     }
   }
 
-  @Test("however long the chains and names of a hostile image are, a report has an end")
+  @Test("a report is bounded, however long the inline chains and names of a hostile image")
   func endlessNames() throws {
     let long = String(repeating: "x", count: 8_000)
     let chain = (0..<200).map { SourceFrame(mangled: "f\($0)\(long)", file: "/\(long)", isInline: $0 < 199) }
@@ -121,7 +121,7 @@ struct ReportBuilderTests {
     #expect(report.threads.allSatisfy { $0.frames.count >= 256 && $0.frames.last?.address == 0x10010 })
   }
 
-  @Test("the name of an exception that would be endless stays as it is")
+  @Test("an exception type whose demangled name would be endless stays mangled")
   func endlessException() {
     let name = "1GI" + (0..<24).reduce("1GIiiE") { name, index in "\(name)S_IS\(index % 10)_S\(index % 10)_E" } + "E"
     let facts = CrashFacts(record: .sample(signal: SIGABRT, exceptionType: name), pid: 1)
@@ -139,7 +139,7 @@ struct ReportBuilderTests {
     #expect(frame.function.isEmpty)
   }
 
-  @Test("no place is named where only the runtime was at work")
+  @Test("a crash with runtime frames only has no source location")
   func noPlace() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [
@@ -185,7 +185,7 @@ struct ReportBuilderTests {
     #expect(report.threads[1].reason == nil)
   }
 
-  @Test("who it was comes from the kernel, not from the ring")
+  @Test("pid, user and executable come from the kernel, not from the ring")
   func identity() throws {
     let report = try #require(RingContents.sample([.sample()]).report())
     #expect(report.process.pid == 7)
@@ -211,7 +211,7 @@ struct ReportBuilderTests {
   }
 }
 
-@Suite("Own frames")
+@Suite("In-app frames")
 struct OwnershipTests {
   static let own: [(String, String?, String, Bool)] = [
     ("$s4shop3buyyyF", "/src/shop.swift", "/srv/shop", true),
@@ -245,7 +245,7 @@ struct OwnershipTests {
     ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
   ]
 
-  @Test("D4: file and function decide whether a frame is the program's, and never the line")
+  @Test("D4: file and function decide whether a frame is in-app, and never the line")
   func lineZero() {
     for line in [nil, 12] as [Int?] {
       let isOwn = { Ownership.isOwn(mangled: $0, file: $1, line: line, image: "/srv/shop") }
@@ -267,7 +267,7 @@ struct OwnershipTests {
   private static let methodReference =
     "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
 
-  @Test("D12: a method that is passed on is no code of the program's, a closure in it is")
+  @Test("D12: a forwarded method is not in-app, a closure in it is")
   func methodReferences() {
     let isOwn = { Ownership.isOwn(mangled: $0, file: "/src/Shop.swift", line: $1, image: "/srv/shop") }
     #expect(!isOwn(Self.methodReference, nil) && isOwn(Self.methodReference, 12))
@@ -288,7 +288,7 @@ struct OwnershipTests {
   }
 
   @Test(
-    "D12: a system's header that was inlined is not the program's",
+    "D12: an inlined function of a system header is not in-app",
     arguments: [
       ("_ZNRSt8optionalIiE5valueEv", "/usr/include/c++/12/optional"),
       ("_ZN4shop5valueEv", "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional"),
@@ -301,7 +301,7 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: "shop_run", file: "/src/include/shop.h", line: 7, image: "/srv/shop"))
   }
 
-  @Test("D13: a convenience initializer is the program's; __allocating_init without a line is not")
+  @Test("D13: a convenience initializer is in-app; __allocating_init without a line is not")
   func initializers() {
     let isOwn = { Ownership.isOwn(mangled: $0, file: "/src/Leaf.swift", line: $1, image: "/srv/shop") }
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
@@ -311,12 +311,12 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
   }
 
-  @Test("the program's own code stands out from what it runs on", arguments: own)
+  @Test("code of the program is in-app, code of runtimes and libraries is not", arguments: own)
   func rules(mangled: String, file: String?, image: String, isOwn: Bool) {
     #expect(Ownership.isOwn(mangled: mangled, file: file, line: 1, image: image) == isOwn)
   }
 
-  @Test("D19: the shield's code in the process is not the program's")
+  @Test("D19: the shield's code in the process is not in-app")
   func shield() {
     let file = "/src/swift-crash-shield/CShim/Handler/Setup/attach_client.c"
     #expect(!Ownership.isOwn(mangled: "receive", file: file, line: 76, image: "/srv/shop"))
@@ -324,7 +324,7 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: "receive", file: "/src/shop/receive.c", line: 76, image: "/srv/shop"))
   }
 
-  @Test("an address in no image is nobody's")
+  @Test("an address in no image is not in-app")
   func noImage() {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))

@@ -7,8 +7,8 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// A block in which an object should be and is none: when that is said to be a use after free.
-  @Suite("The diagnosis of memory that was used again, by the class that the code expects")
+  /// Blocks that should hold an object and do not: when that is diagnosed as a use-after-free.
+  @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
@@ -51,11 +51,11 @@ import Testing
       return DiagnosisRule.diagnose(facts, at: nil)
     }
 
-    @Test("a call of a method in a block as large as the expected object is dangling, and not sure")
+    @Test("a method call through a reused block of the expected object's size is a use-after-free, and not certain")
     func call() {
       let diagnosis = Self.diagnose(Fault())
       #expect(diagnosis.rule == "dangling-reuse" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.7)
-      let reason = "the code expects a Session, and the block is as large as one."
+      let reason = "the code expects an instance of Session, and the block is as large as one."
       #expect(diagnosis.sentence.contains(reason), "\(diagnosis.sentence)")
       #expect(diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is a block of the heap and no object"))
       // The variable is on the stack, or elsewhere in memory.
@@ -68,7 +68,7 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // By its neighbour's word it is free by now, and still nothing of glibc's stands in it.
+      // Its neighbour marks it as free by now, and still it has none of glibc's words.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // Its end is farther than the record reaches.
       let derived = Self.diagnose(Fault(size: 0xe1))
@@ -78,15 +78,15 @@ import Testing
     /// The same without a variable: the function's code names the class.
     private static let named = "C 56 Session\nD 216\n"
 
-    @Test("without a variable those classes count that the function names, and less")
+    @Test("without a variable, a class that the function names is evidence, with less confidence")
     func named() {
       let diagnosis = Self.diagnose(Fault(scope: Self.named))
       #expect(diagnosis.rule == "dangling-reuse-named" && diagnosis.cause == "dangling")
       #expect(diagnosis.confidence == 0.6)
-      let reason = "the code there names a Session, and the block is as large as one."
+      let reason = "the code there names Session, and the block is as large as one."
       #expect(diagnosis.sentence.contains(reason), "\(diagnosis.sentence)")
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
-      #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names a Session"))
+      #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names Session"))
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
       // Among many sizes there is one for any block.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()
@@ -109,7 +109,7 @@ import Testing
       }
     }
 
-    @Test("the runtime's functions, and methods that are loaded early, take a block for an object as well")
+    @Test("calls in runtime functions and early method loads count as uses of an object as well")
     func otherWays() {
       // call [rax-0x10], of the class's destructor, by a release.
       var release = Fault(instruction: [0xff, 0x50, 0xf0], function: "_swift_release_dealloc", scope: Self.named)
@@ -126,7 +126,7 @@ import Testing
       let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
       let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
       #expect(Self.diagnose(early).rule == "dangling-reuse-named")
-      // mov rax, [rax+distance]: up to 16 the block may begin with a pointer to an object that is none; -8 are the class's
+      // mov rax, [rax+distance]: up to 16 the block may begin with a pointer to what is no object; -8 has the class's
       // value witnesses.
       for (distance, isFound) in [
         (0, false), (8, false), (16, false), (24, true), (-8, true), (-16, false), (-24, false),
@@ -138,7 +138,7 @@ import Testing
       }
     }
 
-    @Test("what stands in a freed block is no evidence where the object's first word leads there")
+    @Test("a word in a freed block is no evidence where the object's own first word leads there")
     func otherBlock() {
       // A link from one freed block of the heap to another.
       let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
@@ -152,7 +152,7 @@ import Testing
       #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
 
-    @Test("where something else explains the fault as well, or nobody expects an object, nothing is said")
+    @Test("a fault with another explanation, or where no object is expected, is no use-after-free")
     func others() {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -222,7 +222,7 @@ import Testing
       }
     }
 
-    @Test("classes are asked of the runtime's callers too, variables only of the place of the crash")
+    @Test("classes are read from the runtime's callers too, variables only at the crash address")
     func places() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0xf0],
@@ -259,7 +259,7 @@ import Testing
       #expect(places(of: null, first: "shop_visit") == [0x10])
     }
 
-    @Test("what was told with the image is kept when the image has gone, and not where it answers otherwise")
+    @Test("a diagnosis made with the image survives the image's loss, unless the image contradicts it")
     func earlier() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: Self.block - 8,
@@ -277,7 +277,7 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // Functions still answer, and tell less, or nothing.
+      // Functions still answer, with fewer classes, or none.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)

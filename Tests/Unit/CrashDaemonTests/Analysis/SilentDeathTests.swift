@@ -18,7 +18,7 @@ struct SilentDeathTests {
       EndedProcess(process: process, end: end, memory: memory), losses: losses, hasCrashed: hasCrashed)
   }
 
-  @Test("whoever goes on, exits by himself or is stopped has not died")
+  @Test("a process that goes on, exits normally or is terminated has no unreported exit")
   func noDeath() throws {
     for end in [ProcessEnd.goesOn, .status(0), .status(1 << 8), .status(SIGTERM), .status(SIGINT), .status(SIGHUP)] {
       #expect(try death(end, memory: .victim, losses: ["torn": 1]) == nil, "\(end)")
@@ -26,7 +26,7 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "each way to die has its cause",
+    "each kind of unreported exit has its cause",
     arguments: [
       (SIGKILL, nil, 0, "killed"), (SIGKILL, .none(in: "/a"), 0, "killed"), (SIGKILL, .none(in: "/a"), 1, "killed"),
       (SIGKILL, .victim, 0, "out-of-memory"),
@@ -41,10 +41,10 @@ struct SilentDeathTests {
     #expect(death.death.dumpedCore == (status & 0x80 != 0))
   }
 
-  @Test("an end that the kernel does not tell is a death only where something tells that it was bad")
+  @Test("an exit with an unknown status is reported only where the ring shows a loss")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
-    // Whoever was killed for memory in its control group, it need not have been this process.
+    // The out-of-memory kill may have hit another process of its control group.
     #expect(try death(.unknown, memory: .victim) == nil)
     let death = try #require(try death(.unknown, losses: ["torn": 1]))
     #expect(death.diagnosis.cause == "unknown")
@@ -52,7 +52,7 @@ struct SilentDeathTests {
     #expect(death.death.signal == nil)
   }
 
-  @Test("where more processes of a control group were killed than it counted, each report says that it is not certain")
+  @Test("reports of more killed processes than their control group counted OOM kills say that the cause is not certain")
   func shared() throws {
     let first = try #require(try death(.status(SIGKILL), memory: .shared(isVictim: true)))
     #expect(first.diagnosis.cause == "out-of-memory")
@@ -69,7 +69,7 @@ struct SilentDeathTests {
     }
   }
 
-  @Test("whoever crashed and is killed afterwards has a second report; who ends by his crash has none")
+  @Test("a process that is killed after its crash gets a second report; one that ends by its crash gets none")
   func afterCrash() throws {
     let death = try #require(try death(.status(SIGKILL), hasCrashed: true))
     #expect(death.diagnosis.cause == "killed")

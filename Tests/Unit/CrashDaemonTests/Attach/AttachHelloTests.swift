@@ -11,7 +11,7 @@ struct AttachHelloTests {
     #expect(hello.images == [3, 511])
   }
 
-  @Test("its layout is that of the header file")
+  @Test("the hello's layout is that of the C header")
   func layout() {
     #expect(MemoryLayout<cs_attach_hello>.offset(of: \.image_count) == AttachHello.imagesOffset - 4)
     #expect(

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The attach socket")
 struct AttachServerTests {
-  @Test("a stop takes everybody who stands in the queue of the socket")
+  @Test("a stop accepts every connection that waits in the socket's queue")
   func queueAtStop() throws {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
@@ -36,7 +36,7 @@ struct AttachServerTests {
     #expect(loop.connectionCount == processes.count)
   }
 
-  @Test("who asks for one process settles that one and no other", arguments: [true, false])
+  @Test("a request for one process settles that process and no other", arguments: [true, false])
   func settleOne(isAsked: Bool) async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The look at what was left before is its own.
+        // The first reading of the spool is not counted.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,7 +65,7 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // It is attached; it hangs up between the poller's word and the question.
+          // It is attached; it hangs up between the poller's event and the request.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -77,7 +77,7 @@ struct AttachServerTests {
     #expect(await collector.value == ["attached", "announced"] + (isAsked ? end + ["settled"] : ["settled"] + end))
   }
 
-  @Test("a process is accepted, its crash stored at its wake-up, and it is gone when it hangs up")
+  @Test("an attached process's crash is stored at its wake-up, and its hang-up detaches it")
   func oneCrash() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -86,7 +86,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // The reply comes before the pipeline knows of the process.
+      // The reply is sent before the pipeline has the process.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
@@ -154,7 +154,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a hostile hello gets its answer and costs nobody else anything", arguments: Hostile.all)
+  @Test("a hostile hello gets its answer and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
     // The good one says hello late, on a slow machine later than crashd would wait for it.
@@ -177,7 +177,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("an attached process that says anything else is let go, its crash kept")
+  @Test("an unknown message detaches a process, and its crash is still stored")
   func noise() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -226,7 +226,7 @@ struct AttachServerTests {
     #expect(try openCount(of: memory) == 1)
   }
 
-  @Test("wake-ups without news are ignored after a while, the last look is not")
+  @Test("wake-ups without new records are ignored after a while, but the last reading is not")
   func emptyWakes() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 3
@@ -272,7 +272,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("rings that are still held count too: a process more is refused as such")
+  @Test("rings that are still held count against the limit of processes")
   func ringLimit() async throws {
     var limits = Limits.patient
     limits.rings = 1
@@ -346,7 +346,7 @@ extension Hostile {
       }, status: .malformed),
     Hostile(what: "no hello", hello: [1, 2, 3], send: { [] }, status: .malformed),
     Hostile(
-      what: "descriptors that nobody announced", send: { try (0..<20).map { _ in try TestRing().memory() } },
+      what: "descriptors that the hello does not announce", send: { try (0..<20).map { _ in try TestRing().memory() } },
       status: .malformed),
     Hostile(
       what: "another version", hello: TestProcess.hello(version: 9), send: { [try TestRing().memory()] },

@@ -31,7 +31,7 @@ struct ControlChannelTests {
 
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a mode that only a later crashd knows is kept, and not told")
+  @Test("a guard mode that only a later crashd knows is stored, and not sent to processes")
   func laterMode() throws {
     let stored = #"{"modes":{"index":"later","cast":"off"},"implicitModes":{}}"#
     let words = try JSONDecoder().decode(GuardWords.self, from: Data(stored.utf8))
@@ -50,7 +50,7 @@ struct ControlChannelTests {
     #expect(!outcome.now.hasReached(nil))
   }
 
-  @Test("answers to what was said before are not taken for answers to what is said now")
+  @Test("answers to an earlier plan do not count for the current one")
   func staleAnswers() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -81,7 +81,7 @@ struct ControlChannelTests {
     _ = other
   }
 
-  @Test("a program of before does not know modes of guards, which is shown; of dead objects it does as it is told")
+  @Test("a program without guard modes is shown as such, and still applies its quarantine policy")
   func guardsOfBefore() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -107,7 +107,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an operator's word reaches running processes and those that come; their answers are shown")
+  @Test("an override reaches running and future processes, and their answers are shown")
   func protect() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -134,7 +134,7 @@ struct ControlChannelTests {
       }
       #expect(view.int("processes") == 1 && view.int("obeying") == 1)
 
-      // The same process says hello again: its first connection is told nothing more.
+      // The same process says hello again: its first connection gets no more messages.
       let next = try await daemon.attach()
       try next.send(TestProcess.hello(), [TestRing().memory()])
       let socket = next.socket
@@ -158,7 +158,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an answer that nobody asked for ends the connection, and counts")
+  @Test("an unrequested answer ends the connection, and is counted")
   func unasked() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -169,7 +169,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("a process that does not answer gets so many messages and no more; a later plan says everything again")
+  @Test("a process that does not answer gets a bounded number of messages, and a later plan repeats everything")
   func window() async throws {
     let plan = ControlPlan(
       budgetBytes: 1, words: (0..<100).map { ControlPlan.Word(name: "App.Class\($0)") } + [ControlPlan.Word(name: nil)])
@@ -196,7 +196,7 @@ struct ControlChannelTests {
     #expect(first.count == 32 && first[0].kind == 4)
     // All classes come before single ones.
     #expect(first[1].kind == 1 && first[1].payload.count == 24)
-    // Every answer lets one more message out, until all were sent.
+    // Every answer releases one more message, until all are sent.
     var count = first.count
     while !first.isEmpty {
       for message in first {

@@ -25,7 +25,7 @@ struct DescriptorStoreTests {
 
   private func ledger() -> Ledger { Ledger(logger: TestLog.logger, limits: Limits()) }
 
-  @Test("what is kept comes back by its name as the process that it was, and is let go by the same name")
+  @Test("a stored process is restored from its name, and removed by the same name")
   func roundTrip() throws {
     let directory = try TestDirectory()
     let systemd = try Systemd(in: directory)
@@ -51,7 +51,7 @@ struct DescriptorStoreTests {
     #expect(String(decoding: try systemd.receive().bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=\(name)")
   }
 
-  @Test("a strange name, a lonely descriptor, or no ring is nobody")
+  @Test("stored descriptors with a strange name, without their pair or without a ring restore no process")
   func strange() throws {
     let memory = try TestRing().memory()
     let other = try Self.pidfd(of: getpid())
@@ -64,7 +64,7 @@ struct DescriptorStoreTests {
     }
   }
 
-  @Test("without a word of the unit's nothing is kept")
+  @Test("without the unit's setting, no descriptor is stored")
   func off() throws {
     for environment in [[:], ["NOTIFY_SOCKET": "/x"], ["CRASHD_DESCRIPTOR_STORE": "1"]] {
       #expect(
@@ -73,7 +73,7 @@ struct DescriptorStoreTests {
     }
   }
 
-  @Test("the descriptors that systemd passes are told apart by their names")
+  @Test("descriptors that systemd passes are sorted by their names")
   func names() throws {
     #expect(PassedSockets.names(environment: ["LISTEN_FDNAMES": "a::c"], count: 4) == ["a", "", "c", "unknown"])
     let memory = try TestRing().memory()
@@ -83,7 +83,7 @@ struct DescriptorStoreTests {
     #expect(taken.kept.map(\.descriptor.number) == [copy])
   }
 
-  @Test("as many names as the unit has systemd keep fit into the one variable in which systemd passes them")
+  @Test("the names of all descriptors that the unit may store fit into LISTEN_FDNAMES")
   func room() throws {
     let store = try #require(
       DescriptorStore(
@@ -107,7 +107,7 @@ struct DescriptorStoreTests {
     #expect(text.contains("Environment=CRASHD_DESCRIPTOR_STORE=1"))
   }
 
-  @Test("a process that was killed while crashd was away is known by what was kept: how it ended, and its ring")
+  @Test("a process killed while crashd was away is reported from its stored ring and pidfd")
   func killedMeanwhile() async throws {
     let directory = try TestDirectory()
     let (pid, pidfd) = try await Self.killedChild()
@@ -135,7 +135,7 @@ struct DescriptorStoreTests {
     #expect(ends == [.status(SIGKILL)])
   }
 
-  @Test("a connection that no crashd has greeted is kept; the next one greets it, keeps its ring, and lets go of it")
+  @Test("an unanswered connection is stored; the next crashd answers it, keeps its ring, and removes it")
   func keptConnection() async throws {
     let directory = try TestDirectory()
     let systemd = try Systemd(in: directory)
@@ -161,7 +161,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop looks at its commands when something has happened.
+    // The loop reads its commands after an event.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -180,7 +180,7 @@ struct DescriptorStoreTests {
     withExtendedLifetime((directory, other)) {}
   }
 
-  @Test("a kept connection that is refused is hung up: who crashes later is told that nobody reads there")
+  @Test("a stored connection that is refused is closed, and a later wake-up fails with EPIPE")
   func keptAndRefused() async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -191,7 +191,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop looks at its commands when something has happened.
+    // The loop reads its commands after an event.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
@@ -199,7 +199,7 @@ struct DescriptorStoreTests {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run { [.stop] }
     events.finish()
-    // What it was told before is still there.
+    // The answer that it got before is still there.
     let status = try await client.reply()?.status
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
@@ -214,7 +214,7 @@ struct DescriptorStoreTests {
     return Descriptor(owning: number)
   }
 
-  /// A child that has been killed, and that nobody has waited for.
+  /// A killed child that has not been reaped.
   private static func killedChild() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil and is freed after the call.

@@ -8,11 +8,11 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("A kept hello that ends crashd")
+@Suite("Trials of stored hellos")
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
-  @Test("is looked at three times more, and another one as often as it comes")
+  @Test("a stored hello that ended crashd is tried three times more, and any other without limit")
   func trials() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // A number that is used again, by a store that has let go of it, has its own count.
+    // A reused number, after its removal from the store, has its own count.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -38,7 +38,7 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("is looked at anew by another crashd")
+  @Test("a stored hello is tried again by another build of crashd")
   func otherProgram() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -56,7 +56,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("stays with systemd, but no more than sixteen of them")
+  @Test("systemd keeps at most sixteen stored hellos")
   func many() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -71,7 +71,7 @@ struct HelloTrialsTests {
   }
 
   @Test(
-    "is not made up by others",
+    "a file of trials that is malformed or of another program counts for nothing",
     arguments: [
       "", "\n\n", "x", "x 3\n", "program", "program\nx 4\n", "program\nx -1\n", "program\nx 99999999999999999999\n",
       "program\nx 0", "program\ny 3\n", "program\nx 3 3\n", "program\nx\u{0} 3", "other\nx 3\n",
@@ -86,7 +86,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("is looked at without end where nothing can be written, and that is told once")
+  @Test("a stored hello is tried without limit where trials cannot be recorded, and that is logged once")
   func notWritten() throws {
     let directory = try TestDirectory()
     let told = Mutex(0)
@@ -102,7 +102,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// A loop with connections that were kept, and what it did with systemd and its pipeline.
+  /// A loop with stored connections, and its messages to systemd and its pipeline.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -143,7 +143,7 @@ struct HelloTrialsTests {
     }
   }
 
-  @Test("is refused unread when it has done so often enough: whoever lives is told that nobody reads there")
+  @Test("a stored hello that has ended crashd too often is refused unread, and its process gets EPIPE")
   func skipped() async throws {
     let replay = try await Replay(1)
     let path = "\(replay.directory.path)/hello-trials"
@@ -151,17 +151,17 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // systemd keeps it, and the hello is there still: for a crashd that is mended.
+    // systemd keeps the descriptor, and the hello is still in it, for a repaired crashd.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
     let error = #expect(throws: SystemError.self) { try replay.clients[0].wake() }
     #expect(error?.code == EPIPE)
-    #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "mended")) == 1)
+    #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "repaired")) == 1)
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("is let go of when there are too many of them")
+  @Test("stored hellos beyond the limit are given up")
   func givenUp() async throws {
     struct Impatient: HelloBook {
       func begin(_: String) -> HelloTrials.Verdict { .giveUp }
@@ -173,7 +173,7 @@ struct HelloTrialsTests {
     #expect(try replay.systemd.receive() == "FDSTOREREMOVE=1\nFDNAME=connection-1-0")
   }
 
-  @Test("is written down before it is looked at, and struck out when that is done")
+  @Test("a trial is recorded before the hello is read, and removed afterwards")
   func order() async throws {
     /// Whether each client had its answer when its hello was written down, and when it was struck out.
     final class Observer: HelloBook {
@@ -191,7 +191,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first one says nothing.
+    // The first one sends nothing.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)

@@ -13,7 +13,7 @@ private final class Counters: Sendable {
   }
 }
 
-@Suite("Who was killed for want of memory")
+@Suite("Out-of-memory kills by control group")
 struct MemoryGroupsTests {
   private let counters = Counters()
   private let path = "/sys/fs/cgroup/app/memory.events.local"
@@ -29,7 +29,7 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Looks at the group, where some are well; whether another look may move baselines.
+  /// Reads the group's counter while some processes are alive; returns whether another reading may move baselines.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }
@@ -40,7 +40,7 @@ struct MemoryGroupsTests {
     return try #require(share)
   }
 
-  @Test("one process is killed, and the counter rose by one: it was that one")
+  @Test("a killed process is the OOM victim when its group's counter rose by one")
   func one() throws {
     var groups = groups()
     counters[path] = 7
@@ -51,7 +51,7 @@ struct MemoryGroupsTests {
     #expect(groups.paths.isEmpty)
   }
 
-  @Test("who is killed by hand after a neighbour was killed for memory was not killed for memory, though not certainly")
+  @Test("a process killed by hand after a neighbour's OOM kill is no OOM victim, though that is not certain")
   func neighbour() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -62,7 +62,7 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
   }
 
-  @Test("who was seen well after the counter rose was not the victim: a neighbour was whom crashd does not know")
+  @Test("a process that was alive after the counter rose was not the victim")
   func seenWell() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -78,7 +78,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 0))
   }
 
-  @Test("who is being killed when the counter is looked at stays a candidate")
+  @Test("a process that is being killed when the counter is read stays a candidate")
   func notWell() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -93,7 +93,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
   }
 
-  @Test("too early a look clears nobody")
+  @Test("a check before the counter has settled clears no process")
   func tooEarly() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -106,7 +106,7 @@ struct MemoryGroupsTests {
     #expect(killed1.isVictim)
   }
 
-  @Test("of three that are killed at once as many were for memory as the counter rose")
+  @Test("of three processes killed at once, as many were OOM victims as the counter rose")
   func several() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)
@@ -117,7 +117,7 @@ struct MemoryGroupsTests {
     #expect(shares.allSatisfy { $0.candidates == 3 && $0.kills == 2 })
   }
 
-  @Test("who ends otherwise takes nobody's place")
+  @Test("a process that ends for another reason uses up no counted kill")
   func otherwise() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -129,7 +129,7 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
   }
 
-  @Test("what was counted before a process came, or after it had gone, is not counted for it")
+  @Test("kills counted before a process attached, or after it detached, are not counted for it")
   func outside() throws {
     var groups = groups()
     counters[path] = 5
@@ -142,7 +142,7 @@ struct MemoryGroupsTests {
     #expect(killed2.isVictim)
   }
 
-  @Test("a group that went with its last process is counted as it was seen last, and nobody is known of an unknown one")
+  @Test("a group removed with its last process keeps its last count, and an unknown process has no share")
   func gone() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -151,13 +151,13 @@ struct MemoryGroupsTests {
     counters[path] = nil
     let killed1 = try kill(1, in: &groups)
     #expect(killed1.isVictim)
-    let nobody = groups.end(1, wasKilled: true)
-    #expect(nobody == nil)
+    let unknown = groups.end(1, wasKilled: true)
+    #expect(unknown == nil)
     let mayMove = look(&groups, at: late, well: [1])
     #expect(!mayMove)
   }
 
-  @Test("a counter that jumps, or falls, breaks nothing")
+  @Test("an OOM counter that jumps or falls does no harm")
   func hostile() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)
@@ -173,7 +173,7 @@ struct MemoryGroupsTests {
   }
 
   @Test(
-    "the counter of the process's own control group is taken",
+    "the OOM counter is read from the process's own control group",
     arguments: [
       ("0::/app\n", "/sys/fs/cgroup/app/memory.events.local", "low 0\noom 2\noom_kill 2\n", "/app"),
       ("0::/\n", "/sys/fs/cgroup/memory.events", "oom_kill 2", "/"),
@@ -192,7 +192,7 @@ struct MemoryGroupsTests {
   }
 
   @Test(
-    "no counter is taken from a wrong place or a wrong text",
+    "no OOM counter is read from a wrong path or a malformed file",
     arguments: [("0::/../x\n", "oom_kill 1"), ("1:cpu:/x\n", "oom_kill 1"), ("0::/x\n", "oom_kill -1"), ("", "")])
   func noMemoryEvents(cgroups: String, text: String) {
     #expect(MemoryEvents.of(cgroups: cgroups) { _ in text } == nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashDaemon
 
 struct OutstandingTests {
-  @Test("whoever stops waits for all that was begun, and for nothing else")
+  @Test("finish waits for everything that was begun, and for nothing else")
   func finish() async {
     let outstanding = Outstanding()
     await outstanding.finish()

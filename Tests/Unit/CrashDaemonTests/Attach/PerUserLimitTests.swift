@@ -12,7 +12,7 @@ import Testing
 /// One user uses up its limits, and others have theirs: on real sockets, which need users.
 ///
 /// Limits of symbol jobs and of places have their tests beside those.
-@Suite("What one user may have", .enabled("only root can connect as another user") { geteuid() == 0 })
+@Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
   private static let other = TestUser(uid: 54_022, gid: 54_022)
@@ -56,7 +56,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a user whose first connection says nothing has no second one; others have")
+  @Test("a user with a silent first connection gets no second one, and other users do")
   func greetings() async throws {
     var limits = Limits.patient
     limits.greetingsPerUser = 1
@@ -72,7 +72,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a user's ring counts until it is not held any more")
+  @Test("a ring counts against its user's limit until it is released")
   func ringReturns() async throws {
     var limits = Limits.patient
     limits.ringsPerUser = 1
@@ -88,7 +88,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a second client of a user is closed, one of another user is served; and when the first goes, there is room")
+  @Test("a user's client beyond the limit is closed until another ends; other users' clients are served")
   func clients() async throws {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
@@ -115,7 +115,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: a refused client learns why; root has a place when clients of others have all of theirs")
+  @Test("F11: a refused client gets the reason, and root has a place when other users have all of theirs")
   func keptPlaces() async throws {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
@@ -175,7 +175,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F3: subscribers of one user who do not read hold few pages of events; others get theirs")
+  @Test("F3: one user's unread subscriptions hold few pages of events, and others get theirs")
   func subscribers() async throws {
     let method = "io.crashshield.Crashd.Subscribe"
     var limits = Limits.patient
@@ -205,10 +205,10 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F3: what a subscriber is sent costs its user CPU time")
+  @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // A debt of milliseconds is paid in seconds: a machine that stands still between two pages pays none of it unseen.
+    // Milliseconds of debt take seconds to pay off, so a machine that stalls between two pages hides none of it.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in
@@ -226,7 +226,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: root's programs have places for their policies when those of others have all of theirs")
+  @Test("F11: root's programs get policies when all other users' places are taken")
   func keptPolicies() async throws {
     var limits = Limits.patient
     limits.danglingServices = 16
@@ -240,7 +240,7 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
-  @Test("F11: of few places, too, one is kept for root", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  @Test("F11: one place is reserved for root, also of a few", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
   func fewPlaces(all: Int, rest: Int) {
     let limits = Limits()
     #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("How a process ended")
+@Suite("Exit statuses of processes")
 struct ProcessEndTests {
-  @Test("the kernel tells how a child ended once it was waited for, /proc tells it to root and to its user before")
+  @Test("a process's exit status is known from its pidfd after it is reaped, and from /proc before")
   func endOfChild() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == .status(7 << 8))
@@ -16,7 +16,7 @@ struct ProcessEndTests {
     #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == (try Self.kernelTells ? .status(7 << 8) : .unknown))
   }
 
-  @Test("nothing is said of a process by a pid that is not its own any more")
+  @Test("a reused pid gives no exit status")
   func reusedPid() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")
@@ -31,7 +31,7 @@ struct ProcessEndTests {
     #expect(surroundings.pidfdInode == before.pidfdInode)
   }
 
-  @Test("a pid with a start time or a pidfd's inode is one process, without these none is")
+  @Test("a process is identified by pid and start time, or by its pidfd's inode")
   func sameProcess() throws {
     let contents = try TestRing().contents()
     func facts(_ pid: Int32, _ startTime: UInt64?, _ pidfdInode: UInt64? = nil) -> ProcessFacts {
@@ -64,7 +64,7 @@ struct ProcessEndTests {
     return (parts[0], parts[1]) >= (major, minor)
   }
 
-  /// A child that has exited with 7, and that nobody has waited for.
+  /// A child that has exited with 7 and has not been reaped.
   private static func zombie() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil and is freed after the call.
@@ -83,7 +83,7 @@ struct ProcessEndTests {
     return (pid, Descriptor(owning: number))
   }
 
-  @Test("a process that runs has no end")
+  @Test("a running process has no exit status")
   func alive() throws {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_process_open(getpid(), &number), "open this process")

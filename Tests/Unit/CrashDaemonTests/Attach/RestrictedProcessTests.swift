@@ -9,12 +9,14 @@ import Testing
 
 /// Processes with more rights than their user: on real sockets, which need users.
 @Suite(
-  "A process that the kernel would not dump", .enabled("only root can connect as another user") { geteuid() == 0 })
+  "A non-dumpable process", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct RestrictedProcessTests {
   private static let user = TestUser(uid: 54_021, gid: 54_021)
   private static let secret = Array("tulip-stack-4711".utf8)
 
-  @Test("F6: its report is root's and has no memory, also where its library keeps some", arguments: [false, true])
+  @Test(
+    "F6: a non-dumpable process's report is root's and has no memory, also where its library captures some",
+    arguments: [false, true])
   func report(isRestricted: Bool) async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(id: 3)
@@ -39,7 +41,7 @@ struct RestrictedProcessTests {
     }
   }
 
-  @Test("F6: what a ring says of itself makes its report root's as well")
+  @Test("F6: a ring that is marked as non-dumpable makes its report root's as well")
   func ringsWord() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(id: 4)
@@ -55,7 +57,8 @@ struct RestrictedProcessTests {
   }
 
   @Test(
-    "F6: a copy of its ring in the spool makes no second report, and hands none to its user", arguments: [false, true])
+    "F6: a spooled copy of a non-dumpable process's ring makes no second report, for its user neither",
+    arguments: [false, true])
   func spooled(hasMore: Bool) async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(id: 5)
@@ -85,7 +88,7 @@ struct RestrictedProcessTests {
     }
   }
 
-  @Test("a process that has ended says nothing by the owner of its directory in /proc")
+  @Test("an ended process is not taken for a non-dumpable one by the owner of its /proc directory")
   func owners() throws {
     let own = try #require(ProcessStat.read(pid: getpid()))
     #expect(ProcessOwner.isRestricted(0, own, user: 1_000))

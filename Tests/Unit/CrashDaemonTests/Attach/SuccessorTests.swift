@@ -7,12 +7,12 @@ import Testing
 @testable import CrashDaemon
 
 /// A process that becomes another program and dies before crashd reads of either.
-@Suite("The death of a process that became another program")
+@Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
   /// Whether its parent has waited for it when crashd reads of it: then its pidfd alone shows which process it was.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
 
-  @Test("is the last program's, where all of them wait in the queue", arguments: [2, 3], try Self.isReaped)
+  @Test("an exit belongs to the last program when all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
   func queued(programs: Int, isReaped: Bool) async throws {
     let place = try Place()
     let process = try Successor(path: place.path, programs: programs)
@@ -22,7 +22,7 @@ struct SuccessorTests {
   }
 
   @Test(
-    "is the last program's, where crashd sees the first one's connection end before the others' hellos",
+    "an exit belongs to the last program when crashd sees the first connection end before later hellos",
     arguments: [2, 3], try Self.isReaped)
   func attached(programs: Int, isReaped: Bool) async throws {
     let place = try Place()
@@ -45,7 +45,7 @@ struct SuccessorTests {
     #expect(ends == Self.ends(programs))
   }
 
-  @Test("is its own, where no other program says hello", arguments: try Self.isReaped)
+  @Test("an exit belongs to the only program that said hello", arguments: try Self.isReaped)
   func alone(isReaped: Bool) async throws {
     let place = try Place()
     let process = try Successor(path: place.path, programs: 1)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("When a crash can have happened")
+@Suite("Plausible times of a crash")
 struct TimeBoundsTests {
   private static let second: UInt64 = 1_000_000_000
   private static let hour = 3_600 * second
   /// 2027, ten hours after the boot.
   private static let now = TimeBounds.Clocks(real_ns: 1_800_000_000 * second, boot_ns: 10 * hour)
 
-  @Test("F10: of an attached process it is between its start and now, else the moment when crashd sees it")
+  @Test("F10: an attached process's crash time is between its start and now, or else the time of reading")
   func attached() {
     let bounds = TimeBounds(earliestBoot_ns: 4 * Self.hour)
     let (now, start) = (Self.now.real_ns, Self.now.real_ns - 6 * Self.hour)
@@ -21,7 +21,7 @@ struct TimeBoundsTests {
     }
   }
 
-  @Test("F10: of a file it is after this machine's boot where the file lies in memory, else after 2022")
+  @Test("F10: a spooled crash's time is after boot if the file is in memory, else after 2022")
   func file() {
     let now = Self.now.real_ns
     let inMemory = TimeBounds(earliestBoot_ns: 0, changed_ns: now - Self.hour)
@@ -35,7 +35,7 @@ struct TimeBoundsTests {
     for claimed in [0, TimeBounds.floor_ns - 1, UInt64.max] { #expect(onDisk.possible(claimed, at: Self.now) == now) }
   }
 
-  @Test("a clock that was never set leaves times as they can be")
+  @Test("crash times stay as they are on a machine whose clock was never set")
   func unset() {
     let clocks = TimeBounds.Clocks(real_ns: 20 * Self.second, boot_ns: 30 * Self.second)
     #expect(TimeBounds(earliestBoot_ns: 0).possible(15 * Self.second, at: clocks) == 15 * Self.second)
@@ -48,7 +48,7 @@ struct TimeBoundsTests {
     return .sample([record])
   }
 
-  @Test("a later look at a record finds the time of the first one")
+  @Test("a later reading of a record keeps the time of the first one")
   func stable() throws {
     let times = CrashTimes()
     var first = Self.contents(time_ns: .max)

@@ -5,19 +5,19 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What systemd says of a unit")
+@Suite("A unit's result from systemd")
 struct UnitResultTests {
   private func text(result: String = "oom-kill", pid: Int = 7, code: Int = 2, status: Int = 9) -> String {
     "Result=\(result)\nExecMainPID=\(pid)\nExecMainCode=\(code)\nExecMainStatus=\(status)\n"
   }
 
-  @Test("the result is taken when it tells of this process's end")
+  @Test("a unit's result is used when it matches the end of this process")
   func taken() {
     #expect(UnitResult.read(text(), pid: 7, signal: 9) == UnitResult(word: "oom-kill"))
     #expect(UnitResult.read(text(result: "core-dump", code: 3, status: 11), pid: 7, signal: 11)?.word == "core-dump")
   }
 
-  @Test("nothing is said of another process, another end, a unit that runs again, or a strange answer")
+  @Test("a unit's result is ignored for another process or end, a restarted unit, or a malformed answer")
   func notTaken() {
     let others = [
       text(pid: 8), text(code: 1), text(code: 0), text(status: 15), text(result: "success"), text(result: "a b"), "",
@@ -27,7 +27,7 @@ struct UnitResultTests {
     for text in others { #expect(UnitResult.read(text, pid: 7, signal: 9) == nil, "\(text)") }
   }
 
-  @Test("a unit's result is told; a time limit of systemd's is the cause")
+  @Test("a unit's result is in the diagnosis, and a systemd timeout is the cause")
   func causes() throws {
     var death = CrashReport.Death(signal: Int(SIGKILL), cgroup: "/a", oomKills: 0)
     death.unitResult = "signal"
@@ -42,7 +42,7 @@ struct UnitResultTests {
   }
 
   @Test(
-    "where systemd does not run the machine nothing is said",
+    "without systemd there is no unit result",
     .enabled("systemd runs this machine") {
       unsafe access("/run/systemd/system", F_OK) != 0
     })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Which uids count as one user")
+@Suite("Accounts of uids")
 struct UserAccountsTests {
   @Test("F11: the subordinate uids of a user count as its own, those of root and of unknown owners as one each")
   func ranges() throws {

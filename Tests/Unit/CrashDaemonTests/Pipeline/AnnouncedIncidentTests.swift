@@ -42,7 +42,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a subscriber gets an incident without a question")
+  @Test("a subscriber gets an announced incident without a query")
   func subscriber() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring()
@@ -62,7 +62,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a question changes nothing in the store, whatever the ring holds")
+  @Test("a query of incidents does not change the store, whatever the ring holds")
   func question() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring(1)
@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("wake-ups for incidents are never ignored, and count as none for a crash that comes after them")
+  @Test("incident wake-ups are never ignored, and do not count against a later crash's")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
@@ -125,7 +125,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
   }
 
-  @Test("the incidents of a process that cannot announce them are read now and then, and of others only the counters")
+  @Test("incidents of a process that cannot announce them are read periodically, of others only the counters")
   func unannounced() async throws {
     for isAnnouncing in [false, true] {
       let daemon = try TestDaemon(TestDirectory())
@@ -173,7 +173,7 @@ struct AnnouncedIncidentTests {
     return daemon
   }
 
-  @Test("what the store did not take is read again, also of a process that announces")
+  @Test("incidents that the store did not take are read again, also of an announcing process")
   func unstored() async throws {
     _ = try await Self.withPipeline(of: geteuid()) { daemon, pipeline, process, _ in
       try daemon.change(
@@ -200,7 +200,7 @@ struct AnnouncedIncidentTests {
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }
 
-  @Test("one reading of a ring waits at most, and a few of a user; other rings are read with what is not announced")
+  @Test("at most one reading of a ring and a few of a user wait; further rings wait for the periodic reading")
   func waiting() {
     let (rings, keys) = (RingTable(), ["a", "b", "c"].map { RingKey(id: $0, user: 7) })
     for key in keys { rings.add(key) }

@@ -82,7 +82,7 @@ struct CrashPipelineTests {
     try store.close()
   }
 
-  @Test("F20: the signal that ended a process is noted when there is a place, and without waiting for symbols")
+  @Test("F20: a process's final signal is stored when a permit is free, without waiting for symbols")
   func endWithoutSymbols() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -128,7 +128,7 @@ struct CrashPipelineTests {
     #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)
   }
 
-  @Test("F10: a crash of the year 1970 or 2554 happened when crashd saw it", arguments: [0, UInt64.max])
+  @Test("F10: a crash of the year 1970 or 2554 gets the time of reading", arguments: [0, UInt64.max])
   func impossibleTime(time_ns: UInt64) async throws {
     var process = try Process(hasCrashed: false)
     process.ring.addCrash(time_ns: time_ns)
@@ -138,7 +138,7 @@ struct CrashPipelineTests {
     #expect(report.time >= before && report.time <= Moment.now().description)
   }
 
-  @Test("a process that survived its crash and is killed later has two reports, each with its own cause")
+  @Test("a process that recovers from a fault and is killed later has two reports, with their own causes")
   func survivor() async throws {
     let process = try Process(hasCrashed: true)
     let reports = try await reports(of: process, .status(SIGKILL))
@@ -151,7 +151,7 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "a process that crashed and ended by that, or well, or in an unknown way, has one report",
+    "a crashed process has one report, however it ends",
     arguments: [ProcessEnd.status(SIGILL), .status(SIGABRT), .status(0), .status(SIGTERM), .unknown, .goesOn])
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
@@ -181,8 +181,8 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a client that waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
-  func secondUnwinding() async throws {
+  @Test("a client that waits for a process does not wait for its unwind cross-check", .timeLimit(.minutes(20)))
+  func crossCheck() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
@@ -212,7 +212,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a process that did not crash has one report when it is killed, none when it ends well")
+  @Test("a process without a crash has one report when it is killed, and none when it exits normally")
   func silent() async throws {
     let process = try Process(hasCrashed: false)
     let reports = try await reports(of: process, .status(SIGKILL))

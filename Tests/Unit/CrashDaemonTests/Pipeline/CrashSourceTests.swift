@@ -16,7 +16,7 @@ struct CrashSourceTests {
     return AttachedProcess(number: 4, facts: facts, ring: source)
   }
 
-  @Test("losses of an attached ring count when it is read, those of a spool file when all of it is stored")
+  @Test("losses of an attached ring count when it is read, of a spool file when it is stored")
   func losses() throws {
     let process = try process()
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())
@@ -29,17 +29,17 @@ struct CrashSourceTests {
     #expect(ledger.losses == ["a": 1, "b": 1])
   }
 
-  @Test("a report that the store does not take waits in memory, unless its file stays")
+  @Test("a report that the store cannot take is buffered in memory, unless its spool file remains")
   func outage() throws {
     let process = try process()
-    let trouble = StoreTrouble(limits: Limits())
+    let outage = StoreOutage(limits: Limits())
     let error = StoreError.unavailable(path: "/x", reason: "full")
-    let held = StoreTrouble.Held(
+    let held = StoreOutage.Held(
       report: try .sample(id: "aa"), raw: [1], owner: process.facts.peer, process: "shop")
     let (ring, file) = (AttachedRing(process: process, seen: nil, isFinal: true), SpooledFile(process: process))
-    #expect(!file.hold(held, in: trouble, because: error) && trouble.count == 0)
+    #expect(!file.hold(held, in: outage, because: error) && outage.count == 0)
     #expect(file.outcome(of: error) == .unanswered(error))
-    #expect(ring.hold(held, in: trouble, because: error) && trouble.count == 1)
+    #expect(ring.hold(held, in: outage, because: error) && outage.count == 1)
     #expect(ring.outcome(of: error) == nil && file.outcome(of: .identifierTaken(id: "aa")) == nil)
   }
 

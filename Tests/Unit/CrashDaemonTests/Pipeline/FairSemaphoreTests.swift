@@ -18,7 +18,7 @@ struct FairSemaphoreTests {
       }
     }
 
-    /// The one that came first gives its permit back.
+    /// Releases the oldest permit.
     func leave() { state.withLock { $0.permits.removeFirst() }.giveBack() }
   }
 
@@ -28,7 +28,7 @@ struct FairSemaphoreTests {
     FairSemaphore(PermitLimit(total: total, perUser: perUser, hasReserve: hasReserve), accounts)
   }
 
-  /// One more waits: it stands in the queue when this returns.
+  /// Starts one more waiting caller, which is in the queue when this returns.
   private func queue(
     _ semaphore: FairSemaphore, _ user: UInt32, _ name: String, _ guests: Guests
   ) async -> Task<Void, Never> {
@@ -38,7 +38,7 @@ struct FairSemaphoreTests {
     return task
   }
 
-  @Test("as many get a permit as there are permits, and of one user fewer")
+  @Test("a fair semaphore bounds the permits in total and per user")
   func limits() async {
     let semaphore = semaphore(total: 3, perUser: 2)
     let guests = Guests()
@@ -58,7 +58,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == ["2b", "1c"] && semaphore.waitingCount == 0 && second.isHeld)
   }
 
-  @Test("a callback gets a permit, and the call that asks for it returns at once")
+  @Test("enter with a callback returns at once, and the callback gets the permit")
   func callback() {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -69,7 +69,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == ["1a", "1b"] && semaphore.waitingCount == 0)
   }
 
-  @Test("users take turns, whichever has brought the most; each one's own are in their order")
+  @Test("a fair semaphore serves users in turn, and each user's callers in order")
   func turns() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -86,7 +86,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == ["2a", "1a", "2b", "1b", "1c"])
   }
 
-  @Test("it is calm when nothing waits, and what waits for that goes on then")
+  @Test("calm() returns when no caller waits for a permit")
   func calm() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -104,11 +104,11 @@ struct FairSemaphoreTests {
     #expect(guests.list == ["second"])
   }
 
-  @Test("it is quiet when no permit was handed out for a while, and the wait for that has an end")
+  @Test("calm(quiet_ms:) returns after a time without new permits, or when its patience ends")
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // One comes each time, and never has to wait; then none does.
+    // One caller enters each time without waiting; then none does.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1
@@ -120,7 +120,7 @@ struct FairSemaphoreTests {
     #expect(times == 0)
   }
 
-  @Test("a long queue keeps its order")
+  @Test("a long queue of a fair semaphore keeps its order")
   func long() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -136,7 +136,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == (0..<1_200).map { "\($0)" })
   }
 
-  @Test("a permit that is released for a while is another's meanwhile, and comes back by its turn")
+  @Test("a temporarily released permit serves other callers, and is taken again in turn")
   func released() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -157,7 +157,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.hasRoom(for: 2))
   }
 
-  @Test("a permit is given back once")
+  @Test("a permit is released only once")
   func once() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     let (first, second) = (await semaphore.enter(1), await semaphore.enter(1))
@@ -166,7 +166,7 @@ struct FairSemaphoreTests {
     #expect(second.isHeld && semaphore.enterIfFree(1) != nil && semaphore.enterIfFree(1) == nil)
   }
 
-  @Test("F11: a user's subordinate uids count as that user's own; one permit is kept for root")
+  @Test("F11: permits of subordinate uids count for their user, and one permit is reserved for root")
   func accounts() async throws {
     let directory = try TestDirectory()
     let accounts = UserAccounts(
@@ -184,7 +184,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.hasRoom(for: 54_300) && own.isHeld)
   }
 
-  @Test("after a stop all that waits goes on with void permits, and what has one gives it back")
+  @Test("stop() releases all waiting callers with void permits")
   func stop() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let first = await semaphore.enter(1)
@@ -205,7 +205,7 @@ struct FairQueueTests {
 
   private func user(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: uid) }
 
-  @Test("by arrival the user with the fewest permits is next, then what is urgent, then what came first")
+  @Test("a fair queue by arrival prefers users with few permits, then urgent entries, then early ones")
   func arrival() {
     var queue = queue(total: 4, perUser: 2)
     for name in ["1a", "1b", "1c"] { queue.append(name, of: user(1_001)) }
@@ -222,7 +222,7 @@ struct FairQueueTests {
     #expect(order == ["2a"] && queue.permitCount == 3)
   }
 
-  @Test("what may not run yet keeps nothing else waiting, and what is removed is gone")
+  @Test("an entry that may not run yet does not block others, and a removed one never runs")
   func gate() {
     var queue = queue(total: 3)
     for (name, user) in [("1a", 1_001), ("2a", 1_002), ("1b", 1_001)] as [(String, UInt32)] {
@@ -235,7 +235,7 @@ struct FairQueueTests {
     #expect(last == "1b" && queue.waitingCount == 0)
   }
 
-  @Test("of what waits, too, a user has its limit, and one place is kept for root")
+  @Test("waiting entries are limited per user, and one place is reserved for root")
   func waiting() {
     var queue = queue(total: 1)
     let limit = PermitLimit(total: 3, perUser: 1)

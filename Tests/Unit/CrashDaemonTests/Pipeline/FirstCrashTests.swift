@@ -112,7 +112,7 @@ struct FirstCrashTests {
     }
   }
 
-  @Test("first crash: a user sees no other's report before it is stored either", .enabled(if: geteuid() == 0))
+  @Test("first crash: a user sees no preliminary report of another user", .enabled(if: geteuid() == 0))
   func others() async throws {
     try await withGate { daemon, ring, open in
       let process = try await crash(ring, in: daemon)
@@ -128,7 +128,7 @@ struct FirstCrashTests {
   }
 
   @Test(
-    "first crash: a crash without room for what is shown is stored as any other",
+    "first crash: a crash beyond the limit of preliminary reports is stored as any other",
     arguments: [(reports: 0, frames: 99), (reports: 9, frames: 0)])
   func noRoom(reports: Int, frames: Int) async throws {
     var limits = Limits.patient
@@ -144,7 +144,7 @@ struct FirstCrashTests {
     }
   }
 
-  @Test("first crash: so many are shown in all, and of one user")
+  @Test("first crash: preliminary reports are limited in total and per user")
   func limits() throws {
     var limits = Limits()
     (limits.preliminaryReports, limits.preliminaryReportsPerUser) = (5, 3)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What is counted and logged")
+@Suite("The ledger of counts and log lines")
 struct LedgerTests {
-  /// Peers of two users; each has lines of his own.
+  /// Peers of two users; each user has log lines of its own.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
 
   @Test("eight reports of a user are logged at once, and a line that comes later says how many were not")
@@ -23,15 +23,15 @@ struct LedgerTests {
     }
     ledger.report("other", of: Self.second, process: "till", sentence: "It crashed.")
     #expect(log.lines.count == logged + 1)
-    // Whoever is logged next says what was left out.
+    // The next log line says how many reports were not logged.
     while log.lines.count == logged + 1 {
       ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
     }
-    let told = log.lines.compactMap { $0.wholeMatch(of: /.*\(and (\d+) more before\)/).flatMap { Int($0.output.1) } }
-    #expect(told.reduce(log.lines.count, +) == ledger.stored)
+    let skipped = log.lines.compactMap { $0.wholeMatch(of: /.*\(and (\d+) more before\)/).flatMap { Int($0.output.1) } }
+    #expect(skipped.reduce(log.lines.count, +) == ledger.stored)
   }
 
-  @Test("of refusals and losses one line a second of a user is logged, and all are counted")
+  @Test("refusals and losses are logged once a second and user, and all are counted")
   func refusals() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
@@ -45,7 +45,7 @@ struct LedgerTests {
     #expect(ledger.refusals == ["attach": 50] && ledger.losses == ["record": 100])
   }
 
-  @Test("who comes with ever new users has his refusals counted, and nobody's log grows without end")
+  @Test("refusals of ever new users are counted, and the log stays bounded")
   func manyUsers() {
     let log = TestLog()
     var limits = Limits()

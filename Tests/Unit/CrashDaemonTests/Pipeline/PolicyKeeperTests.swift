@@ -67,7 +67,7 @@ struct PolicyKeeperTests {
 
   private static let key = ServiceKey(uid: 1000, program: "/srv/shop")
 
-  @Test("crashes that name a class are an alarm, which protects it; the decision and its state survive a restart")
+  @Test("crashes that name a class raise an alarm that protects it, and the decision survives a restart")
   func alarm() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -97,7 +97,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("F6: a user neither sees nor changes the policy of a process with more rights; it survives a restart")
+  @Test("F6: a user neither sees nor changes the policy of a process with more rights, also after a restart")
   func restricted() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -122,7 +122,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("where no crash names a class, all of the program's own are protected")
+  @Test("crashes without a class make the policy protect all of the program's own classes")
   func unknownClass() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -134,7 +134,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an operator's modes of guards are sent in a message of their own, survive a restart, and are taken back")
+  @Test("overrides of guard modes are sent in their own message, survive a restart, and can be removed")
   func guards() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -144,7 +144,7 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // Nothing is said of dead objects, whose settings are the program's.
+      // No message about the quarantine, which keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
@@ -173,7 +173,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("without the operator's leave an alarm is only reported; crashes of other causes and unsure ones do not count")
+  @Test("without automatic protection an alarm is only reported; other and uncertain crashes do not count")
   func advice() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -190,7 +190,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("one process that crashes in many threads, and a restart loop, count once")
+  @Test("crashes of many threads of a process, and of a restart loop, count once for the policy")
   func counting() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -203,8 +203,8 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an operator's words are for the processes, stronger than theirs, and each is an event")
-  func operatorsWord() async throws {
+  @Test("an override takes precedence over the processes' own settings, and each is an event")
+  func precedence() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
       let keeper = Self.keeper(store, clock, board)
@@ -225,7 +225,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("a user has so many programs; those of which an operator spoke stay, and other users lose nothing")
+  @Test("a user's programs are limited; those with overrides stay, and other users lose none")
   func limits() async throws {
     try await Self.withStore { store in
       var limits = Limits()
@@ -245,7 +245,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("hits and counters become estimates; of one look each incident counts once")
+  @Test("hits and counters become estimates, and each incident of a reading counts once")
   func statistics() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)

@@ -12,7 +12,7 @@ struct PolicyRegisterTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  @Test("who comes and goes is told in order, and is known when it has settled")
+  @Test("the policy learns of attached and ended processes in order, and knows all of them after settle")
   func order() async throws {
     let policy = try #require(TestDaemon(TestDirectory()).analysis.policy)
     let register = PolicyRegister(policy)
@@ -24,11 +24,11 @@ struct PolicyRegisterTests {
     await register.settle()
     let known = await policy.services.values.flatMap(\.processes.keys)
     #expect(known.sorted() == [1, 2, 3])
-    // Nothing is outstanding: nobody is waited for.
+    // Nothing is outstanding: it does not wait.
     await register.settle()
   }
 
-  @Test("without a policy nobody waits for one")
+  @Test("settle returns at once without a policy")
   func none() async throws {
     let register = PolicyRegister(nil)
     register.note(.attached(try Self.process(1)))

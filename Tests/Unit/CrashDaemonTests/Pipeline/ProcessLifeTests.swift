@@ -17,7 +17,7 @@ struct ProcessLifeTests {
     life.announce(isClosed: isClosed, emptyWakesLimit: 2)
   }
 
-  @Test("a turn is begun once for all news before it, and once more for all news during it")
+  @Test("one turn covers all news before it, and one more all news during it")
   func turns() throws {
     var life = try life()
     #expect(life.isSettled)
@@ -33,7 +33,7 @@ struct ProcessLifeTests {
     #expect(!isDue && life.turn == .idle && life.isSettled)
   }
 
-  @Test("a process whose socket is closed is settled when its record is read, or its end is known")
+  @Test("a process with a closed socket is settled when its record is read or its exit is known")
   func settled() throws {
     var life = try life()
     _ = announce(&life, isClosed: true)
@@ -56,7 +56,7 @@ struct ProcessLifeTests {
     #expect(life.isDone)
   }
 
-  @Test("wake-ups without news are ignored after a while, the last one is not")
+  @Test("wake-ups without new records are ignored after a while, but the last one is not")
   func emptyWakes() throws {
     var life = try life()
     for _ in 0..<2 {
@@ -72,7 +72,7 @@ struct ProcessLifeTests {
   }
 
   @Test(
-    "of a dead process whose ring is read, all is done when its report is in the store",
+    "an ended process is done when its report is in the store",
     arguments: [(ProcessLife.Crash.stored, true), (.held, false), (.failed, false)])
   func outcomes(crash: ProcessLife.Crash, isDone: Bool) throws {
     var life = try life()

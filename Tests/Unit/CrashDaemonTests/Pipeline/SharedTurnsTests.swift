@@ -3,9 +3,9 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Work that is done once for all who asked before it began")
+@Suite("Shared turns: work that is done once for all earlier callers")
 struct SharedTurnsTests {
-  @Test("who asks while it is done gets one more turn, shared by all of them", .timeLimit(.minutes(5)))
+  @Test("callers during a turn share one more turn", .timeLimit(.minutes(5)))
   func shared() async {
     let turns = SharedTurns<Int>()
     let done = Counter()
@@ -21,7 +21,7 @@ struct SharedTurnsTests {
       Task { await turns.run(1) { done.value.add(1, ordering: .relaxed) } }
     }
     while turns.waitingCount(1) < late.count { await Task.yield() }
-    // Nobody else's.
+    // Another key's turn is free.
     await turns.run(2) { #expect(done.value.load(ordering: .relaxed) == 0) }
     await turns.runIfFree(1) { Issue.record("two at once") }
     opener.finish()
@@ -31,7 +31,7 @@ struct SharedTurnsTests {
     #expect(await isFree(turns, 1))
   }
 
-  @Test("never two at once, and each who asked finds what was there before he asked", .timeLimit(.minutes(5)))
+  @Test("turns of a key never overlap, and each caller sees all that happened before its call", .timeLimit(.minutes(5)))
   func exclusive() async {
     let turns = SharedTurns<Int>()
     let running = Counter()

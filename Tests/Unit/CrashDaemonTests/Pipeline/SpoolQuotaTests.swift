@@ -9,13 +9,13 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What may lie in the spool")
+@Suite("Limits of the spool")
 struct SpoolQuotaTests {
   private func names(_ directory: TestDirectory) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
   }
 
-  @Test("F12: names that no shield gives are removed, whatever they stand for")
+  @Test("F12: spool entries with names that no shield gives are removed, of whatever type")
   func foreignNames() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
@@ -42,7 +42,7 @@ struct SpoolQuotaTests {
   }
 
   @Test(
-    "F12: a user's files beyond the quota go, those that changed the longest ago first; root's stay",
+    "F12: a user's spool files above the quota are removed, the oldest first; root's stay",
     .enabled(if: geteuid() == 0))
   func quota() throws {
     let directory = try TestDirectory()
@@ -66,7 +66,7 @@ struct SpoolQuotaTests {
     #expect(try spool.tidy(limits).excess == [:])
   }
 
-  @Test("F12: empty files count, and there are only so many of a user", .enabled(if: geteuid() == 0))
+  @Test("F12: empty spool files count, and a user's number of files is limited", .enabled(if: geteuid() == 0))
   func emptyFiles() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
@@ -102,7 +102,7 @@ struct SpoolQuotaTests {
     #expect(try names(directory).count == 2)
   }
 
-  @Test("F12: a foreign name goes while crashd runs, and is counted as a refusal")
+  @Test("F12: a foreign spool file is removed while crashd runs, and counted as a refusal")
   func whileRunning() async throws {
     try await TestDaemon.run(prepare: { try Data([1]).write(to: URL(fileURLWithPath: $0.spool + "/before")) }) {
       daemon in
@@ -115,7 +115,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: Status counts the files that wait in the spool, for those who see everything alone")
+  @Test("F21: Status counts the waiting spool files, for users who see everything only")
   func status() async throws {
     try await TestDaemon.run { daemon in
       let status = try await daemon.client().call("io.crashshield.Crashd.Status")
@@ -123,7 +123,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: the pid of a file in the spool is shown as claimed by the process")
+  @Test("F21: the pid of a spool file is shown as claimed")
   func claimedPID() async throws {
     var ring = TestRing(name: "systemd", pid: 1)
     ring.addCrash()

@@ -25,7 +25,7 @@ struct SpoolTests {
     guard unsafe rename(path + ".partial", path) == 0 else { throw SystemError("rename") }
   }
 
-  @Test("a ring that was left while crashd was away is stored at its start, and removed")
+  @Test("a ring spooled while crashd was away is stored at its start, and removed")
   func atStart() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -39,7 +39,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a ring that is left while crashd runs is stored")
+  @Test("a ring spooled while crashd runs is stored")
   func whileRunning() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -49,7 +49,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("what is no ring of its owner is refused, removed and counted, and the next one is taken")
+  @Test("a spool file that is no ring of its owner is refused, removed and counted, and the next one is read")
   func refused() async throws {
     var good = TestRing(id: 9)
     good.addCrash()
@@ -125,7 +125,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("rings are stored and removed while the second unwindings of others still run")
+  @Test("rings are stored and removed while cross-checks of others still run")
   func secondUnwinding() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -168,7 +168,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy of the ring of an attached process is no second report, and goes when the process does")
+  @Test("a spooled copy of an attached process's ring makes no second report, and is removed with the process")
   func attached() async throws {
     try await TestDaemon.run { daemon in
       // By its own count its pid is another one, as in a container.
@@ -187,7 +187,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a process that connected before its copy came is known before the copy is read")
+  @Test("a connected process is known before its spooled copy is read")
   func waiting() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
@@ -206,7 +206,7 @@ struct SpoolTests {
     }
   }
 
-  /// A daemon with a report of a process that attached, and is gone.
+  /// Runs a daemon with a report of a process that attached, and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {
@@ -223,7 +223,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy of what is stored is removed, and is no event")
+  @Test("a spooled copy of a stored crash is removed, and is no event")
   func stored() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -236,7 +236,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy that has more than what is stored replaces it, and the process stays the one that connected")
+  @Test("a spooled copy with more than the stored report replaces it, and keeps the connected process")
   func more() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -255,7 +255,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy that the store could not tell anything of is taken when the store answers again, and not before")
+  @Test("a spooled copy is read only when the store can say whether its crash is stored")
   func outage() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -263,12 +263,12 @@ struct SpoolTests {
     copy.addCrash(slot: 1)
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
-      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // What a look at a copy begins with cannot be read.
+      let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      // The first query for a copy fails.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
-      try await client.until { try await !trouble().isEmpty }
-      guard case .string(let sentence)? = try await trouble().first else { return }
+      try await client.until { try await !outages().isEmpty }
+      guard case .string(let sentence)? = try await outages().first else { return }
       #expect(sentence.contains("cannot be stored") && sentence.hasSuffix("0 wait in memory, more in the spool"))
       try await client.until { daemon.log.contains("critical: reports cannot be stored") }
       #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool) == ["\(more.id).ring"])
@@ -278,12 +278,12 @@ struct SpoolTests {
       #expect(after.cursor != before.cursor)
       #expect(try after.report.threads.count == 2)
       #expect(try after.report.process.pid == Int(getpid()))
-      try await client.until { try await trouble().isEmpty }
+      try await client.until { try await outages().isEmpty }
       try await client.until { daemon.log.contains("reports can be stored again") }
     }
   }
 
-  @Test("the copy of a crash whose report cannot be read takes its place")
+  @Test("a spooled copy replaces a report that cannot be read")
   func unreadableReport() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -327,7 +327,7 @@ struct SpoolTests {
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
 
-  @Test("while the store takes nothing files stay where they are: none is lost, none takes the memory of processes")
+  @Test("during a store outage spool files stay, without a loss or memory for buffered reports")
   func fullStore() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -348,7 +348,7 @@ struct SpoolTests {
     }
   }
 
-  /// Gives each id under which a ring's report could stand to another process's report.
+  /// Gives each possible id of a ring's report to another process's report.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }
@@ -359,7 +359,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a file that is open is none of those that replace it")
+  @Test("an open spool file is not confused with one that replaces it")
   func identity() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -378,7 +378,7 @@ struct SpoolTests {
     withExtendedLifetime((directory, process)) {}
   }
 
-  @Test("a process that connects after its file was taken has one report, under the pid of the connection")
+  @Test("a process that connects after its spool file was read has one report, with the connection's pid")
   func connectedLater() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(pid: 4711)
@@ -409,7 +409,7 @@ struct SpoolTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("the copy that is removed with its process is that of its user, and with it what was not finished")
+  @Test("a process's own spooled copy and its partial file are removed with the process")
   func removal() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -423,7 +423,7 @@ struct SpoolTests {
     #expect(try names().isEmpty)
   }
 
-  @Test("more files than one list has are all taken")
+  @Test("more spool files than one listing has are all read")
   func manyFiles() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -442,7 +442,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "another user's file under the name of an attached process's ring is that user's crash",
+    "another user's spool file with the name of an attached process's ring is that user's crash",
     .enabled(if: geteuid() == 0))
   func stranger() async throws {
     try await TestDaemon.run { daemon in
@@ -463,7 +463,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "a file has news when it has a record that is not stored, or more threads of the same crash",
+    "a spool file has news when it has an unstored record, or more threads of a stored crash",
     arguments: [
       (records: [[0, 1]], threads: 0, hasNews: false), (records: [[0, 1]], threads: 1, hasNews: true),
       (records: [[0, 2]], threads: 0, hasNews: true), (records: [[0, 1], [1, 1]], threads: 0, hasNews: true),

@@ -10,11 +10,11 @@ import Testing
 @testable import CrashDaemon
 @testable import CrashStore
 
-@Suite("The keeper of the store")
+@Suite("The store keeper")
 struct StoreKeeperTests {
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a group that grows beyond its limit is thinned as it grows, and its count stays true")
+  @Test("a group above its limit is pruned as it grows, and its count stays exact")
   func thinned() async throws {
     try await TestDaemon.run(configure: { $0.settings.retention.reportsPerGroup = 8 }) { daemon in
       for _ in 0..<40 {
@@ -29,7 +29,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("what was there before the start is thinned too")
+  @Test("retention at the start also prunes earlier reports")
   func thinnedAtStart() async throws {
     let directory = try TestDirectory()
     try await TestDaemon(directory).run { daemon in
@@ -41,7 +41,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("while the disk is full reports wait in memory, loudly, and are stored when there is room again")
+  @Test("while the disk is full, reports are buffered, a critical line is logged, and they are stored later")
   func fullDisk() async throws {
     try await TestDaemon.run { daemon in
       // SQLite itself says that the disk is full: the file may have no more pages.
@@ -55,7 +55,7 @@ struct StoreKeeperTests {
       let status = { try await client.call("\(Self.own).Status") }
       try await client.until { try await status().int("held") == 1 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("nothing is said of the trouble")
+        Issue.record("the status names no outage")
         return
       }
       #expect(sentence.contains("full") && sentence.contains("1 wait in memory"))
@@ -63,7 +63,7 @@ struct StoreKeeperTests {
       #expect(try await status().int("reports") == 0)
 
       try limitPages(of: daemon.store, more: 100_000)
-      daemon.analysis.trouble.wake()
+      daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try await status().int("held") == 0)
@@ -72,7 +72,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("F16: with a store that cannot be opened crashd starts, keeps crashes in memory, and stores them when it can")
+  @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them when it can")
   func closedAtStart() async throws {
     var path = ""
     // SQLite cannot open a directory, as it cannot make its files on a full disk.
@@ -91,14 +91,14 @@ struct StoreKeeperTests {
       try process.wake()
       try await client.until { try await status().int("held") == 1 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("nothing is said of the trouble")
+        Issue.record("the status names no outage")
         return
       }
       #expect(sentence.contains("cannot be stored") && sentence.contains("1 wait in memory"))
 
       var incidents = daemon.hub.news(of: .incidents).makeAsyncIterator()
       try FileManager.default.removeItem(atPath: path)
-      daemon.analysis.trouble.wake()
+      daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
       // The new store may have both.
       #expect(await incidents.next() != nil)
@@ -107,7 +107,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("F18: a removed database is told, and what crashd holds is there at the next start", arguments: [false, true])
+  @Test("F18: a removed database is reported, and crashd's reports are in the next one", arguments: [false, true])
   func removed(isWithDirectory: Bool) async throws {
     let directory = try TestDirectory()
     var ids = (0..<30).map { _ in randomID() }
@@ -116,7 +116,7 @@ struct StoreKeeperTests {
       let removed = isWithDirectory ? daemon.directories.state : daemon.store.path
       try FileManager.default.removeItem(atPath: removed)
       let client = try await daemon.client()
-      // The next crash finds out, before the next look.
+      // The next crash detects it, before the next periodic check.
       let process = try await daemon.attach()
       var ring = TestRing()
       ring.addCrash()
@@ -126,7 +126,7 @@ struct StoreKeeperTests {
       let status = { try await client.call("\(Self.own).Status") }
       try await client.until { try await status().int("reports") == 31 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("nothing is said of it")
+        Issue.record("the status names no outage")
         return
       }
       #expect(sentence.contains("was removed while crashd used it; all that crashd held is in a new one"))
@@ -138,27 +138,27 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("memory is bounded: what does not fit is counted as lost")
+  @Test("buffered reports are bounded, and those that do not fit are counted as lost")
   func noRoom() async throws {
     var limits = Limits.patient
     limits.heldReports = 1
-    let trouble = StoreTrouble(limits: limits)
+    let outage = StoreOutage(limits: limits)
     let error = StoreError.unavailable(path: "/x", reason: "full")
     let item = { (id: String) in
-      try StoreTrouble.Held(
+      try StoreOutage.Held(
         report: .sample(id: id), raw: [1, 2], owner: Peer(pid: 7, uid: 1000), process: "shop", keptName: "kept-\(id)")
     }
-    #expect(try trouble.hold(item("aa"), because: error))
-    #expect(try !trouble.hold(item("bb"), because: error))
-    // The same one again takes no more room.
-    #expect(try trouble.hold(item("aa"), because: error))
-    #expect(trouble.count == 1 && trouble.isHolding(pid: 7) && !trouble.isHolding(pid: 8))
-    #expect(trouble.mayForget("kept-bb") && !trouble.mayForget("kept-aa"))
-    #expect(trouble.release("aa")?.mayForget == true)
-    #expect(trouble.first == nil)
+    #expect(try outage.hold(item("aa"), because: error))
+    #expect(try !outage.hold(item("bb"), because: error))
+    // The same report again needs no more room.
+    #expect(try outage.hold(item("aa"), because: error))
+    #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
+    #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
+    #expect(outage.release("aa")?.mayForget == true)
+    #expect(outage.first == nil)
   }
 
-  @Test("a database that turns out to be corrupt is set aside, told, and what can be read is there again")
+  @Test("a corrupt database is set aside and reported, and its readable reports are in the new one")
   func corrupt() async throws {
     let directory = try TestDirectory()
     let ids = (0..<100).map { _ in randomID() }
@@ -172,9 +172,9 @@ struct StoreKeeperTests {
     try bytes.write(to: URL(fileURLWithPath: path))
     try await TestDaemon(directory).run { daemon in
       let client = try await daemon.client()
-      let trouble = { try await client.call("\(Self.own).Status").array("trouble") }
-      try await client.until { try await !trouble().isEmpty }
-      guard case .string(let sentence)? = try await trouble().first else { return }
+      let outages = { try await client.call("\(Self.own).Status").array("trouble") }
+      try await client.until { try await !outages().isEmpty }
+      guard case .string(let sentence)? = try await outages().first else { return }
       #expect(sentence.contains("was corrupt and is kept as '\(path).corrupt-"))
       let count = try #require(try await client.call("\(Self.own).Status").int("reports"))
       #expect(count > 80 && count < 100)
@@ -198,7 +198,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a leap of the clock makes nothing old, and an hour later it is believed")
+  @Test("a clock jump ages no report, until the new time has lasted an hour")
   func clock() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000
@@ -213,7 +213,7 @@ struct StoreKeeperTests {
     #expect(trusted == [true, true, false, false, true, false, true])
   }
 
-  @Test("a clock that leaps far forward and half of it back has made nothing old")
+  @Test("a clock that jumps far forward and half of it back ages no report")
   func clockHalfBack() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
@@ -226,7 +226,7 @@ struct StoreKeeperTests {
     #expect(trusted == [true, false, false, false, true])
   }
 
-  @Test("Prune tells what would go, removes it, and the groups still count it")
+  @Test("Prune lists the reports that it would remove, removes them, and the groups still count them")
   func prune() async throws {
     try await TestDaemon.run { daemon in
       var old = try CrashReport.sample(id: "aa")
@@ -245,7 +245,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("Remove takes all of what is named, or nothing")
+  @Test("Remove removes all named reports, or none")
   func remove() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -259,7 +259,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a subscriber that comes too late learns how much it has missed, and gets what is left")
+  @Test("a late subscriber gets the count of removed events, and the remaining ones")
   func expired() async throws {
     try await TestDaemon.run { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")

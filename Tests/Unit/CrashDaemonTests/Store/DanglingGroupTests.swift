@@ -49,7 +49,7 @@ struct DanglingGroupTests {
     return groups
   }
 
-  @Test("what several processes and builds did from one function is one group, with what they have in common")
+  @Test("use-after-frees of one function in several processes and builds are one group")
   func together() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", count: 3, confidence: "probable"),
@@ -70,7 +70,7 @@ struct DanglingGroupTests {
     #expect(group.count == .max)
   }
 
-  @Test("program, class, kind, call site and user tell groups apart; the one that was seen last comes first")
+  @Test("groups differ by program, class, access kind, call site and user; the last seen comes first")
   func apart() throws {
     let groups = try Self.groups(of: [
       Self.incident("1"), Self.incident("2", subject: "App.Cart"), Self.incident("3", kind: "write", age_ns: nil),
@@ -83,7 +83,7 @@ struct DanglingGroupTests {
     #expect(written.method == nil && written.age_ns == nil && written.releases == 0)
   }
 
-  @Test("accesses in guard slots are among them, but not what reaches past an object, nor what a guard met")
+  @Test("use-after-free groups have guard slot accesses, but no out-of-bounds accesses and no guard incidents")
   func slots() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", kind: "read", source: "pages"), Self.incident("2", kind: "overflow", source: "pages"),
@@ -92,7 +92,7 @@ struct DanglingGroupTests {
     #expect(groups.map(\.kind) == ["read"])
   }
 
-  @Test("a user sees the groups of the own processes; a filter by program and time restricts what is counted")
+  @Test("a user sees its own processes' groups, and a filter by program and time restricts the counts")
   func filters() throws {
     var restricted = Self.incident("1", uid: 7, count: 2)
     restricted.process.isRestricted = true
@@ -109,7 +109,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("an incident that comes again counts once, and one that is evicted does not count")
+  @Test("a repeated incident counts once in its group, and an evicted one does not count")
   func again() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1", count: 3), Self.incident("2", count: 1)])
     defer { withExtendedLifetime(directory) {} }
@@ -138,7 +138,7 @@ struct DanglingGroupTests {
       of: (0..<40).map { number in
         var incident = Self.incident(
           "\(number)", program: "\(number)" + long, kind: .init("call" + long), function: long, subject: long,
-          mode: .init(long), build: long, last: long, release: long, confidence: long)
+          mode: .init(long), build: long, last: long, release: long, confidence: .init(long))
         (incident.method, incident.use[1].file) = (long, long)
         return incident
       })
@@ -148,7 +148,7 @@ struct DanglingGroupTests {
     #expect(try Self.groups(of: [Self.incident(long)]).isEmpty)
   }
 
-  @Test("a store of the version before answers as one that had the incidents from the beginning")
+  @Test("a migrated store lists the same groups as one with the incidents from the beginning")
   func migration() throws {
     let incidents =
       ManySites().incidents.prefix(200) + [
@@ -186,7 +186,7 @@ struct DanglingGroupTests {
     try new.close()
   }
 
-  @Test("filling begins with the newest incidents, and ends at its limit; a database that is set aside loses no group")
+  @Test("the migration fills groups from the newest incidents up to its limit")
   func fill() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1"), Self.incident("2", function: "close()")])
     defer { withExtendedLifetime(directory) {} }

@@ -50,7 +50,9 @@ struct DisplacementTests {
     }
   }
 
-  @Test("F18: it is noticed before the next report, and all that it held is in a new one", arguments: Slip.allCases)
+  @Test(
+    "F18: a displaced database is detected before the next report, and its contents are in a new one",
+    arguments: Slip.allCases)
   func displaced(slip: Slip) throws {
     let directory = try TestDirectory()
     try FileManager.default.createDirectory(atPath: directory.path + "/state", withIntermediateDirectories: false)
@@ -79,7 +81,7 @@ struct DisplacementTests {
     try next.close()
   }
 
-  @Test("F18: another database that is put in its place keeps its own write-ahead log")
+  @Test("F18: a database that replaces the open one keeps its own write-ahead log")
   func replacedWithLog() throws {
     let (directory, files) = (try TestDirectory(), FileManager.default)
     let path = directory.path + "/r.sqlite"
@@ -101,7 +103,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F18: what is written while the database is written anew is in the new one")
+  @Test("F18: reports stored while the database is rewritten are in the new one")
   func writtenMeanwhile() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -134,7 +136,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F16: a store whose directory cannot be used now is there all the same, and opens when it can")
+  @Test("F16: a store with an unusable directory exists, and opens later when it can")
   func closedAtFirst() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"

@@ -46,7 +46,7 @@ struct FairShareTests {
     while try store.retain(policy, now_ns: Self.now_ns) != nil {}
   }
 
-  @Test("F9: 300 large reports of one user drive out none of another's 400 small ones")
+  @Test("F9: 300 large reports of one user evict none of another's 400 small ones")
   func bytes() throws {
     try withStore { store in
       for number in 0..<400 { _ = try store.put(report(number, uid: 0), raw: []) }
@@ -60,7 +60,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: an amended report counts for its owner with the bytes that it has now")
+  @Test("F9: an amended report counts for its owner with its new size")
   func amended() throws {
     try withStore { store in
       var amended = report(1, uid: 1_000)
@@ -83,7 +83,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: users who are charged as one have one share")
+  @Test("F9: uids that are charged as one account have one share of the store")
   func ranges() throws {
     // 100,000 to 165,535 is one user's range.
     let share = FairShare { $0 >= 100_000 && $0 < 165_536 ? 1_000 : $0 }
@@ -95,7 +95,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: of a report that is too large the raw record and other threads are left out, and it is said")
+  @Test("F9: a report that is too large loses its raw record and other threads, and says so")
   func tooLarge() throws {
     var large = report(1, uid: 0)
     large.threads = [
@@ -124,7 +124,7 @@ struct FairShareTests {
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The oldest of the flood went, by the order in which they were stored.
+      // The oldest of the flood were evicted, in storage order.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }

@@ -1,10 +1,11 @@
 import CrashProtocol
 import CrashReport
+import GRDB
 @testable import CrashStore
 import TestKit
 import Testing
 
-@Suite("Incidents in the order in which they were stored")
+@Suite("Pages of incidents in storage order")
 struct IncidentPageTests {
   private static func incident(_ id: String, uid: Int = 0, count: Int = 1, name: String = "shop") -> IncidentReport {
     let time = "2026-01-01T00:00:00.000000Z"
@@ -21,7 +22,7 @@ struct IncidentPageTests {
     try store.close()
   }
 
-  @Test("pages go on where the one before ended; one that was counted on comes again, once, with its latest count")
+  @Test("pages of incidents continue, and an incident that counted further is listed again once")
   func order() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -37,7 +38,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("a page has at most so many bytes, but one incident; what the filter leaves out is passed over")
+  @Test("a page of incidents has a size limit, but at least one incident, and filtered ones are skipped")
   func bounds() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -49,6 +50,89 @@ struct IncidentPageTests {
       let none = try store.incidentPage(after: start, visibility: .user(8), limit: 9)
       #expect(none.incidents.isEmpty && none.isLast && none.end == till.end)
       #expect(try store.incidentPage(after: start, visibility: .user(7), limit: 9).incidents.map(\.id) == ["c"])
+    }
+  }
+
+  @Test("numbers go on when the newest incidents, or all, are evicted: a cursor neither skips nor repeats")
+  func monotonic() throws {
+    try withStore { store in
+      try store.put(incidents: ["a", "b"].map { Self.incident($0) })
+      let first = try store.incidentCursor(isNewest: true)
+      for (evicted, next) in [("id = 'b'", "c"), ("1", "d")] {
+        try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE \(evicted)") }
+        let cursor = try store.incidentCursor(isNewest: true)
+        #expect(try store.incidentPage(after: cursor, limit: 9).incidents.isEmpty)
+        try store.put(incidents: [Self.incident(next)])
+        #expect(try store.incidentPage(after: cursor, limit: 9).incidents.map(\.id) == [next])
+      }
+      let page = try store.incidentPage(after: first, limit: 9)
+      #expect(page.incidents.map(\.id) == ["d"] && page.lost == 1)
+    }
+  }
+
+  @Test("evicted incidents that a reader has not read are lost for it, each once, for those who may see them")
+  func lost() throws {
+    try withStore { store in
+      let start = try store.incidentCursor(isNewest: true)
+      try store.put(incidents: ["a", "b", "c"].map { Self.incident($0) } + [Self.incident("d", uid: 7)])
+      let first = try store.incidentPage(after: start, limit: 1)
+      #expect(first.incidents.map(\.id) == ["a"] && first.lost == 0)
+      try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('a', 'b', 'd')") }
+      // The one that was read is no loss.
+      let second = try store.incidentPage(after: first.end, limit: 9)
+      #expect(second.incidents.map(\.id) == ["c"] && second.lost == 2)
+      #expect(try store.incidentPage(after: second.end, limit: 9).lost == 0)
+      #expect(try store.incidentPage(after: start, visibility: .user(7), limit: 9).lost == 1)
+      #expect(try store.incidentPage(after: start, visibility: .user(8), limit: 9).lost == 0)
+      #expect(try store.incidentPage(after: start, IncidentFilter(name: "till"), limit: 9).lost == 3)
+      #expect(try store.evictedIncidents(visibility: .user(0)) == 2)
+      // One that comes again is read then.
+      try store.put(incidents: [Self.incident("b", count: 2)])
+      let third = try store.incidentPage(after: first.end, limit: 9)
+      #expect(third.incidents.map(\.id) == ["c", "b"] && third.lost == 1)
+      // What cannot be read is lost as well.
+      try store.write { try $0.execute(sql: "UPDATE incidents SET json = x'7b' WHERE id = 'c'") }
+      let fourth = try store.incidentPage(after: first.end, limit: 9)
+      #expect(fourth.incidents.map(\.id) == ["b"] && fourth.lost == 2)
+    }
+  }
+
+  @Test("more incidents than the store keeps: a slow reader gets the rest, and the number of the lost")
+  func full() throws {
+    try withStore { store in
+      let start = try store.incidentCursor(isNewest: true)
+      let count = ReportStore.incidentLimit + 300
+      for first in stride(from: 0, to: count, by: 1_030) {
+        try store.put(incidents: (first..<min(count, first + 1_030)).map { Self.incident("i\($0)") })
+      }
+      // One that is counted on takes another number, and nothing is lost by it.
+      try store.put(incidents: [Self.incident("i\(count - 1)", count: 2)])
+      var (cursor, found, lost) = (start, 0, 0)
+      while true {
+        let page = try store.incidentPage(after: cursor, limit: 1_000)
+        (cursor, found, lost) = (page.end, found + page.incidents.count, lost + page.lost)
+        if page.isLast { break }
+      }
+      #expect(found == ReportStore.incidentLimit && lost == 300)
+      #expect(try store.incidentPage(after: cursor, limit: 9).lost == 0)
+    }
+  }
+
+  @Test("no more numbers of evicted incidents are kept than the limit: those behind it are not counted")
+  func bounded() throws {
+    try withStore { store in
+      let start = try store.incidentCursor(isNewest: true)
+      try store.put(incidents: [Self.incident("a")])
+      try store.write {
+        try $0.execute(
+          sql: """
+            WITH RECURSIVE n(n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM n LIMIT \(ReportStore.evictedIncidentLimit + 9))
+            INSERT INTO evicted_incidents (uid, seq, id) SELECT 0, n, 'e' || n FROM n
+            """)
+        try $0.execute(sql: "UPDATE sqlite_sequence SET seq = 1000000 WHERE name = 'incidents'")
+      }
+      try store.put(incidents: [Self.incident("b")])
+      #expect(try store.incidentPage(after: start, limit: 9).lost == ReportStore.evictedIncidentLimit)
     }
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashStore
 
-@Suite("A store of the version before")
+@Suite("A store of the previous version")
 struct MigrationTests {
   private func report(_ id: String, group: String, minute: Int, uid: Int = 1000, build: String = "aa") -> CrashReport {
     let time = "2026-11-21T08:0\(minute):00.000000Z"
@@ -56,7 +56,7 @@ struct MigrationTests {
     try old.close()
   }
 
-  @Test("it opens, and its groups, sizes and counts are those of its rows")
+  @Test("a store of the previous version opens, with groups, sizes and counts of its rows")
   func opens() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -76,6 +76,56 @@ struct MigrationTests {
     #expect(shares.map { $0["reports"] as Int } == [1, 2] && shares.first?["bytes"] == bytes)
     #expect(try store.report(idPrefix: "a1").report == reports[0])
     try expectTrueSums(store)
+    try store.close()
+  }
+
+  private func incident(_ id: String, uid: Int = 1000, count: Int = 1) -> IncidentReport {
+    let time = "2026-11-21T08:00:00.000000Z"
+    return IncidentReport(
+      id: id, first: time, last: time, count: count,
+      process: .init(pid: 1, uid: uid, name: "shop", executable: "/srv/shop", buildID: "ab"), source: "quarantine",
+      kind: "call", mode: "absorb", subject: "App.Session", sentence: "s", confidence: "certain")
+  }
+
+  @Test("its incidents keep their order, groups and cursors, and their numbers do not come again")
+  func incidents() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let old = try DatabasePool(path: path)
+    try StoreSchema.migrator.migrate(old, upTo: "v12")
+    let stored = [incident("b"), incident("a", uid: 7), incident("c", count: 3)]
+    try old.write { database in
+      try database.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
+      // Numbers with gaps, as evictions leave them.
+      for (number, incident) in zip([3, 5, 9], stored) {
+        try database.execute(
+          sql: """
+            INSERT INTO incidents (rowid, id, uid, name, subject, source, last, json) VALUES (?, ?, ?, 'shop', ?, ?, ?, ?)
+            """,
+          arguments: [
+            number, incident.id, incident.process.uid, incident.subject, incident.source.rawValue, incident.last,
+            try JSONEncoder().encode(incident),
+          ])
+        try UseAfterFree(incident)?.insert(database)
+      }
+    }
+    try old.close()
+    for _ in 0..<2 {
+      let store = try ReportStore(path: path)
+      #expect(try store.incidents(limit: 9) == stored.reversed())
+      #expect(try store.incidents(visibility: .user(7), limit: 9) == [stored[1]])
+      #expect(try store.danglingGroups(visibility: .user(1000), limit: 9).map(\.count) == [4])
+      let cursor = StoreCursor(epoch: store.epoch, sequence: 5, kind: .incident)
+      let page = try store.incidentPage(after: cursor, limit: 9)
+      #expect(page.incidents == [stored[2]] && page.lost == 0 && page.end.sequence == 9)
+      #expect(try store.check() == nil)
+      try store.close()
+    }
+    let store = try ReportStore(path: path)
+    try store.write { try $0.execute(sql: "DELETE FROM incidents") }
+    #expect(try store.danglingGroups(limit: 9).isEmpty)
+    try store.put(incidents: [incident("d")])
+    #expect(try store.incidentCursor(isNewest: true).sequence == 10)
     try store.close()
   }
 

@@ -44,14 +44,14 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // As a client gives it back.
+      // As a client returns it.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }
   }
 
   @Test(
-    "first crash: a list has what is not stored yet as the newest, on whatever page", arguments: [1, 2, 3, 4, 5, 9])
+    "first crash: a list has preliminary reports as the newest, on any page", arguments: [1, 2, 3, 4, 5, 9])
   func pages(limit: Int) throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -63,7 +63,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a list goes on with what is stored meanwhile, and has no removed report again")
+  @Test("first crash: a paged list has reports stored meanwhile, and no removed report again")
   func changes() throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -80,7 +80,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: the cursor of a report that is not stored yet begins no stream of events")
+  @Test("first crash: the cursor of a preliminary report cannot begin a subscription")
   func cursor() throws {
     try withStore { store throws in
       let listed = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
@@ -93,7 +93,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: what is stored meanwhile is shown as it is stored, once")
+  @Test("first crash: a report stored during a list is shown once, as stored")
   func storedMeanwhile() throws {
     try withStore { store throws in
       let early = [Self.preliminary(3)]
@@ -105,7 +105,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a report is found by a prefix of its id before it is stored, by who may see it")
+  @Test("first crash: a report is found by id prefix before it is stored, by users who may see it")
   func lookUp() throws {
     try withStore { store throws in
       let early = [Self.preliminary(4), Self.preliminary(5, uid: 1_001)]
@@ -137,7 +137,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a filter asks of a report what it asks of a row")
+  @Test("first crash: a filter matches preliminary and stored reports alike")
   func filters() throws {
     var restricted = Self.report(7)
     restricted.process.isRestricted = true

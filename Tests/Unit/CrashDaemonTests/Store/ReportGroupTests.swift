@@ -33,7 +33,7 @@ struct ReportGroupTests {
       images: [], group: CrashReport.Group(key: group, title: "title of \(id)"))
   }
 
-  @Test("a group tells how often, since when, in which builds and programs")
+  @Test("a group has its count, first and last time, builds and programs")
   func facts() throws {
     // Stored in another order than they happened.
     let reports = [
@@ -59,7 +59,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("process, unit and signal restrict to reports that are there: of those that went, nobody knows them")
+  @Test("filters by process, unit and signal match stored reports only, not pruned ones")
   func reportFilters() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1, pid: 1, unit: "shop.service"),
@@ -82,7 +82,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("what is seen first in the newest build is new; with one build nothing is")
+  @Test("a group first seen in the newest build is new; with one build, none is")
   func new() throws {
     let old = [report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 4, build: "bb")]
     try withStore([old[0]]) { store in
@@ -95,7 +95,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("a group that is called mended is resolved until it comes back")
+  @Test("a resolved group becomes regressed when it crashes again")
   func resolved() throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 1)]) { store in
       let time = "2026-11-21T08:02:00.000000Z"
@@ -117,7 +117,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("a user sees and resolves the groups of his own reports only")
+  @Test("a user sees and resolves only the groups of its own reports")
   func visibility() throws {
     try withStore([
       report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2, uid: 1001),
@@ -130,7 +130,7 @@ struct ReportGroupTests {
       }
       _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
       #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == ["resolved"])
-      // What one user says of his programs says nothing of another's, for root neither.
+      // One user's resolution leaves other users' groups of the same key open, in root's list too.
       let all = try store.groups(limit: 9)
       #expect(all.map(\.key) == ["beef", "cafe", "cafe"] && all.map(\.uid) == [1001, 1001, 1000])
       #expect(all.map(\.state) == ["open", "open", "resolved"])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The report store")
 struct ReportStoreTests {
-  @Test("a report is replaced only while it is the one that was meant")
+  @Test("a report is replaced only if it has not changed meanwhile")
   func replacing() throws {
     try withStore { store in
       let first = try store.put(sample(id: "ab"), raw: [1])
@@ -29,7 +29,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a stored report comes back as it was, by a prefix of its id")
+  @Test("a stored report is read back unchanged, by a prefix of its id")
   func roundTrip() throws {
     try withStore { store throws in
       let report = sample(id: "ab12", name: "shop")
@@ -61,7 +61,7 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A look that did not learn of the rights replaces it, and does not hand it to the user.
+      // A reading without the rights replaces it, and does not make it the user's.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")
@@ -105,7 +105,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a changed report takes a new place in the order, an unchanged one none")
+  @Test("a changed report gets a new cursor, an unchanged one does not")
   func update() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -121,7 +121,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an amended report keeps its place, and is amended only while it is the one that was meant")
+  @Test("an amended report keeps its cursor, and is amended only if it has not changed meanwhile")
   func amend() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -179,7 +179,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list goes back page by page and keeps to its filter")
+  @Test("a list pages back in time and keeps its filter")
   func paging() throws {
     try withStore { store in
       for index in 10..<15 {
@@ -199,7 +199,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a page has the oldest or the newest first, and tells how many there are behind it", arguments: [false, true])
+  @Test("a page of reports has the oldest or newest first, and the count of further ones", arguments: [false, true])
   func pages(isOldestFirst: Bool) throws {
     try withStore { store in
       for index in 10..<15 { _ = try store.put(sample(id: "aa\(index)", uid: 1000 + index % 2), raw: []) }
@@ -224,7 +224,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a filter goes by the unit, the signal and a part of the path, alike in lists and in events")
+  @Test("filters by unit, signal and part of the path match the same reports in lists and events")
   func filters() throws {
     try withStore { store in
       var (shop, other) = (sample(id: "aa"), sample(id: "bb"))
@@ -249,7 +249,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list names the first own function")
+  @Test("a list has each report's first in-app function")
   func summary() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa"), raw: [])
@@ -275,7 +275,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a database and its log are for their owner alone, also one that was made otherwise")
+  @Test("a database and its log are readable by their owner only, also with other earlier modes")
   func privacy() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -298,7 +298,7 @@ struct ReportStoreTests {
     try second.close()
   }
 
-  @Test("reports and cursors outlive the daemon")
+  @Test("reports and cursors survive a restart of crashd")
   func reopen() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

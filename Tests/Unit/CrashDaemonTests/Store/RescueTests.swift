@@ -1,6 +1,7 @@
 import CrashProtocol
 import CrashReport
 import FoundationEssentials
+import GRDB
 import TestKit
 import Testing
 
@@ -31,7 +32,7 @@ struct RescueTests {
     try store.close()
   }
 
-  /// Overwrites a part of a file whose journal is gone, or would mend it.
+  /// Overwrites a part of a file, and removes its journal, which would repair it.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
@@ -41,7 +42,7 @@ struct RescueTests {
     try bytes.write(to: URL(fileURLWithPath: path))
   }
 
-  @Test("what can be read of it is taken over, and cursors stay good")
+  @Test("readable reports of a corrupt database are recovered, and cursors stay valid")
   func garbled() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -53,7 +54,7 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // Crashes are stored before anything is taken over, behind the old numbers.
+    // Crashes are stored before anything is recovered, with numbers after the old ones.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -69,7 +70,42 @@ struct RescueTests {
     try store.close()
   }
 
-  @Test("one whose beginning is gone is set aside, and a new one begins")
+  private func incident(_ id: String) -> IncidentReport {
+    let time = "2026-11-21T08:00:00.000000Z"
+    return IncidentReport(
+      id: id, first: time, last: time, count: 1,
+      process: .init(pid: 1, uid: 1000, name: "shop", executable: "/srv/shop", buildID: "ab"), source: "guard",
+      kind: "index", mode: "absorb", subject: "7 is outside", sentence: "s", confidence: "certain")
+  }
+
+  @Test(
+    "incidents: cursors stay good where the reports' do; else they come with new numbers", arguments: [true, false])
+  func incidents(keepsCursors: Bool) throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let store = try ReportStore(path: path)
+    if keepsCursors { _ = try store.put(report(1), raw: []) }
+    try store.put(incidents: ["a", "b", "c", "d"].map { incident($0) })
+    let read = try store.incidentPage(after: store.incidentCursor(isNewest: false), limit: 1).end
+    try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('b', 'd')") }
+    let aside = try store.startAnew(because: "a test", at: "2026-11-22T10:00:00.000000Z")
+    #expect(aside.keepsCursors == keepsCursors)
+    // Stored before anything is taken over.
+    try store.put(incidents: [incident("e")])
+    _ = try store.rescue(aside)
+    #expect(Set(try store.incidents(limit: 9).map(\.id)) == ["a", "c", "e"])
+    if keepsCursors {
+      let page = try store.incidentPage(after: read, limit: 9)
+      #expect(page.incidents.map(\.id) == ["c", "e"] && page.lost == 2)
+    } else {
+      #expect(throws: StoreError.invalidCursor(read.description)) { try store.incidentPage(after: read, limit: 9) }
+      let page = try store.incidentPage(after: store.incidentCursor(isNewest: false), limit: 9)
+      #expect(page.incidents.map(\.id) == ["e", "a", "c"] && page.lost == 0)
+    }
+    try store.close()
+  }
+
+  @Test("a database without its header is set aside, and a new one is made")
   func noHeader() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

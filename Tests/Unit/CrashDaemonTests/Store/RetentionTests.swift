@@ -43,7 +43,7 @@ struct RetentionTests {
     try store.close()
   }
 
-  /// Does all of it, and tells how many went for each reason.
+  /// Runs all of retention, and returns how many reports were pruned for each reason.
   private func retain(
     _ store: ReportStore, keepsOld: Bool = false, freeBytes: Int? = nil, _ change: (inout RetentionPolicy) -> Void
   ) throws -> [RetentionReason: Int] {
@@ -57,7 +57,7 @@ struct RetentionTests {
     return counts
   }
 
-  @Test("of a group that grows, as many reports stay as may, and its count stays true")
+  @Test("a growing group keeps at most its limit of reports, and its exact count")
   func group() throws {
     try withStore { store in
       // The newest last.
@@ -85,7 +85,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("what is kept of a group's older reports is a sample of all of them")
+  @Test("the older reports that a group keeps are a sample of all")
   func sample() throws {
     try withStore { store in
       var ages: [String: Int] = [:]
@@ -104,7 +104,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("reports go by their age, and their history after it")
+  @Test("reports are pruned by age, and their events later")
   func age() throws {
     try withStore { store in
       for age in [100, 2_000, 3_000] { _ = try store.put(report(secondsAgo: age), raw: []) }
@@ -119,7 +119,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a group of which no report is left is still counted, and has no newest one")
+  @Test("a group without remaining reports keeps its count, and has no newest report")
   func onlyHistory() throws {
     try withStore { store in
       _ = try store.put(report(secondsAgo: 5_000), raw: [])
@@ -133,7 +133,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("beyond its bytes the store loses the oldest reports of the user who has the most")
+  @Test("a store above its size limit prunes the oldest reports of the user with the most")
   func bytes() throws {
     try withStore { store in
       let quiet = report(group: "beef", uid: 1001, secondsAgo: 900)
@@ -156,7 +156,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a file system that is full takes reports and gives space back, down to the minimum")
+  @Test("retention on a full file system frees space, down to its minimum")
   func keepFree() throws {
     try withStore { store in
       for index in 0..<200 { _ = try store.put(report(secondsAgo: 200 - index, bytes: 20_000), raw: []) }
@@ -174,7 +174,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a group is not thinned of what somebody has not read, until it is ten times too large")
+  @Test("retention keeps a group's reports that a subscriber has not read, up to ten times its limit")
   func readers() throws {
     try withStore { store in
       _ = try store.enter(subscriber: "mail", uid: 1000, at: Self.now)
@@ -187,7 +187,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // Nothing was stored since: the group is looked at all the same.
+      // Nothing was stored since: the group is checked all the same.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -197,7 +197,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a report that went does not come back when more of its process is read late")
+  @Test("a pruned report does not come back when more of its process is read later")
   func late() throws {
     try withStore { store in
       var old = report(secondsAgo: 5_000)
@@ -213,7 +213,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a report that somebody removes is forgotten by its group too; others are not his to remove")
+  @Test("a removed report no longer counts in its group; a user cannot remove another's report")
   func remove() throws {
     try withStore { store in
       for id in ["aa", "bb"] { _ = try store.put(report(id), raw: [1]) }
@@ -227,7 +227,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("of events that went long ago it is known how many they were")
+  @Test("the count of events that were pruned long ago is known")
   func tallies() throws {
     try withStore { store in
       let start = try store.newestCursor()
@@ -240,7 +240,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // In the middle of a block: it may tell too many, never too few.
+      // In the middle of a block: the count may be too high, never too low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)
       #expect((2_000...2_500).contains(late.count) && !late.isExact)

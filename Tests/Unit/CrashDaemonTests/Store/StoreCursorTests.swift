@@ -34,7 +34,7 @@ struct StoreCursorTests {
     #expect(StoreCursor(bad, of: epoch) == nil && StoreCursor(bad, of: .none) == nil)
   }
 
-  @Test("F21: a cursor shows no number, and another store's key makes another text of it")
+  @Test("F21: a cursor's text hides its number, and depends on the store's key")
   func opaque() throws {
     // The published vector of XTEA.
     let published = StoreEpoch(id: "", key: [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f])
@@ -58,7 +58,7 @@ struct StoreCursorTests {
     for store in stores { try store.close() }
   }
 
-  @Test("F21: a number of an older version is read up to the last one that it gave out, and tells none behind it")
+  @Test("F21: a numeric cursor of an older version is valid up to the last one that was given out")
   func plain() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -121,7 +121,7 @@ struct StoreCursorTests {
     #expect(stores[0] == stores[1] && stores[0] != epoch)
   }
 
-  @Test("a store's id is as long in bytes as in cursors, or there is none")
+  @Test("a store id of a wrong length is an error of a corrupt database")
   func idLength() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -147,7 +147,7 @@ struct StoreCursorTests {
     #expect(texts[0] == texts[1])
   }
 
-  @Test("F21: how far a user's subscriber is behind counts that user's reports alone")
+  @Test("F21: a subscriber's lag counts its own user's reports only")
   func behind() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

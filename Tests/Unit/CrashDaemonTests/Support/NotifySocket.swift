@@ -34,7 +34,7 @@ struct NotifySocket {
     }
   }
 
-  /// Reads and drops what comes until somebody says that he stops.
+  /// Reads and discards messages until one says STOPPING=1.
   func readOn() throws {
     let socket = socket
     try Thread.start(named: "systemd") {

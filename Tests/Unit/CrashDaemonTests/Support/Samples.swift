@@ -8,7 +8,7 @@ import LinuxSystem
 @testable import CrashDaemon
 
 extension CrashRecord {
-  /// A crash that nothing is known of; each test says what it needs.
+  /// A crash without facts; each test sets what it needs.
   ///
   /// What is sent, the process 99 sent itself.
   static func sample(

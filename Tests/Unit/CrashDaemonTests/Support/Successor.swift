@@ -25,7 +25,7 @@ final class Successor: Sendable {
     (pid, self.link) = (child, Descriptor(owning: link))
   }
 
-  /// Becomes the next program, which says hello.
+  /// Executes the next program, which says hello.
   func become(_ index: Int, _ ring: TestRing) throws {
     // `exec` closes the connection of the program before.
     if index > 0 { programs[index - 1].hangUp() }

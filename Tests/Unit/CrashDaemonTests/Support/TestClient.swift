@@ -52,7 +52,7 @@ struct TestSocket: Sendable {
   }
 }
 
-/// Somebody else who connects; root alone can become one.
+/// Another user that connects; only root can become one.
 struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
@@ -61,7 +61,7 @@ struct TestUser: Sendable {
   var isRestricted = false
 }
 
-/// The child that is somebody else's process, as long as it is held.
+/// A child process of another user, which lives as long as this object.
 private final class TestPeer: Sendable {
   private let link: Int32
   private let child: Int32
@@ -117,7 +117,7 @@ final class TestClient: Sendable {
     let socket = socket
     try await onThread {
       var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
-      // One pollfd is given and one is told; POLLHUP needs not be asked for.
+      // One pollfd, and its count is one; POLLHUP is always reported.
       guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
     }
   }

@@ -95,7 +95,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Limits {
-  /// Those of crashd, but for a machine that may stand still in the middle of a test.
+  /// crashd's limits, adapted to a machine that may stall in the middle of a test.
   static var patient: Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
@@ -117,7 +117,7 @@ extension Limits {
 final class TestLog: LogHandler {
   private let kept = Mutex<[String]>([])
 
-  /// A logger whose lines nobody reads.
+  /// A logger whose lines no test reads.
   static var logger: Logger { Logger(label: "test") { _ in TestLog() } }
 
   /// A logger of these lines.

@@ -35,7 +35,7 @@ actor TestPlaces {
     await withCheckedContinuation { waiting.append($0) }
   }
 
-  /// The place goes to who has waited longest.
+  /// The permit goes to the caller that has waited longest.
   private func leave() {
     if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
   }

@@ -56,7 +56,7 @@ final class TestProcess: Sendable {
     return (status, text)
   }
 
-  /// Whether the daemon has said something.
+  /// Whether the daemon has sent a message.
   var hasAnswer: Bool {
     var entry = pollfd(fd: socket.descriptor.number, events: Int16(POLLIN), revents: 0)
     // poll reads and writes the one entry.

@@ -76,10 +76,10 @@ struct TestRing {
     put(Array(subject.utf8), at: base + offset(\cs_ring_incident.subject))
     put(UInt64(0x40_0010), at: base + offset(\cs_ring_incident.use))
     put(UInt64(0x40_0020), at: base + offset(\cs_ring_incident.use) + 8)
-    put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
+    put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Says of that incident which word of the metadata, or which line of the source.
+  /// Sets the incident's word of the metadata, or its line of the source.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
@@ -99,7 +99,9 @@ struct TestRing {
     put(flags, at: base + offset(\cs_ring_incident.address))
     put(UInt32(registers), at: base + offset(\cs_ring_incident.free_count))
     for number in 0..<registers {
-      put(UInt64(0x100 + number), at: base + offset(\cs_ring_incident.free) + number * 8)
+      put(
+        UInt64(0x100 + number),
+        at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_trap.registers) + number * 8)
     }
   }
 
@@ -113,11 +115,11 @@ struct TestRing {
     put(CS_RING_INCIDENT_RECORD | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
     put(UInt32(1), at: base + offset(\cs_ring_incident.origin_count))
     put(Int32(14), at: base + offset(\cs_ring_incident.origin_tid))
-    put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.origin))
+    put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
   /// Makes that incident an object that had left the quarantine before the crash of a thread with that sequence.
-  mutating func makeGhost(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
+  mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
     put(cs_mode.CS_MODE_CRASH.rawValue, at: base + offset(\cs_ring_incident.mode))
@@ -260,7 +262,7 @@ extension TestRing {
     return descriptor
   }
 
-  /// Writes the ring again, as a process does that goes on.
+  /// Writes the ring again, as a running process does.
   func write(to descriptor: Descriptor) throws {
     // pwrite reads as many bytes as the array has.
     guard unsafe pwrite(descriptor.number, bytes, bytes.count, 0) == bytes.count else {

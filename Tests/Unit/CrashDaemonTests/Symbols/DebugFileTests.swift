@@ -13,7 +13,7 @@ struct DebugFileTests {
     DebugFiles(directory: directory, imagePath: image, user: geteuid(), owner: .user(geteuid()))
   }
 
-  @Test("they are looked for by build id, then by name beside the image and below the directory for all of them")
+  @Test("debug files are searched by build id, then by name beside the image and in the global directory")
   func paths() {
     #expect(
       debugFiles("/debug", image: "/srv/shop").paths(buildID: "abcdef", link: "shop.debug") == [
@@ -23,14 +23,15 @@ struct DebugFileTests {
   }
 
   @Test(
-    "a name that is no name of a file is refused", arguments: ["../shop", "/etc/shop", "..", ".", "", "a\n", "a/b"])
+    "a debug link that is no plain file name is refused",
+    arguments: ["../shop", "/etc/shop", "..", ".", "", "a\n", "a/b"])
   func names(link: String) {
     #expect(debugFiles("/debug", image: "/srv/shop").paths(buildID: "ab", link: link) == [])
     #expect(!DebugFilePaths.isName(link) && DebugFilePaths.isName("shop.debug"))
   }
 
   @Test(
-    "F8: an image path with .. makes no file one of the machine's debug directory",
+    "F8: an image path with .. leads to no file of the machine's debug directory",
     arguments: ["/../other/shop", "/x/../../other/shop", "DEBUG/../other/shop"])
   func leavingPath(image: String) throws {
     let directory = try TestDirectory()
@@ -57,7 +58,7 @@ struct DebugFileTests {
     try SymbolCacheWriter.write(contents, to: output.number)
   }
 
-  @Test("a stripped image has the symbols of the first debug file that fits", arguments: [false, true])
+  @Test("a stripped image gets the symbols of the first matching debug file", arguments: [false, true])
   func stripped(isThere: Bool) throws {
     let directory = try TestDirectory()
     try write(directory, "names", hasLines: false)

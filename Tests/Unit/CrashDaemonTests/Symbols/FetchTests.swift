@@ -67,13 +67,13 @@ struct FetchTests {
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Until nobody is asked any more; each is asked for a limited time.
+  /// Waits until no request is outstanding; each has a time limit.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
     while await caches.fetches["waiting"] != nil { await Task.yield() }
     return await caches.fetches
   }
 
-  @Test("come after the names, for which no crash waits longer, and take their place")
+  @Test("fetched debug information replaces the names later, and no crash waits for it")
   func fetched() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -93,14 +93,14 @@ struct FetchTests {
     #expect(
       try asked(directory) == ["--build-id abcd --limit-bytes 1234 --timeout-ms 400000 http://one http://two"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
-    // It is there for the next crashd, too, which asks nobody.
+    // It is there for the next crashd too, which asks no server.
     let next = try self.caches(directory, fetch: "exit 69")
     await next.prepare([try image(directory)], for: geteuid())
     #expect(try await cache(next).hasDebugInformation)
     #expect(await settled(next) == [:])
   }
 
-  @Test("come late to the reports that were made without them, to each when all of its builds are done")
+  @Test("fetched debug information updates earlier reports once all of their builds are fetched")
   func late() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -134,7 +134,7 @@ struct FetchTests {
   }
 
   @Test(
-    "that are none, or of another build, leave the names as they are, and are not asked for again soon",
+    "fetched files that are invalid or of another build change nothing, and are not fetched again soon",
     arguments: [
       ("exit 66", "missing"), ("exit 69", "failed"), ("kill -SEGV $$", "failed"), ("echo wrong", "failed"),
       ("exit 0", "failed"), ("echo bare", "failed"), ("echo lines; exit 69", "failed"),
@@ -151,7 +151,7 @@ struct FetchTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
   }
 
-  @Test("are asked for again after a while")
+  @Test("a failed fetch of debug information is retried after a while")
   func again() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "exit 66") { $0.fetchAgain_ms = 0 }
@@ -162,7 +162,7 @@ struct FetchTests {
     }
   }
 
-  @Test("of a server that never answers are given up")
+  @Test("a fetch from a server that never answers is given up")
   func endless() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "while :; do :; done") {
@@ -174,7 +174,7 @@ struct FetchTests {
     #expect(await settled(caches) == ["failed": 1])
   }
 
-  @Test("are asked of nobody for an image that has them, or that its user could have made up")
+  @Test("debug information is not fetched for an image that has it, or that its user could have forged")
   func unasked() async throws {
     for (text, mode) in [("lines", 0o600), ("image", 0o666)] as [(String, UInt16)] {
       let directory = try TestDirectory()
@@ -186,7 +186,7 @@ struct FetchTests {
     }
   }
 
-  @Test("are asked of nobody where there are no servers")
+  @Test("debug information is not fetched without servers")
   func noServers() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "echo lines", urls: [])
@@ -196,7 +196,7 @@ struct FetchTests {
     #expect(try asked(directory) == [])
   }
 
-  @Test("beyond what may wait are skipped and counted")
+  @Test("fetches of debug information beyond the queue's limit are skipped and counted")
   func skipped() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "echo lines") { $0.waitingFetches = 0 }

@@ -11,7 +11,7 @@ import Testing
 @testable import CrashDaemon
 
 /// One after the other: a child that a test forks closes what others have open, also what hangs.
-@Suite("Files that others choose", .serialized)
+@Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe: what reads from it hangs until as many bytes are written.
   private struct Hanging {
@@ -40,14 +40,14 @@ struct ForeignFileTests {
     }
   }
 
-  @Test("F8: a place that hangs holds one thread; other places and other users go on")
+  @Test("F8: a hanging file system blocks one thread, and other paths and users go on")
   func hangingPlace() async throws {
     var limits = Limits()
     (limits.foreignThreads, limits.foreignThreadsPerUser, limits.foreignWorkPerUser) = (5, 2, 1)
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // They stand behind the first one, and are withdrawn when their time is over.
+    // They wait behind the first one, and are withdrawn at their time limit.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -57,7 +57,7 @@ struct ForeignFileTests {
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 600_000) { 5 } == 5)
   }
 
-  @Test("F8: a user with too much waiting work has its next answer at once; root has threads and room of its own")
+  @Test("F8: a user with too much waiting work is refused at once, and root has threads of its own")
   func fullUser() async throws {
     let directory = try TestDirectory()
     var limits = Limits()
@@ -154,7 +154,7 @@ struct ForeignFileTests {
     withExtendedLifetime(image) {}
   }
 
-  @Test("F8: a debug file that hangs is not opened as one of the machine's through ..", .enabled(if: canMount))
+  @Test("F8: a hanging debug file is not opened as one of the machine's through ..", .enabled(if: canMount))
   func hangingDebugFile() async throws {
     let image = try DeadImage()
     let isOver = try MutexFlag.alarm(image.end)
@@ -174,7 +174,7 @@ struct ForeignFileTests {
       SymbolCaches.Configuration(
         directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,
         ledger: Ledger(logger: TestLog.logger, limits: .patient), logger: TestLog.logger))
-    // The directory stands in front of it.
+    // The directory is searched before it.
     let path = String(repeating: "/..", count: 8) + image.path
     await caches.prepare([self.image(path)], for: 54_321)
     #expect(await caches.caches(of: ["abcd": []], for: 54_321, timeout_ms: 600_000)["abcd"] != nil)
@@ -186,7 +186,7 @@ struct ForeignFileTests {
     ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: descriptor)
   }
 
-  @Test("F14: a file of root's that a user sends is believed for that user only, unless it is this machine's")
+  @Test("F14: root's file sent by a user is trusted for that user only, unless it is the machine's")
   func sentFiles() throws {
     let directory = try TestDirectory()
     let path = try directory.write([1], to: "image", mode: 0o644)
@@ -197,8 +197,8 @@ struct ForeignFileTests {
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
     #expect(try image(other, descriptor: sent).open(for: user).owner == .user(user))
-    #expect(try image("/nowhere", descriptor: sent).open(for: 0).owner == .everybody)
-    let owner: CacheOwner = directory.isVouchedFor ? .everybody : .user(user)
+    #expect(try image("/nowhere", descriptor: sent).open(for: 0).owner == .allUsers)
+    let owner: CacheOwner = directory.isVouchedFor ? .allUsers : .user(user)
     #expect(try image(path, descriptor: sent).open(for: user).owner == owner)
   }
 
@@ -220,7 +220,7 @@ struct ForeignFileTests {
   }
 
   @Test(
-    "F19: crashd as root tells a user nothing of what lies in a closed directory", .enabled(if: geteuid() == 0),
+    "F19: crashd as root reveals no file of a directory that the user cannot read", .enabled(if: geteuid() == 0),
     arguments: ["file", "link", "directory", "pipe", "nothing"])
   func closedDirectory(name: String) throws {
     let directory = try TestDirectory()
@@ -287,7 +287,7 @@ final class MutexFlag: Sendable {
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {
-      for _ in 0..<600 where !isOver.isSet { usleep(100_000) }
+      for _ in 0..<6_000 where !isOver.isSet { usleep(100_000) }
       if isOver.set() { end() }
     }
     return isOver

@@ -16,7 +16,7 @@ struct KernelImageTests {
     ImageFile(buildID: buildID, path: "[vdso]", isExecutable: false, descriptor: nil)
   }
 
-  @Test("it is found where the kernel says that it is")
+  @Test("the kernel's image is found at its mapped address")
   func place() {
     let maps = """
       7ffc8a9f0000-7ffc8a9f4000 r--p 00000000 00:00 0                          [vvar]
@@ -29,10 +29,10 @@ struct KernelImageTests {
     #expect(KernelImage.find(in: "") == nil && KernelImage.find(in: "2-1 r-xp 0 [vdso]\n") == nil)
   }
 
-  @Test("the copy that the child gets cannot be written, whoever has taken the child over")
+  @Test("the child's copy of the kernel image cannot be written, even by a compromised child")
   func copy() throws {
     let opened = try KernelImage.open()
-    #expect(opened.owner == .everybody)
+    #expect(opened.owner == .allUsers)
     #expect(unsafe write(opened.descriptor.number, "x", 1) == -1 && errno == EBADF)
     var magic: [UInt8] = [0, 0, 0, 0]
     // pread writes as many bytes as the array has.
@@ -40,7 +40,7 @@ struct KernelImageTests {
     #expect(magic == [0x7f, 0x45, 0x4c, 0x46])
   }
 
-  @Test("a process's claim counts for nothing: names are those of the build id that the kernel's image has")
+  @Test("names in the kernel's image are those of its real build id, whatever the process claims")
   func names() async throws {
     let directory = try TestDirectory()
     let caches = SymbolCaches(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Names that are written out")
+@Suite("Demangled names")
 struct NameJudgeTests {
   private func judge(_ directory: TestDirectory, script: String) throws -> NameJudge {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
@@ -20,7 +20,7 @@ struct NameJudgeTests {
 
   private let names: Set = ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF", "main", ""]
 
-  @Test("only mangled names are looked at, each once, by a child; what it does not come to stays as it is")
+  @Test("a child process checks each mangled name once, and unchecked names stay mangled")
   func verdicts() async throws {
     let directory = try TestDirectory()
     let (asked, verdicts) = ("\(directory.path)/asked", #"printf '\001\000'"#)
@@ -31,7 +31,7 @@ struct NameJudgeTests {
     #expect(text == "$s1aAAyyF\n$s1bAAyyF\n$s1cAAyyF\n")
   }
 
-  @Test("without a child nothing is written out")
+  @Test("without a child process all names stay mangled")
   func missing() async throws {
     let directory = try TestDirectory()
     let judge = try judge(directory, script: "exit 1")
@@ -39,7 +39,7 @@ struct NameJudgeTests {
     #expect(await judge.unreadable(of: names) == ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF"])
   }
 
-  @Test("a name that must not be written out is shown as it is")
+  @Test("a name that must not be demangled is shown mangled")
   func shown() throws {
     let directory = try TestDirectory()
     let output = Descriptor(

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What is asked of a second unwinding")
+@Suite("Requests of the unwind cross-check")
 struct UnwindQuestionTests {
   private func image(_ index: Int, _ start: UInt64, _ end: UInt64, buildID: String = "") -> RingContents.Image {
     RingContents.Image(
@@ -21,7 +21,7 @@ struct UnwindQuestionTests {
     words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
   }
 
-  @Test("are the images that words of the stack point into, with their tables")
+  @Test("a cross-check request has the images that words of the stack point into, with their tables")
   func images() throws {
     let record = CrashRecord.sample(
       pc: 0x1010, errorCode: 16, stackStart: 0x7ffe_0004, stack: [1, 2, 3, 4] + words([0x3000, 0x9999, 0x4100]))
@@ -45,7 +45,7 @@ struct UnwindQuestionTests {
     #expect(thread.registers == record.registers && thread.stackStart == record.stackStart)
   }
 
-  @Test("leaves out tables for which there is no room")
+  @Test("a cross-check request omits tables for which there is no room")
   func room() throws {
     var contents = RingContents.sample([.sample(pc: 0x1010, stack: words([0x4100]))])
     contents.images = [image(0, 0x1000, 0x2000, buildID: "aa"), image(1, 0x4000, 0x5000, buildID: "bb")]
@@ -58,7 +58,7 @@ struct UnwindQuestionTests {
     #expect(request.images.map(\.tables.size) == [0, 10])
   }
 
-  @Test("is nothing where no stack was kept, and eight threads at most")
+  @Test("a cross-check request has at most eight threads, and there is none without a copied stack")
   func threads() {
     #expect(UnwindQuestion(.sample([.sample()])) == nil)
     #expect(UnwindQuestion(.sample([])) == nil)
@@ -71,7 +71,7 @@ struct UnwindQuestionTests {
   }
 }
 
-@Suite("The second unwinding")
+@Suite("The unwind cross-check")
 struct SnapshotUnwinderTests {
   /// An unwinder whose child is a script.
   private func unwinder(
@@ -91,7 +91,7 @@ struct SnapshotUnwinderTests {
     return .sample([.sample(frames: frames, unwindStop: 3, stack: [UInt8](repeating: 1, count: 64))])
   }
 
-  @Test("better frames take the place of the handler's")
+  @Test("better cross-check frames replace the handler's")
   func better() async throws {
     let directory = try TestDirectory()
     let frames = [(0x10010, UnwindAnswer.Found.context), (0x10020, .cfi)] as [(UInt64, UnwindAnswer.Found)]
@@ -110,7 +110,7 @@ struct SnapshotUnwinderTests {
   }
 
   @Test(
-    "a child that says nothing, nonsense or too much, or that crashes, changes nothing and is counted",
+    "a child with no, malformed or too much output, or a crash, changes nothing and is counted",
     arguments: [
       "exit 0", "head -c 4000 /dev/urandom", "cat /dev/zero", "exit 65", "kill -SEGV $$", "printf 'CSUNWAN1'",
     ])
@@ -121,7 +121,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
-  @Test("a child that somebody has taken over can fill neither what it reads nor what it writes")
+  @Test("a compromised child can write neither its input nor past the end of its output")
   func sealed() async throws {
     let directory = try TestDirectory()
     // One byte behind the end of its output; the first byte of its input, and one far behind its end.
@@ -140,7 +140,7 @@ struct SnapshotUnwinderTests {
     #expect(String(decoding: log, as: UTF8.self) == "ran\n")
   }
 
-  @Test("who does not wait is sent away when there is no place at once", .timeLimit(.minutes(20)))
+  @Test("a cross-check that does not wait fails when no permit is free", .timeLimit(.minutes(20)))
   func busy() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -154,11 +154,11 @@ struct SnapshotUnwinderTests {
     }
     gate.open(1)
     #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
-    // Who was sent away is no crash that nobody looked at.
+    // A request that did not wait does not count as skipped.
     #expect(await unwinder.findings == ["failed": 3])
   }
 
-  @Test("a child that does not end is ended")
+  @Test("a cross-check child that does not end is killed")
   func endless() async throws {
     let directory = try TestDirectory()
     let unwinder = try unwinder("while :; do :; done", in: directory) { $0.unwind_ms = 1 }
@@ -191,7 +191,9 @@ struct SnapshotUnwinderTests {
     limits.unwind_ms = 600_000
   }
 
-  @Test("beyond what may wait, reports are skipped and counted; the rest take their turns", .timeLimit(.minutes(20)))
+  @Test(
+    "cross-checks beyond the queue's limit are skipped and counted, and the others run in turn",
+    .timeLimit(.minutes(20)))
   func crowd() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -206,13 +208,13 @@ struct SnapshotUnwinderTests {
       gate.open(4)
     }
     #expect(await unwinder.findings == ["failed": 4, "skipped": 36])
-    // Nobody holds a place any more.
+    // All permits are free again.
     gate.open(1)
     #expect(await unwinder.unwind(contents, for: 0) == nil)
     #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
   }
 
-  @Test("a user who crashes often takes no place from others", .timeLimit(.minutes(20)))
+  @Test("a user that crashes often takes no cross-check permit from others", .timeLimit(.minutes(20)))
   func users() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -240,7 +242,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 4, "skipped": 7])
   }
 
-  @Test("when crashd stops, what runs ends and nobody waits any more", .timeLimit(.minutes(20)))
+  @Test("when crashd stops, running cross-checks end and no request waits any more", .timeLimit(.minutes(20)))
   func stop() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -295,7 +297,7 @@ struct UnwindTableFileTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  @Test("are made once, are found by build id, and stay when the image is gone")
+  @Test("unwind tables are made once, found by build id, and stay when the image is deleted")
   func made() async throws {
     let directory = try TestDirectory()
     let tables = try tables(
@@ -317,7 +319,9 @@ struct UnwindTableFileTests {
     #expect(String(decoding: log, as: UTF8.self) == "3 unwind-tables --build-id abcd\n")
   }
 
-  @Test("a damaged file is removed and made anew", arguments: ["empty", "zeros", "cut off", "of another build"])
+  @Test(
+    "a damaged file of unwind tables is removed and made again",
+    arguments: ["empty", "zeros", "cut off", "of another build"])
   func damaged(how: String) async throws {
     let directory = try TestDirectory()
     let tables = try tables(#"cat "$0.$3""#, in: directory)
@@ -339,7 +343,7 @@ struct UnwindTableFileTests {
     #expect(await files(tables, of: ["abcd"]).count == 1)
   }
 
-  @Test("a file without tables is asked once")
+  @Test("a file without unwind tables is read only once")
   func failed() async throws {
     let directory = try TestDirectory()
     let tables = try tables(#"echo asked >>"$0.log"; echo part; exit 65"#, in: directory)
@@ -353,7 +357,7 @@ struct UnwindTableFileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache").isEmpty)
   }
 
-  @Test("one user's slow file holds up nobody else's", .timeLimit(.minutes(20)))
+  @Test("one user's slow file delays no other user's unwind tables", .timeLimit(.minutes(20)))
   func slowFile() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -363,7 +367,7 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // Two of one user, of which neither comes to an end: the second one has to wait, and the other's goes before it.
+    // Two endless ones of one user: the second one has to wait, and another user's is served before it.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)
@@ -380,7 +384,7 @@ struct UnwindTableFileTests {
   }
 
   @Test(
-    "a child that was killed says nothing of its file, which is asked again", arguments: ["kill -KILL $$", "exit 74"])
+    "a killed child is no verdict on its file, which is read again", arguments: ["kill -KILL $$", "exit 74"])
   func passing(script: String) async throws {
     let directory = try TestDirectory()
     let tables = try tables("echo asked >>\"$0.log\"; \(script)", in: directory)
@@ -393,7 +397,7 @@ struct UnwindTableFileTests {
     #expect(String(decoding: log, as: UTF8.self) == "asked\nasked\n")
   }
 
-  @Test("are removed with the caches of their directory, the oldest first")
+  @Test("unwind tables are pruned with the caches of their directory, the oldest first")
   func pruned() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.1.csunw", "b.cssym", "c.1.csunw"].enumerated() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Two unwindings of one stack")
+@Suite("The handler's stack against the cross-check's")
 struct StackComparisonTests {
   private typealias Trust = CrashReport.Trust
 
@@ -37,7 +37,7 @@ struct StackComparisonTests {
     "\(comparison.agreement.rawValue) \(comparison.shown.rawValue) \(comparison.common)"
   }
 
-  @Test("that agree leave the handler's, whatever follows in the task's chain")
+  @Test("stacks that agree leave the handler's, whatever follows in the task's chain")
   func equal() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))
@@ -46,7 +46,7 @@ struct StackComparisonTests {
     #expect(comparison.finding.others.isEmpty)
   }
 
-  @Test("where the copy of the stack ends early leave the handler's")
+  @Test("a cross-check that ends early at the end of the stack copy leaves the handler's frames")
   func shorter() {
     let record = record([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi)])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)], stop: .noCaller))
@@ -54,7 +54,7 @@ struct StackComparisonTests {
     #expect(comparison.finding.others.isEmpty)
   }
 
-  @Test("of a deep recursion are compared up to the gap")
+  @Test("stacks of a deep recursion are compared up to the gap")
   func gap() {
     let record = record(
       [(0x10010, .context), (0x10020, .cfi), (0x10080, .cfi)], omitted: 900, head: 2)
@@ -63,7 +63,7 @@ struct StackComparisonTests {
     #expect(words(compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))) == "shorter handler 2")
   }
 
-  @Test("where the handler stopped early show the frames that the tables gave")
+  @Test("a longer cross-check shows its frames where the handler stopped early")
   func longer() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090], stop: Self.stopNoCaller)
     let found = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi), (0x5, .framePointer)])
@@ -85,7 +85,7 @@ struct StackComparisonTests {
   }
 
   @Test(
-    "that differ show the one with tables, and the other beside it",
+    "of differing stacks the one with unwind tables is shown, and the other beside it",
     arguments: [(Trust.framePointer, "snapshot"), (.scan, "snapshot"), (.cfi, "handler")])
   func different(trust: CrashReport.Trust, shown: String) {
     let record = record([(0x10010, .context), (0x10020, trust), (0x10030, .cfi)])
@@ -98,7 +98,7 @@ struct StackComparisonTests {
     #expect(words(guess) == (trust == .cfi ? "shorter handler 1" : "different handler 1"))
   }
 
-  @Test("that meet again show the handler's frames from there on, however short the other one is")
+  @Test("stacks that differ and meet again show the handler's frames from the meeting point on")
   func meeting() {
     let record = record([
       (0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10050, .cfi), (0x10060, .framePointer),
@@ -116,7 +116,7 @@ struct StackComparisonTests {
     #expect(skipped.finding.others.isEmpty)
   }
 
-  @Test("that meet again before the gap of a deep recursion keep what is behind it")
+  @Test("stacks that meet again before the gap of a deep recursion keep the frames behind it")
   func meetingBeforeGap() {
     let record = record(
       [(0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10080, .cfi)], omitted: 900, head: 3)
@@ -128,7 +128,7 @@ struct StackComparisonTests {
         == "different handler 1")
   }
 
-  @Test("of which the other ends early and meets nowhere leave the handler's", arguments: [1, 2, 3])
+  @Test("a short cross-check that never meets the handler's stack leaves the handler's frames", arguments: [1, 2, 3])
   func short(count: Int) {
     let record = record([(0x10010, .context), (0x10020, .scan), (0x10030, .cfi), (0x10050, .cfi)])
     let others = (0..<count).map { (UInt64(0x10040 + $0), UnwindAnswer.Found.cfi) }
@@ -138,7 +138,7 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.count == 4)
   }
 
-  @Test("of which the other leads into no image leave the handler's")
+  @Test("a cross-check that leads into no image leaves the handler's frames")
   func noImage() {
     let guess = record([(0x10010, .context), (0x10020, .scan)])
     #expect(words(compare(guess, stack([(0x10010, .context), (0x5, .cfi)]))) == "different handler 1")
@@ -146,7 +146,7 @@ struct StackComparisonTests {
     #expect(words(compare(early, stack([(0x10010, .context), (0x5, .cfi)]))) == "longer handler 1")
   }
 
-  @Test("that found nothing leave the handler's, and what is told of others has a bound")
+  @Test("an empty cross-check leaves the handler's frames, and the list of differing frames is bounded")
   func bounds() {
     #expect(words(compare(record([(0x10010, .context)]), stack([]))) == "shorter handler 0")
     #expect(words(compare(record([]), stack([]))) == "equal handler 0")

@@ -48,7 +48,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["1001/c.cssym", "1002/a.cssym", "a.cssym"])
   }
 
-  @Test("what an earlier crashd began and did not end goes")
+  @Test("unfinished files of an earlier crashd are removed")
   func leftovers() throws {
     let directory = try TestDirectory()
     try FileManager.default.createDirectory(atPath: "\(directory.path)/1001", withIntermediateDirectories: false)
@@ -60,7 +60,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["ab.cssym", own])
   }
 
-  /// Waits at `gate` for who is slow; the others' caches are ready.
+  /// Waits at `gate` for slow images; the others' caches are ready.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
@@ -82,7 +82,7 @@ extension SymbolCachesTests {
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
-  @Test("slow images of one user hold up no other's", arguments: [false, true])
+  @Test("slow images of one user do not delay other users'", arguments: [false, true])
   func fair(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)
@@ -106,7 +106,7 @@ extension SymbolCachesTests {
     withExtendedLifetime(gate) {}
   }
 
-  @Test("images of one user that wait are limited, and those of another are taken")
+  @Test("one user's waiting images are limited, and another's are accepted")
   func waitingLimit() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -155,7 +155,7 @@ extension SymbolCachesTests {
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("F11: slow images of several users leave a place for root's", arguments: [false, true])
+  @Test("F11: slow images of several users leave a permit for root's", arguments: [false, true])
   func keptPlace(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)

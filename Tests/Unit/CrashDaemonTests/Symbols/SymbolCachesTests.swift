@@ -30,7 +30,7 @@ struct SymbolCachesTests {
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("a crash does not wait for the whole cache: one of its own addresses is made beside it")
+  @Test("a crash does not wait for the whole cache: one for its own addresses is made first")
   func haste() async throws {
     let directory = try TestDirectory()
     let (gate, said) = ("\(directory.path)/gate", "\(directory.path)/said")
@@ -82,7 +82,7 @@ struct SymbolCachesTests {
     #expect(OpenCaches(asked: ["abcd": [1]]).cover(["abcd": [3]]))
   }
 
-  @Test("F20: of one file a user names two build ids, whatever else it invents; another user's is still read")
+  @Test("F20: a user may claim two build ids for one file, and another user's claim is still read")
   func claims() async throws {
     let directory = try TestDirectory()
     let runs = "\(directory.path)/runs"
@@ -101,7 +101,7 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
   }
 
-  @Test("F20: a file that is replaced in place has its symbols, whatever was named of it before")
+  @Test("F20: a file replaced in place gets its symbols, whatever was claimed of it before")
   func replaced() async throws {
     let directory = try TestDirectory()
     let output = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
@@ -146,7 +146,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("F20: a user whose images cost too much CPU time waits; the images of another do not")
+  @Test("F20: a user whose images cost too much CPU time waits, and other users do not")
   func cost() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -239,7 +239,7 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a file that fails by passing trouble is tried thrice, one that is no image once",
+    "a build of symbols is tried three times after a temporary failure, once for a file that is no image",
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
@@ -255,7 +255,7 @@ struct SymbolCachesTests {
     #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
   }
 
-  @Test("a report whose symbols come late is announced once, when they are there")
+  @Test("a report with late symbols is announced once, when they are ready")
   func late() async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: false)
@@ -293,7 +293,7 @@ struct SymbolCachesTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("who hands in a wrong file for a build id does not spoil it for the right one")
+  @Test("a wrong file for a build id does not block the right one")
   func squatting() async throws {
     let directory = try TestDirectory()
     let ready = try directory.write([], to: "ready")
@@ -313,15 +313,15 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("only files of root or crashd's user make caches for everybody")
+  @Test("only files of root or crashd's user make caches that all users share")
   func owners() throws {
     let directory = try TestDirectory()
     let user: UInt32 = 54_321
-    let owner: CacheOwner = directory.isVouchedFor ? .everybody : .user(user)
+    let owner: CacheOwner = directory.isVouchedFor ? .allUsers : .user(user)
     #expect(try image(directory, mode: 0o644).open(for: user).owner == owner)
     #expect(try image(directory, mode: 0o666).open(for: user).owner == .user(user))
     #expect(throws: SystemError.self) { try image(directory, mode: 0o600).open(for: user) }
-    #expect(CacheName(buildID: "ab", owner: .everybody).path(in: "/c") == "/c/ab.cssym")
+    #expect(CacheName(buildID: "ab", owner: .allUsers).path(in: "/c") == "/c/ab.cssym")
     #expect(CacheName(buildID: "ab", owner: .user(7)).path(in: "/c") == "/c/7/ab.cssym")
   }
 

@@ -8,9 +8,9 @@ import Testing
 @testable import CrashDaemon
 
 /// Debug files that are installed after their images' caches were made.
-@Suite("Debug files that come later")
+@Suite("Debug files that are installed later")
 struct SymbolImprovingTests {
-  /// Caches with a stand-in for crash-analyse, which notes what it is given.
+  /// Caches with a stand-in for crash-analyse, which logs its arguments.
   ///
   /// By their first line, images have names, debug files lines, and others are of another build.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {
@@ -62,7 +62,8 @@ struct SymbolImprovingTests {
   }
 
   @Test(
-    "the next crash has the lines, also where crashd was started anew and the image is gone", arguments: [false, true])
+    "debug files installed later give the next crash its lines, also after a restart and without the image",
+    arguments: [false, true])
   func comes(isNew: Bool) async throws {
     let directory = try TestDirectory()
     let (first, image) = (try caches(directory), try image(directory))
@@ -78,7 +79,7 @@ struct SymbolImprovingTests {
   }
 
   @Test(
-    "one that is of another build, or has no lines either, is tried once and the names stand",
+    "a debug file of another build, or without lines, is tried once, and the names stay",
     arguments: ["other", "bare"])
   func isNone(text: String) async throws {
     let directory = try TestDirectory()
@@ -93,12 +94,12 @@ struct SymbolImprovingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
   }
 
-  @Test("a crash that cannot wait for the lines has the names, and says that they may come")
+  @Test("a crash that cannot wait for lines has names, and says that lines may follow")
   func slow() async throws {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))
     #expect(try await !crash(caches, image).hasDebugInformation)
-    // The script reads its first line when somebody writes it.
+    // The script blocks until the test writes its first line.
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let gate = "\(directory.path)/gate"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Who sees and changes what")
+@Suite("Access rules")
 struct AccessRuleTests {
   @Test("root, crashd's own user and members of its group see all reports, others their own")
   func visibility() {
@@ -16,15 +16,15 @@ struct AccessRuleTests {
     #expect(rule.visibility(of: Peer(pid: 1, uid: 990)) { _ in false } == .all)
     #expect(rule.visibility(of: stranger) { $0 == 995 } == .all)
     #expect(rule.visibility(of: stranger) { $0 != 995 } == .user(54_321))
-    // Without a group nobody is asked for his.
+    // Without an access group, a peer's groups do not matter.
     #expect(AccessRule(user: 990).visibility(of: stranger) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
   }
 
   @Test(
-    "what can be said of the group",
+    "access.group takes own, none, or a valid group name or number other than root's and nogroup",
     arguments: [
-      ("own", .own), ("none", .nobody), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
+      ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
       // Root's, "nogroup", no group at all, and what is no name.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
@@ -35,7 +35,7 @@ struct AccessRuleTests {
     if let group { #expect(group.text == text) }
   }
 
-  // The group crashd has the number 995 here, and nobody may be asked for another one.
+  // The group crashd has the number 995 here; only system groups may be looked up by number.
   private static let names = GroupNames(
     find: { name in ["crashd": 995, "root": 0, "nogroup": 65_534, "people": 1_001][name] },
     has: { number, name in
@@ -44,19 +44,19 @@ struct AccessRuleTests {
     })
 
   @Test(
-    "without a word of the operator's it is the group that crashd runs as if that is crashd, and never one of people",
+    "the default access group is the group that crashd runs as, if it is named crashd and a system group",
     arguments: [(995, 995), (0, nil), (100, nil), (1_000, nil), (65_534, nil), (.max, nil)] as [(UInt32, UInt32?)])
   func own(runningAs: UInt32, found: UInt32?) throws {
     #expect(try AccessGroup.own.resolve(runningAs: runningAs, names: Self.names)?.number == found)
   }
 
-  @Test("an operator's word holds whatever crashd runs as; root's group and nogroup are refused by their names, too")
+  @Test("a configured access group applies whatever crashd runs as; root's group and nogroup are refused by name too")
   func said() throws {
     let crashd = AccessRule.Group(number: 995, name: "crashd")
     #expect(try AccessGroup.named("crashd").resolve(runningAs: 0, names: Self.names) == crashd)
     #expect(try AccessGroup.named("people").resolve(runningAs: 995, names: Self.names)?.number == 1_001)
     #expect(try AccessGroup.numbered(7).resolve(names: Self.names) == AccessRule.Group(number: 7, name: "7"))
-    #expect(try AccessGroup.nobody.resolve(runningAs: 995, names: Self.names) == nil)
+    #expect(try AccessGroup.noGroup.resolve(runningAs: 995, names: Self.names) == nil)
     for (name, part) in [("root", "number 0"), ("nogroup", "number 65534"), ("crsahd", "no group 'crsahd'")] {
       let problem = #expect(throws: AccessGroup.Problem.self) {
         try AccessGroup.named(name).resolve(names: Self.names)
@@ -65,7 +65,7 @@ struct AccessRuleTests {
     }
   }
 
-  @Test("names that cannot be looked up are a problem, not a group")
+  @Test("a group name that cannot be resolved is an error")
   func noNames() {
     let names = GroupNames(
       find: { _ throws(SystemError) in throw SystemError("look", code: EIO) },
@@ -83,7 +83,7 @@ struct AccessRuleTests {
     #expect(try !GroupNames.system.has(4_294_967_000, "root"))
   }
 
-  @Test("a group that there is not lets nobody in, and crashd runs all the same and says so")
+  @Test("an unknown access group grants no access; crashd logs an error and runs")
   func missing() async throws {
     try await TestDaemon.run(configure: { $0.settings.accessGroup = .named("there-is-no-such-group") }) { daemon in
       #expect(daemon.log.contains("error: access.group: there is no group 'there-is-no-such-group'"))

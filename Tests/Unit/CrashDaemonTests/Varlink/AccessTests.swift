@@ -7,7 +7,7 @@ import Testing
 @testable import CrashDaemon
 
 /// Peers of other users and groups, on real sockets: only root can make them.
-@Suite("Access on the sockets", .enabled("only root can connect as somebody else") { geteuid() == 0 })
+@Suite("Access on the sockets", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct AccessTests {
   private static let own = "io.crashshield.Crashd"
   private static let group: UInt32 = 54_000
@@ -21,7 +21,7 @@ struct AccessTests {
     _ group: AccessGroup = .numbered(Self.group), _ body: (TestDaemon) async throws -> Void
   ) async throws {
     var limits = Limits.patient
-    // Processes of these tests obey nobody.
+    // Processes of these tests answer no control message.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       _ = try daemon.store.put(Self.report("aa", of: Self.owner), raw: [])
@@ -45,7 +45,7 @@ struct AccessTests {
   static let people: [Someone] = [
     Someone(testDescription: "a stranger", user: stranger, seesAll: false),
     Someone(testDescription: "a member", user: member, seesAll: true),
-    Someone(testDescription: "by his first group", user: TestUser(uid: 54_004, gid: group), seesAll: true),
+    Someone(testDescription: "a member by primary group", user: TestUser(uid: 54_004, gid: group), seesAll: true),
     Someone(testDescription: "root in no group", user: TestUser(uid: 0, gid: 54_005), seesAll: true),
     Someone(testDescription: "root's group alone", user: TestUser(uid: 54_006, gid: 0, groups: [0]), seesAll: false),
     Someone(
@@ -65,7 +65,7 @@ struct AccessTests {
       seesAll: false),
   ]
 
-  @Test("the kernel's word for user, group and other groups decides what a peer sees", arguments: people)
+  @Test("the peer's user and groups from the kernel decide which reports it sees", arguments: people)
   func visibility(_ someone: Someone) async throws {
     try await run { daemon in
       let client = try await daemon.client(as: someone.user)
@@ -80,7 +80,7 @@ struct AccessTests {
     }
   }
 
-  @Test("without a group its number says nothing", arguments: [AccessGroup.nobody, .own])
+  @Test("without an access group, membership in its number grants nothing", arguments: [AccessGroup.noGroup, .own])
   func noGroup(_ group: AccessGroup) async throws {
     try await run(group) { daemon in
       let client = try await daemon.client(as: Self.member)
@@ -90,7 +90,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member removes and prunes reports of others, a stranger does not")
+  @Test("a member removes and prunes reports of other users, a stranger does not")
   func removal() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -106,7 +106,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member reads, mends and has analysed again what is of others, a stranger does not")
+  @Test("a member reads, resolves and reanalyzes reports of other users, a stranger does not")
   func reports() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -118,19 +118,19 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // He gets as far as the raw record, which this report has not.
+        // A member gets as far as the raw record, which this report lacks.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
       let group = try daemon.store.report(idPrefix: "aa", visibility: .all).report.group.key
-      let mended: [String: JSONValue] = ["key": .string(group), "resolved": .bool(true)]
-      try await stranger.send("\(Self.own).ResolveGroup", mended)
+      let resolution: [String: JSONValue] = ["key": .string(group), "resolved": .bool(true)]
+      try await stranger.send("\(Self.own).ResolveGroup", resolution)
       #expect(try await stranger.reply().string("error") == "\(Self.own).NoSuchGroup")
-      #expect(try await member.call("\(Self.own).ResolveGroup", mended).string("key") == group)
+      #expect(try await member.call("\(Self.own).ResolveGroup", resolution).string("key") == group)
     }
   }
 
-  @Test("a member sets policies and guards of others' programs, a stranger knows of none")
+  @Test("a member sets policies and guard modes of other users' programs, a stranger sees none")
   func services() async throws {
     try await run { daemon in
       let process = try await daemon.attach(as: TestUser(uid: Self.owner, gid: Self.owner))
@@ -154,7 +154,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member sees, moves and forgets subscribers of others by their uid; who names none has his own")
+  @Test("a member lists, moves and deletes subscribers of other users by uid; without a uid, its own")
   func subscribers() async throws {
     try await run { daemon in
       let cursor = try daemon.store.enter(subscriber: "mail", uid: Self.owner, at: "2026-01-01T00:00:00Z")
@@ -172,7 +172,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // His own of that name there is not.
+      // The member has no subscriber of that name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)
@@ -180,7 +180,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member follows the crashes of others, a stranger his own")
+  @Test("a member subscribes to all users' crashes, a stranger only to its own")
   func following() async throws {
     try await run { daemon in
       let start: [String: JSONValue] = ["cursor": .string("\(daemon.store.epoch)-0")]

@@ -19,7 +19,7 @@ struct DanglingGroupCallTests {
     ).groups
   }
 
-  @Test("2,500 call sites come whole, in pages of 1,000 at most")
+  @Test("2,500 use-after-free groups are returned completely, in pages of at most 1,000")
   func many() async throws {
     try await TestDaemon.run { daemon in
       let sites = ManySites()
@@ -39,7 +39,7 @@ struct DanglingGroupCallTests {
     }
   }
 
-  @Test("a parameter that is none is refused")
+  @Test("DanglingGroups refuses unknown parameters")
   func refused() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()

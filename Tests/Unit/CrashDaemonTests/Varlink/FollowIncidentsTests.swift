@@ -1,26 +1,44 @@
 import CrashProtocol
 import CrashReport
+import CrashRing
 import CrashStore
 import TestKit
 import Testing
 
 @testable import CrashDaemon
 
-@Suite("Incidents with more")
+@Suite("The method Incidents with the flag more")
 struct FollowIncidentsTests {
   private static let method = "io.crashshield.Crashd.Incidents"
 
-  private static func incident(_ id: String, name: String = "shop") -> IncidentReport {
+  private static func incident(_ id: String, name: String = "shop", uid: UInt32 = 0) -> IncidentReport {
     let time = "2026-01-01T00:00:00.000000Z"
     return IncidentReport(
       id: id, first: time, last: time, count: 1,
-      process: .init(pid: 1, uid: 0, name: name, executable: "/srv/shop", buildID: "ab"), source: "guard",
+      process: .init(pid: 1, uid: Int(uid), name: name, executable: "/srv/shop", buildID: "ab"), source: "guard",
       kind: "index", mode: "absorb", subject: "7 is outside", sentence: "7 is outside.", confidence: "certain")
   }
 
   private static func store(_ incidents: [IncidentReport], in daemon: TestDaemon) throws {
     try daemon.store.put(incidents: incidents)
-    daemon.hub.notify(.incidents)
+    daemon.hub.notifyOfIncidents(of: try process(of: 0))
+  }
+
+  private static func process(of uid: UInt32, isRestricted: Bool = false) throws -> ProcessFacts {
+    let source = try RingSource(memory: TestRing().memory())
+    var facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: uid), unit: nil)
+    facts.isRestricted = isRestricted
+    return facts
+  }
+
+  /// In a task that is cancelled a stream has what waits in it, and then its end.
+  private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
+    let task = Task {
+      var news = stream.makeAsyncIterator()
+      return await news.next() != nil
+    }
+    task.cancel()
+    return await task.value
   }
 
   /// A client that follows, and the cursor of the first reply.
@@ -38,7 +56,7 @@ struct FollowIncidentsTests {
     try await client.reply().object("parameters").array("incidents").map { $0["id"]?.string }
   }
 
-  @Test("new ones come; those of before only with since, or after a cursor")
+  @Test("a stream has new incidents, and earlier ones only with since or after a cursor")
   func begin() async throws {
     try await TestDaemon.run { daemon in
       try daemon.store.put(incidents: [Self.incident("a")])
@@ -53,7 +71,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("more than a page come in several, and only those that the filter wants")
+  @Test("a stream of incidents sends several pages, and only those that match the filter")
   func pages() async throws {
     try await TestDaemon.run { daemon in
       let (client, _) = try await Self.follow(daemon, ["name": .string("till")])
@@ -69,7 +87,45 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("a wrong cursor is refused, and one without more")
+  @Test("incidents that were evicted before they were read are counted, also where none is left; earlier ones are not")
+  func lost() async throws {
+    try await TestDaemon.run { daemon in
+      let (_, cursor) = try await Self.follow(daemon)
+      try daemon.store.put(incidents: ["a", "b", "c"].map { Self.incident($0) })
+      try daemon.change("DELETE FROM incidents WHERE id <> 'c'")
+      let (late, _) = try await Self.follow(daemon, ["cursor": cursor])
+      let page = try await late.reply().object("parameters")
+      #expect(page.array("incidents").map { $0["id"]?.string } == ["c"] && page["lost"] == .int(2))
+      let (since, _) = try await Self.follow(daemon, ["since": .string("2025-01-01T00:00:00Z")])
+      let first = try await since.reply().object("parameters")
+      #expect(first.array("incidents").map { $0["id"]?.string } == ["c"] && first["lost"] == nil)
+      try daemon.store.put(incidents: [Self.incident("d")])
+      try daemon.change("DELETE FROM incidents")
+      daemon.hub.notifyOfIncidents(of: try Self.process(of: 0))
+      for client in [late, since] {
+        let page = try await client.reply().object("parameters")
+        #expect(page.array("incidents").isEmpty && page["lost"] == .int(1))
+      }
+    }
+  }
+
+  @Test("an incident wakes those who may see it, and no other user's followers")
+  func wakes() async throws {
+    let hub = EventHub()
+    let all = [Visibility.all, .user(7), .user(8)]
+    for (uid, isRestricted, woken) in [
+      (7, false, [true, true, false]), (8, false, [true, false, true]), (7, true, [true, false, false]),
+      (0, false, [true, false, false]),
+    ] as [(UInt32, Bool, [Bool])] {
+      let streams = all.map { hub.news(of: .incidents, for: $0) }
+      hub.notifyOfIncidents(of: try Self.process(of: uid, isRestricted: isRestricted))
+      var found: [Bool] = []
+      for stream in streams { found.append(await Self.isWoken(stream)) }
+      #expect(found == woken, "\(uid) \(isRestricted)")
+    }
+  }
+
+  @Test("Incidents refuses a wrong cursor, and a cursor without the flag more")
   func refused() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()

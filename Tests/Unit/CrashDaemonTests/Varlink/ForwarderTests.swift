@@ -10,7 +10,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector of a test: takes one connection after the other.
+/// A collector of a test: accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 
@@ -113,7 +113,7 @@ struct ForwarderTests {
     daemon.hub.notify()
   }
 
-  @Test("a collector that comes late, dies twice and forgets what it has not acknowledged gets every event, in order")
+  @Test("a collector that connects late and crashes twice gets every event, in order")
   func dies() async throws {
     try await collecting({ daemon, path in
       let ids = (0..<60).map { "aa\(100 + $0)" }
@@ -143,7 +143,7 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  @Test("events that cannot be read any more, first or among others, are told as lost, and the others come")
+  @Test("unreadable events, first or among others, are counted as lost, and the readable ones are forwarded")
   func unreadable() async throws {
     try await collecting({ daemon, path in
       for id in ["aa", "bb", "cc", "dd", "ee"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -172,7 +172,7 @@ struct ForwarderTests {
     return limits
   }()
 
-  @Test("a collector that never reads delays nobody, is cut off, and what it did not acknowledge comes to the next one")
+  @Test("a collector that never reads is cut off without delaying others, and its unacknowledged events are sent again")
   func neverReads() async throws {
     try await collecting(
       { daemon, path in
@@ -180,7 +180,7 @@ struct ForwarderTests {
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
         let deaf = try await collector.accept()
-        // Crashes are stored and told to others meanwhile.
+        // Meanwhile crashes are stored and sent to other subscribers.
         let client = try await daemon.client()
         try await client.send(
           "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
@@ -191,7 +191,7 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // Where this machine stands still, one that reads is cut off, too.
+          // Where this machine stalls, a reading collector is cut off too.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -206,7 +206,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "what a collector acknowledges while crashd is still sending counts, though the connection ends before the page does"
+    "acknowledgements during a page count, though the connection ends before the page"
   )
   func slow() async throws {
     try await collecting(
@@ -229,7 +229,7 @@ struct ForwarderTests {
     ) { ($0.acknowledges, $0.scrubs) = (true, false) }
   }
 
-  @Test("a collector that only reads may close its other half")
+  @Test("a collector that only reads may shut down its writing side")
   func readsOnly() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -243,7 +243,7 @@ struct ForwarderTests {
     })
   }
 
-  @Test("without acknowledgements, what the socket has taken is not sent again")
+  @Test("without acknowledgements, events that the socket has taken are not sent again")
   func plain() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -260,7 +260,7 @@ struct ForwarderTests {
     })
   }
 
-  @Test("as Varlink, each event is a call, and its reply says that the collector has it")
+  @Test("a Varlink collector gets each event as a call, whose reply acknowledges it")
   func varlink() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -272,7 +272,7 @@ struct ForwarderTests {
       try first.send("{\"parameters\":{}}\0")
       _ = try await first.message(until: 0)
       try first.send("{\"error\":\"com.example.Full\"}\0")
-      // Refused: it comes again.
+      // Refused: it is sent again.
       let second = try await collector.accept()
       #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
       try second.send("{\"parameters\":{}}\0")
@@ -284,7 +284,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "what a collector says is checked",
+    "a collector's messages are validated",
     arguments: [
       "{\"ack\":\"0123456789abcdef-1\"}\n", "hello\n", "{}\n", "{\"ack\":1}\n", "[[[[\n", "\u{0}\n",
     ])
@@ -295,14 +295,14 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // Its connection ends, and the event comes again.
+      // Its connection ends, and the event is sent again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
-      #expect(daemon.log.contains("what it says is no acknowledgement"))
+      #expect(daemon.log.contains("its answer is no acknowledgement"))
     }) { $0.acknowledges = true }
   }
 
   @Test(
-    "an answer without an end, or to no event, ends the connection, and the event comes again",
+    "an unfinished or unexpected answer ends the connection, and the event is sent again",
     arguments: [true, false])
   func unasked(isEndless: Bool) async throws {
     try await collecting({ daemon, path in
@@ -324,7 +324,7 @@ struct ForwarderTests {
     }) { $0.format = .varlink }
   }
 
-  @Test("a collector is told how many events were removed before it came")
+  @Test("a collector receives the count of events that were removed before it connected")
   func lost() async throws {
     try await collecting({ daemon, path in
       try put(["aa", "bb"], in: daemon)
@@ -335,17 +335,17 @@ struct ForwarderTests {
     })
   }
 
-  @Test("a filter leaves out, and the cursor goes on all the same")
+  @Test("a collector's filter skips events, and its cursor moves past them")
   func filtered() async throws {
     try await collecting({ daemon, path in
       try put(["aa"], in: daemon)
       let client = try await daemon.client()
       let name = "forward \(path)"
       try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
-    }) { $0.filter.name = "nobody" }
+    }) { $0.filter.name = "no-such-program" }
   }
 
-  @Test("what leaves is scrubbed: annotations by their keys, texts by patterns, users' names in paths")
+  @Test("forwarded reports are scrubbed: annotations by key, texts by pattern, user names in paths")
   func scrubbed() throws {
     var report = try CrashReport.sample(id: "aa")
     report.annotations = ["DB_PASSWORD": "hunter2", "region": "north", "mail": "to anna@example.org, please"]
@@ -366,7 +366,7 @@ struct ForwarderTests {
     #expect(try TextScrubber(open).scrub(report: stored) == stored)
   }
 
-  @Test("a pattern that matches addresses takes them out of the program's words, and the report can be read as one")
+  @Test("a scrub pattern that matches addresses scrubs only texts and annotations, and the report stays decodable")
   func addresses() throws {
     var report = try CrashReport.sample(id: "aa")
     let address = "0x3132333435363738"

@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 /// What calls from outside may cost.
-@Suite("Calls that are made to cost")
+@Suite("Calls that are made to be expensive")
 struct HostileCallTests {
   struct Shape: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -49,14 +49,14 @@ struct HostileCallTests {
     return (0..<7).map { _ in CPUAccounts.measure { VarlinkCall(frame: bytes) }.1 }.min() ?? 0
   }
 
-  @Test("F3: the worst call costs at most 20 times what a plain one of its size costs", arguments: shapes)
+  @Test("F3: the worst call costs at most 20 times as much as a plain one of its size", arguments: shapes)
   func cost(_ shape: Shape) {
     let plain = Self.call("\"\(String(repeating: "x", count: shape.text.utf8.count))\"")
     let ratio = Double(Self.cost_ns(shape.text)) / Double(max(1, Self.cost_ns(plain)))
     #expect(ratio <= 20)
   }
 
-  @Test("F3: a call nested deeper than parameters are is no call; text that is no JSON is none")
+  @Test("F3: malformed JSON and too deeply nested calls are refused")
   func refused() {
     let isCall = { (text: String) in VarlinkCall(frame: Array(text.utf8)) != nil }
     #expect(isCall(Self.call(Self.nested(VarlinkCall.depth - 2, "1"))))
@@ -80,7 +80,7 @@ struct HostileCallTests {
           more: true))
   }
 
-  @Test("F3: a user whose calls cost too much CPU time waits, until as much time has passed; others do not")
+  @Test("F3: a user whose calls cost too much CPU time waits as long, and other users do not")
   func accounts() {
     let users = UserAccounts(ranges: "/nowhere", users: "/nowhere")
     let cpu = CPUAccounts(CPUAccounts.Allowance(burst_ms: 1_000, share_percent: 25), users: users)

@@ -22,7 +22,7 @@ struct InterfaceFileTests {
     (FieldShape.fields(of: M.Parameters.self), FieldShape.fields(of: objectReply(of: M.name) ?? M.Reply.self))
   }
 
-  @Test("every method of the file is in the table, is bound in crashd, and no other is")
+  @Test("the interface file, the table of methods and crashd's bindings have the same methods")
   func methods() {
     let names = Methods.all.map { $0.name }
     #expect(Set(names) == Set(Self.file.methods.keys) && names.count == Self.file.methods.count)
@@ -30,7 +30,9 @@ struct InterfaceFileTests {
     #expect(Set(CrashdInterface.handlers.keys).union(["Subscribe"]) == Set(names))
   }
 
-  @Test("every parameter and every field of a reply is in both, with its type", arguments: Methods.all.map { $0.name })
+  @Test(
+    "the interface file and the table have the same parameters and reply fields, with types",
+    arguments: Methods.all.map { $0.name })
   func fields(name: String) throws {
     let method = try #require(Methods.all.first { $0.name == name })
     let described = try #require(Self.file.methods[name])
@@ -48,7 +50,7 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A client takes what an older crashd does not send as nil.
+        // A client reads fields that an older crashd does not send as nil.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }
@@ -72,7 +74,7 @@ struct InterfaceFileTests {
     }
   }
 
-  @Test("every error of the files is one that clients know, with its parameters, and no other is")
+  @Test("the interface files and the clients have the same errors, with parameters")
   func errors() {
     let files = [
       (Methods.interface, Self.file), (ServiceInterface.name, InterfaceFile(ServiceInterface.description)),

@@ -57,6 +57,6 @@ struct ReferenceClientTests {
 }
 
 private func variable(_ name: String) -> String? {
-  // getenv's string stays as long as nobody changes the environment.
+  // getenv's string stays valid as long as the environment does not change.
   unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

@@ -314,7 +314,7 @@ private struct ReplyMask {
   }
 }
 
-/// Where the corpus goes.
+/// The directory of the corpus.
 private let corpusPath: String? =
   // getenv's string lives until the environment changes, which tests do not do.
   unsafe getenv("CRASHSHIELD_CORPUS").map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

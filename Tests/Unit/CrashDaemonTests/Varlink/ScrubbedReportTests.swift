@@ -5,11 +5,11 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("A report that is asked for scrubbed")
+@Suite("Get with scrubbing")
 struct ScrubbedReportTests {
   private static let get = "io.crashshield.Crashd.Get"
 
-  @Test("has nothing of what the settings' rules name, and is as stored without that")
+  @Test("a scrubbed report lacks everything that the privacy rules name, and is otherwise as stored")
   func rules() async throws {
     try await TestDaemon.run(configure: { $0.settings.privacy.annotations = ["room"] }) { daemon in
       var report = try CrashReport.sample(id: "aa11")
@@ -26,7 +26,7 @@ struct ScrubbedReportTests {
     }
   }
 
-  @Test("comes without memory, which no rule understands", arguments: ["raw", "stacks"])
+  @Test("a scrubbed report cannot have raw records or stacks", arguments: ["raw", "stacks"])
   func memory(parameter: String) async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "aa11"), raw: [1])

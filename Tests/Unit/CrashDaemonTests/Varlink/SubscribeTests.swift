@@ -11,7 +11,7 @@ import Testing
 struct SubscribeTests {
   private static let method = "io.crashshield.Crashd.Subscribe"
 
-  @Test("no event is missed and none comes twice, however many are stored meanwhile")
+  @Test("a subscriber gets each event exactly once, however many are stored meanwhile")
   func noGap() async throws {
     try await TestDaemon.run { daemon in
       let ids = (0..<200).map { "aa\($0 + 1_000)" }
@@ -35,7 +35,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("without a cursor only new events come")
+  @Test("a subscription without a cursor gets new events only")
   func onlyNew() async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "aa"), raw: [])
@@ -48,7 +48,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber that comes back with its cursor goes on where it was")
+  @Test("a subscriber resumes from its cursor")
   func resume() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -63,7 +63,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a foreign cursor is an error, and the connection goes on", arguments: ["x", "0123456789abcdef-0"])
+  @Test("a cursor of another store is an error, and the connection stays open", arguments: ["x", "0123456789abcdef-0"])
   func foreignCursor(cursor: String) async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -73,7 +73,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber that does not read is cut off, and the others get everything")
+  @Test("a subscriber that does not read is disconnected, and the others get everything")
   func slowReader() async throws {
     var limits = Limits()
     // Long enough for the reader that does read, on the slowest of machines: the limit is the same for both.
@@ -97,7 +97,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a named subscriber gets what it has not acknowledged, whoever was away meanwhile")
+  @Test("a named subscriber gets its unacknowledged events after a restart of the client or of crashd")
   func named() async throws {
     let directory = try TestDirectory()
     let name: [String: JSONValue] = ["subscriber": .string("mail-1")]
@@ -105,7 +105,7 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // Each daemon goes away with its last use, and its locks with it.
+    // Each daemon is released after its last use, with its locks.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
@@ -139,12 +139,12 @@ struct SubscribeTests {
   }
 
   @Test(
-    "names and cursors that are none are typed errors",
+    "malformed names and cursors are typed errors",
     arguments: [
       ("", nil, "org.varlink.service.InvalidParameter"), ("a b", nil, "org.varlink.service.InvalidParameter"),
       (String(repeating: "a", count: 65), nil, "org.varlink.service.InvalidParameter"),
-      ("nobody", nil, "io.crashshield.Crashd.NoSuchSubscriber"),
-      ("nobody", "0123456789abcdef-0", "io.crashshield.Crashd.InvalidCursor"),
+      ("unknown", nil, "io.crashshield.Crashd.NoSuchSubscriber"),
+      ("unknown", "0123456789abcdef-0", "io.crashshield.Crashd.InvalidCursor"),
     ])
   func wrongNames(name: String, cursor: String?, error: String) async throws {
     try await TestDaemon.run { daemon in
@@ -156,7 +156,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber says how far behind it is; a collector is forgotten when the settings name it no more")
+  @Test("Subscribers lists the lag, and a collector that the settings no longer name is deleted")
   func forgotten() async throws {
     let unsubscribe = "io.crashshield.Crashd.Unsubscribe"
     let named = ForwardSettings(path: "/nowhere/collector")
@@ -190,7 +190,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a user has at most so many names")
+  @Test("a user's number of named subscribers is limited")
   func tooManyNames() async throws {
     try await TestDaemon.run { daemon in
       for index in 0..<ReportStore.subscriberLimit {
@@ -205,7 +205,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a filter leaves events out, and what is left out is not looked at again")
+  @Test("a subscription's filter skips events, and its cursor moves past them")
   func filtered() async throws {
     try await TestDaemon.run { daemon in
       var other = try CrashReport.sample(id: "bb")
@@ -227,7 +227,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("an event that cannot be read any more is counted as lost, and the others come")
+  @Test("an unreadable event is counted as lost, and the others are sent")
   func unreadable() async throws {
     try await TestDaemon.run { daemon in
       let start = try daemon.store.newestCursor()
@@ -244,7 +244,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // One alone tells nothing, and keeps nothing back.
+      // An unreadable event alone is not reported, and blocks nothing.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()

@@ -71,7 +71,7 @@ struct VarlinkServerTests {
     Wrong(method: "\(own).Subscribe", error: "org.varlink.service.ExpectedMore"),
   ]
 
-  @Test("a wrong call gets a typed error, and the connection goes on", arguments: wrong)
+  @Test("a wrong call gets a typed error, and the connection stays open", arguments: wrong)
   func errors(_ wrong: Wrong) async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -82,7 +82,7 @@ struct VarlinkServerTests {
   }
 
   @Test(
-    "what is no call ends its connection, is logged, and costs nobody else anything",
+    "a message that is no call ends its connection, is logged, and affects no other client",
     arguments: ["hello", "{}", "[]", #"{"method":1}"#, #"{"method":"a.b""#, "", "\u{1}"])
   func garbage(text: String) async throws {
     try await TestDaemon.run { daemon in
@@ -117,7 +117,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("calls that come together are answered in their order, oneway ones not at all")
+  @Test("pipelined calls are answered in order, oneway ones not at all")
   func pipelining() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -147,7 +147,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("connections above the limit of all are refused, with an error that says so")
+  @Test("connections above the total limit are refused with an error that says so")
   func connectionLimit() async throws {
     var limits = Limits()
     limits.connections = 2

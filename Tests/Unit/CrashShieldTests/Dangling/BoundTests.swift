@@ -4,10 +4,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// How many objects are kept, and what is found when they leave.
+/// How many objects the quarantine holds, and what it detects at their eviction.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct BoundTests {
-  @Test("under absorb no more than the limit, its fifth and 1,024 that wait for their deinit are kept")
+  @Test("under absorb the quarantine holds at most the limit, a fifth more, and 1,024 objects with a pending deinit")
   func waiting() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe Blocking.releaser = pthread_self()
@@ -28,7 +28,7 @@ struct BoundTests {
     }
   }
 
-  @Test("no more than the limit and its fifth are kept")
+  @Test("the quarantine holds at most a class's limit and a fifth more")
   func limit() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 50)
@@ -47,7 +47,7 @@ struct BoundTests {
     }
   }
 
-  @Test("absorb: each deinit runs once, however many objects pass")
+  @Test("absorb: each deinit runs exactly once, however many objects are freed")
   func deferredDeinits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
@@ -64,7 +64,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a budget that is used up admits only in place of an older object; with none nothing is admitted")
+  @Test("a full budget admits an object only in place of an older one, and a budget of 0 admits none")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setDanglingBudget(bytes: 10 * 128)
@@ -85,12 +85,12 @@ struct BoundTests {
     }
   }
 
-  @Test("what is charged follows the size of the objects, also behind two fields", arguments: [1, 2])
+  @Test("the quarantine charges the objects' real sizes, with tail allocations", arguments: [1, 2])
   func sizes(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // So many that each place of the explorer has a new tenant at the end.
+      // So many that each slot of the sampled part holds a new object at the end.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -112,7 +112,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a policy that changes while others' objects are in the places loses no deinit and finds no fault")
+  @Test("a change of policy with objects in quarantine loses no deinit and reports no false incident")
   func policies() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let policies: [DanglingPolicy] = [.absorb, .zero, .diagnose, .absorb, .diagnose, .zero, .absorb]
@@ -132,7 +132,7 @@ struct BoundTests {
     }
   }
 
-  @Test("an object that leaves with more retains than releases is found, and does no harm", arguments: [0, 1, 2])
+  @Test("an evicted object with more retains than releases is detected, and does no harm", arguments: [0, 1, 2])
   func drift(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -148,7 +148,7 @@ struct BoundTests {
     }
   }
 
-  @Test("an object that is retained when its time comes stays, and goes when it is released", arguments: [1, 2])
+  @Test("a retained object is not evicted until it is released", arguments: [1, 2])
   func inUse(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 1)
@@ -176,7 +176,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a release too many is recorded, and runs no deinit twice", arguments: [0, 1, 2])
+  @Test("an over-release is recorded, and runs no deinit twice", arguments: [0, 1, 2])
   func overRelease(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -191,13 +191,13 @@ struct BoundTests {
     }
   }
 
-  @Test("a write to a field is found when the object leaves", arguments: [0, 1, 2])
+  @Test("a write to a freed object's field is detected at its eviction", arguments: [0, 1, 2])
   func write(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let reference = unsafe dangling { Session() }
       drop()
-      // The first field stands behind metadata and reference counts.
+      // The first field is behind metadata and reference counts.
       unsafe reference.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
       Shield.drainQuarantine()
       let incidents = Shield.danglingIncidents()
@@ -206,13 +206,13 @@ struct BoundTests {
     }
   }
 
-  @Test("a stack is never that of another tenant of the place")
-  func tenants() async {
+  @Test("a record never shows the release stack of another object of its slot")
+  func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Each way has its own stack, and all have the one place.
+        // Each way has its own stack, and all share the one slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }

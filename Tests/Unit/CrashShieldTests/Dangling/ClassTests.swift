@@ -30,7 +30,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a class is found by its full name, nested ones too; a generic one is named as such")
+  @Test("a class is protected by its full name, nested ones too; a generic one gets an error of its own")
   func byName() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(try Shield.protect(.named("CrashShieldTests.Session")).protected == ["CrashShieldTests.Session"])
@@ -65,7 +65,7 @@ struct ClassTests {
     }
   }
 
-  @Test("casts, protocols and names of an object in quarantine work")
+  @Test("casts, protocol conformances and class names of a quarantined object work")
   func casts() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Guest.self, Session.self, policy: .absorb)
@@ -82,7 +82,7 @@ struct ClassTests {
     }
   }
 
-  @Test("after unprotect objects go at once, those in quarantine too, and protecting again works")
+  @Test("unprotect deallocates new and quarantined objects at once, and the class can be protected again")
   func unprotect() async {
     await #expect(processExitsWith: .exitCode(right)) {
       for round in 1...20 {
@@ -91,7 +91,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // Nobody drains: it leaves by itself.
+        // No call drains the quarantine: the object is evicted by itself.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -103,7 +103,7 @@ struct ClassTests {
     }
   }
 
-  @Test("objects that die while the class is protected and unprotected all run their deinit once")
+  @Test("objects released while their class is protected and unprotected run their deinit once")
   func changing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let (threads, rounds) = (4, 5000)
@@ -129,7 +129,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a deinit that makes and frees objects of its own class ends", arguments: [0, 1, 2])
+  @Test("a deinit that makes and frees objects of its own class terminates", arguments: [0, 1, 2])
   func selfMaking(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Matryoshka.self, policy: DanglingPolicy.allCases[number], limit: 3)
@@ -143,7 +143,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a long chain of objects, each the last to hold the next, goes without a deep stack")
+  @Test("a long chain of objects is deallocated without a deep stack")
   func chain() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 2)
@@ -161,7 +161,7 @@ struct ClassTests {
     }
   }
 
-  @Test("an object that its deinit gives away ends the process as Swift does", arguments: [false, true])
+  @Test("an object that escapes from its deinit ends the process as in Swift", arguments: [false, true])
   func resurrection(isProtected: Bool) async {
     let result = await #expect(
       processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
@@ -187,7 +187,7 @@ struct ClassTests {
     }
   }
 
-  @Test("an object on the stack is left alone")
+  @Test("an object on the stack is not quarantined")
   func onStack() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Local.self, policy: .zero)
@@ -224,12 +224,12 @@ private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {
 
 nonisolated(unsafe) private var saved: AnyObject?
 
-/// Its deinit gives the object away.
+/// Its deinit lets the object escape.
 private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// Nobody but the function that makes it ever holds it.
+/// An object that only the function that makes it ever references.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

@@ -9,7 +9,7 @@ import Testing
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 
-  @Test("what follows the reply is in force when the program is told that it is attached; the mangled name is as good")
+  @Test("settings that follow the attach reply are in force when the program learns that it is attached")
   func first() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -30,7 +30,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a later round takes back what it does not name, and so does a crashd that asks for nothing")
+  @Test("a later round of settings removes classes that it does not name, as does an empty one")
   func rounds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -43,7 +43,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // It comes back by itself.
+      // The process attaches again by itself.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -52,8 +52,8 @@ struct ControlTests {
     }
   }
 
-  @Test("the program's own word is stronger than what crashd finds, and an operator's is stronger than the program's")
-  func whoWins() async {
+  @Test("the program's setting takes precedence over crashd's finding, and an override over both")
+  func precedence() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 5)
       check(!Shield.unprotect(Guest.self))
@@ -80,7 +80,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // Nobody says anything any more: the program's last word holds.
+      // No override and no finding remain: the program's last setting applies.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -96,7 +96,7 @@ struct ControlTests {
     }
   }
 
-  @Test("an operator's modes of guards are stronger than the program's, whose last word holds again afterwards")
+  @Test("an override of guard modes takes precedence until it ends; then the program's last mode applies again")
   func guards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe, for: .index)
@@ -132,7 +132,7 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without them takes them back, and so does a crashd that asks for nothing.
+      // A round without them removes them, and so does a crashd without settings.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))
@@ -148,7 +148,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a class that is not there, a generic one, a version and a kind of later times are answered as such")
+  @Test("unknown and generic classes, later versions and unknown kinds get their own answers")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -173,7 +173,7 @@ struct ControlTests {
     }
   }
 
-  @Test("nothing that is malformed does anything, and the connection lives on")
+  @Test("malformed control messages have no effect, and the connection stays open")
   func malformed() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -197,7 +197,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a program can forbid it by its configuration")
+  @Test("a program can refuse remote control by its configuration")
   func forbidden() async {
     await #expect(processExitsWith: .exitCode(right)) {
       ControlTests.expectForbidden(byConfiguration: true)
@@ -205,7 +205,7 @@ struct ControlTests {
     }
   }
 
-  @Test("the environment can forbid it")
+  @Test("the environment can refuse remote control")
   func forbiddenFromOutside() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // Nothing else runs in this process yet.

@@ -4,12 +4,12 @@ import Dispatch
 import Glibc
 import LinuxSystem
 
-/// The program's side: counts how often it was told that it is attached.
+/// The program's side: counts notifications that the process is attached.
 final class Attached: Sendable {
-  private let told = DispatchSemaphore(value: 0)
+  private let notifications = DispatchSemaphore(value: 0)
 
-  func tell(_ status: Shield.Connection) { if status == .attached { told.signal() } }
-  func wait() { told.wait() }
+  func note(_ status: Shield.Connection) { if status == .attached { notifications.signal() } }
+  func wait() { notifications.wait() }
 }
 
 /// crashd's side of the attach socket, in the process that attaches.
@@ -30,7 +30,7 @@ final class ControllingDaemon {
   /// Starts the shield, or with nil waits for it to come back, and accepts it with these messages.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
-      var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.tell($0) }
+      var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.note($0) }
       configuration.allowsRemoteControl = allowsRemoteControl
       do { try Shield.start(configuration) } catch { check(false) }
     }

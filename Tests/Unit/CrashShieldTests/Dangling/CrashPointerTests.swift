@@ -4,11 +4,11 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What a crash record says of objects in quarantine that registers point at.
+/// Quarantined objects that a crash's registers point at, in its record.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct CrashPointerTests {
   @Test(
-    "S4: a crash whose register points at an object in quarantine carries its class, its policy and its release",
+    "S4: a crash with a register at a quarantined object has its class, policy and release stack",
     arguments: DanglingPolicy.allCases.indices)
   func held(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -29,7 +29,7 @@ struct CrashPointerTests {
         let name = unsafe withUnsafeBytes(of: incident.subject) { unsafe Array($0.prefix(Int(incident.subject_bytes))) }
         check(String(decoding: name, as: UTF8.self) == "CrashShieldTests.Session")
       }
-      // Once it has left, it is a ghost.
+      // After its eviction, the crash leaves a freed-object record.
       Shield.drainQuarantine()
       var incident = cs_ring_incident()
       check(unsafe cs_test_crash_with(address, &incident) == 1)

@@ -6,7 +6,7 @@ import Testing
 /// What direct reads of an object's fields find under `zero`.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct EmptyValueTests {
-  @Test("S4: under zero each field has the empty value of its type, and one without such a value stays readable")
+  @Test("S4: under zero each field has its type's empty value, and a field without one stays readable")
   func fields() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Fields.self, policy: .zero)
@@ -30,7 +30,7 @@ struct EmptyValueTests {
     }
   }
 
-  @Test("S4: a write to a field that has an empty value is recorded, and what it wrote stays")
+  @Test("S4: a write to an emptied field is recorded, and the written value stays")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Fields.self, policy: .zero)

@@ -8,7 +8,7 @@ import Testing
 /// Stacks by frame pointers.
 @Suite
 struct FrameTests {
-  @Test("frames that a sanitizer takes for unreadable are read, anew and remembered")
+  @Test("frames that a sanitizer poisons are read, at first and from the cache")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // The shield is there: from now on threads remember their stacks.
@@ -26,7 +26,7 @@ struct FrameTests {
     }
   }
 
-  @Test("S7: a function that ended by a tail call is named by the call before the return address")
+  @Test("S7: a function that ended in a tail call is found by the call before the return address")
   func tailCall() {
     var stack = cs_quarantine_stack()
     var whole = cs_quarantine_stack()
@@ -42,7 +42,7 @@ struct FrameTests {
     #expect(named.dropFirst(place + 1).first == frames[place])
   }
 
-  @Test("S8: a stack goes on with the async functions that wait for its own, anew and remembered")
+  @Test("S8: a recorded stack continues with its awaiting async functions, at first and from the cache")
   func asyncCallers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let handle = ShieldHandle(Session())
@@ -60,7 +60,7 @@ struct FrameTests {
   }
 
   @Test(
-    "S8: the use of an object by an async call, and by a call from an async function, says who waits",
+    "S8: a use by an async call, or by a call from an async function, has the awaiting functions",
     .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
   func asyncIncidents() async throws {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -88,7 +88,7 @@ struct FrameTests {
     return result
   }
 
-  /// How often the address stands in a stack that stands there most: the begin of what goes on, and 1.
+  /// How often the most frequent continuation is in the frames: its entry address plus 1.
   private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

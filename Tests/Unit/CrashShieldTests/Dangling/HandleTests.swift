@@ -6,7 +6,7 @@ import Testing
 /// Handles for C callbacks, and the question what is at an address.
 @Suite
 struct HandleTests {
-  @Test("a handle leads to its object while that lives, then to nil, which is recorded")
+  @Test("a handle resolves to its live object, then to nil, which is recorded")
   func handle() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe kept.append(Session())
@@ -18,7 +18,7 @@ struct HandleTests {
     }
   }
 
-  @Test("a handle whose object or which itself has gone leads to nil, and each place that asks is one incident")
+  @Test("a handle that is gone, or whose object is, resolves to nil, with one incident a call site")
   func goneHandle() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var object: Session? = Session()
@@ -37,7 +37,8 @@ struct HandleTests {
   }
 
   @Test(
-    "under a sanitizer the quarantine steps aside and says so", .enabled(if: Shield.danglingUnavailableReason != nil))
+    "the quarantine is disabled under a sanitizer, with a reason",
+    .enabled(if: Shield.danglingUnavailableReason != nil))
   func steppingAside() throws {
     let reason = try #require(Shield.danglingUnavailableReason)
     #expect(reason.contains("sanitizer"))
@@ -45,7 +46,7 @@ struct HandleTests {
   }
 
   @Test(
-    "an address is live, quarantined, freed or unknown, and none is followed",
+    "Shield.liveness gives live, quarantined, freed or unknown, and dereferences no address",
     .enabled(if: Shield.danglingUnavailableReason == nil))
   func liveness() async {
     await #expect(processExitsWith: .exitCode(right)) {

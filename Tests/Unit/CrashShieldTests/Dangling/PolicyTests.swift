@@ -3,10 +3,10 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Each test uses dead objects, so it does so in a process of its own.
+/// Each test uses freed objects, so it runs in a process of its own.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct PolicyTests {
-  @Test("absorb: a dead object answers as if it were alive, and each use is recorded")
+  @Test("absorb: a freed object answers as if it were alive, and each use is recorded")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -25,7 +25,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("zero: the deinit has run, and calls return zero, an empty string and nil")
+  @Test("zero: the deinit runs, and calls on the freed object return zero, an empty string and nil")
   func zero() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero)
@@ -43,7 +43,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("diagnose: the fields carry the number of the record")
+  @Test("diagnose: the freed object's fields have the number of its record")
   func diagnose() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .diagnose)
@@ -59,7 +59,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "an async method of a dead object resumes its caller under each policy", arguments: DanglingPolicy.allCases.indices)
+    "a freed object's async method resumes its caller under each policy", arguments: DanglingPolicy.allCases.indices)
   func asynchronous(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       let policy = DanglingPolicy.allCases[number]
@@ -78,7 +78,9 @@ struct PolicyTests {
     }
   }
 
-  @Test("weak references are nil at once under each policy", arguments: DanglingPolicy.allCases.indices)
+  @Test(
+    "weak references to a freed object are nil at once under each policy",
+    arguments: DanglingPolicy.allCases.indices)
   func weakReferences(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -96,7 +98,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "an unowned reference to an object of a protected class that has gone traps as Swift does",
+    "a dangling unowned reference to a protected class's object traps as in Swift",
     arguments: DanglingPolicy.allCases.indices)
   func unownedReferences(number: Int) async {
     let result = await #expect(
@@ -105,7 +107,7 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // It is not kept: the reference alone decides what happens.
+      // It is not quarantined: the reference alone decides what happens.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }
@@ -113,7 +115,7 @@ struct PolicyTests {
     #expect(text.contains("unowned reference"))
   }
 
-  @Test("the memory of an object with unowned references is given back when both are done")
+  @Test("an object's memory is freed when the quarantine and its unowned references are done")
   func unownedBalance() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)

@@ -5,10 +5,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// What a correct program does goes on being right, and a wrong one is not made worse.
+/// The quarantine keeps a correct program correct, and makes a wrong one no worse.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct SafetyTests {
-  @Test("a timer with an unowned reference, cancelled in deinit, never finds a dead object", arguments: 0...3)
+  @Test("a timer with an unowned reference, cancelled in deinit, never finds a freed object", arguments: 0...3)
   func timer(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       if number == 3 {
@@ -27,7 +27,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("releases too many at the same time are recorded, and one deinit runs", arguments: [0, 1, 2])
+  @Test("simultaneous over-releases are recorded, and one deinit runs", arguments: [0, 1, 2])
   func racingReleases(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       // Room for all of them, so that none leaves before its last use.
@@ -54,7 +54,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("a deinit that was put off runs soon, also when nothing else is released")
+  @Test("a deferred deinit runs soon, also without further releases")
   func soon() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 1)
@@ -69,7 +69,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("in a forked child objects go as they always went, and nothing is protected")
+  @Test("in a forked child objects are deallocated as usual, and no class is protected")
   func forkedChild() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -90,7 +90,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("an actor that its own job releases last has not been written to", arguments: [0, 1, 2])
+  @Test("an actor whose own job releases it last is not reported as written to", arguments: [0, 1, 2])
   func actorsJob(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Lonely.self, policy: DanglingPolicy.allCases[number], limit: 10)
@@ -138,7 +138,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("the question what is at an address survives that the memory there goes meanwhile")
+  @Test("Shield.liveness survives that the memory at the address is unmapped meanwhile")
   func vanishing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let size = 4096
@@ -257,7 +257,7 @@ private final class Isolated {
 /// An actor that only its own job refers to.
 private actor Lonely {
   var count = 1
-  /// Ends on the actor, and lets go of it there.
+  /// Ends on the actor, and releases it there.
   func start() -> Task<Int, Never> {
     Task {
       count += 1

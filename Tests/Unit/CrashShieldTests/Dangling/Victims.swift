@@ -1,4 +1,4 @@
-// Classes whose objects these tests use after their last release.
+// Classes with whose objects these tests make use-after-frees.
 import CrashShield
 import Glibc
 import Synchronization
@@ -58,7 +58,7 @@ nonisolated(unsafe) var kept: [AnyObject] = []
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// A reference to an object that has gone.
+/// A dangling reference to a freed object.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()
@@ -68,7 +68,7 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe result
 }
 
-/// Gives the object to `kept` alone, and empties that.
+/// Moves the object into `kept` alone, and empties that.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 

@@ -8,14 +8,14 @@ import Testing
 
 @Suite("Breadcrumbs from swift-log")
 struct BreadcrumbLogHandlerTests {
-  @Test("a line is level, label and message")
+  @Test("a log line's breadcrumb has level, label and message")
   func line() {
     let trail = Trail()
     trail.logger().info("checkout")
     #expect(trail.texts == ["info shop: checkout"])
   }
 
-  @Test("lines below the handler's level leave nothing")
+  @Test("log lines below the handler's level leave no breadcrumb")
   func level() {
     let trail = Trail()
     var logger = trail.logger()
@@ -25,7 +25,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["debug shop: this"])
   }
 
-  @Test("metadata stays in the process, but for the keys that are named")
+  @Test("only log metadata of the named keys is in a breadcrumb")
   func metadata() {
     let trail = Trail()
     var logger = trail.logger()
@@ -35,7 +35,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["warning shop: slow request-id=7F3A"])
   }
 
-  @Test("a line's own metadata is stronger than the task's, and that than the logger's")
+  @Test("a log line's own metadata takes precedence over the task's, and that over the logger's")
   func strongest() {
     let trail = Trail()
     let provider = Logger.MetadataProvider { ["request-id": "task", "hb.request.id": "task"] }
@@ -46,7 +46,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x hb.request.id=task request-id=line"])
   }
 
-  @Test("loggers are values: what one is told the other does not know")
+  @Test("loggers are values: metadata set on a copy is not in the original")
   func values() {
     let trail = Trail()
     let first = trail.logger()
@@ -57,7 +57,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
   }
 
-  @Test("an error's type is shown and not what it says")
+  @Test("a breadcrumb has an error's type, and not its text")
   func error() {
     struct PaymentFailed: Error { var card = "4111 1111" }
     let trail = Trail()
@@ -65,19 +65,19 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["error shop: payment error=PaymentFailed"])
   }
 
-  @Test("without the shield a line does nothing")
+  @Test("without a started shield a log line leaves no breadcrumb")
   func notStarted() async {
     await #expect(processExitsWith: .success) {
       var logger = Logger(label: "shop", factory: { BreadcrumbLogHandler(label: $0) })
       logger.logLevel = .trace
-      logger.critical("nobody keeps this")
+      logger.critical("this is not kept")
     }
   }
 }
 
 @Suite("Incidents in swift-log")
 struct IncidentLogTests {
-  @Test("an incident is a warning with its place and count, and no value")
+  @Test("a logged incident is a warning with call site and count, and without values")
   func incident() throws {
     let trail = Trail()
     let incident = ShieldIncident(
@@ -92,7 +92,7 @@ struct IncidentLogTests {
   }
 
   @Test(
-    "how the process stands with crashd is as loud as somebody has to do something",
+    "the log level of a connection change rises with the need for action",
     arguments: [
       (Shield.Connection.attached, "info"), (.unreachable("no such file"), "notice"),
       (.refused("too many rings"), "warning"),

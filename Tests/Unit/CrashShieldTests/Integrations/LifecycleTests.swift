@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The shield in swift-service-lifecycle")
 struct LifecycleTests {
-  @Test("reports say when the shutdown has begun")
+  @Test("reports have the start of a shutdown")
   func phases() async throws {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     try await testGracefulShutdown { trigger in
@@ -21,7 +21,7 @@ struct LifecycleTests {
     }
   }
 
-  @Test("a cancelled group is on its way down, too")
+  @Test("a cancelled service group counts as shutting down")
   func cancelled() async {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     let run = Task { try await ShutdownNote { said.yield($0) }.run() }
@@ -32,7 +32,7 @@ struct LifecycleTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  @Test("in a group the note comes before other services end, the drain after them")
+  @Test("in a service group the breadcrumb precedes the end of other services, and the drain follows it")
   func order() async throws {
     let events = Mutex<[String]>([])
     let (started, said) = AsyncStream.makeStream(of: Void.self)

@@ -13,7 +13,7 @@ struct ShieldMetricsTests {
   private static let index = ShieldReading.Key(label: "guard_incidents", dimensions: ["kind": "index"])
   private static let bytes = ShieldReading.Key(label: "quarantine_bytes")
 
-  @Test("an update tells what has come since the last one")
+  @Test("a metrics update reports the increase since the last one")
   func difference() throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(counts: [Self.index: 3]))
@@ -26,7 +26,7 @@ struct ShieldMetricsTests {
     #expect(counter.values == [3, 2])
   }
 
-  @Test("a level is told each time")
+  @Test("a gauge is reported at each update")
   func level() throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(levels: [Self.bytes: 4096]))
@@ -37,7 +37,7 @@ struct ShieldMetricsTests {
     #expect(try backend.expectGauge("crash_shield_quarantine_bytes").values == [4096, 0])
   }
 
-  @Test("four threads that update at once tell each incident once")
+  @Test("four threads that update metrics at once count each incident once")
   func threads() async throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(counts: [Self.index: 0]))
@@ -55,7 +55,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 4_000)
   }
 
-  @Test("a trap of the backend's in isolated work ends the process, for the counts would stay locked")
+  @Test("a trap of the metrics backend in isolated work ends the process, for the counts would stay locked")
   func trap() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       do {
@@ -66,7 +66,7 @@ struct ShieldMetricsTests {
     }
   }
 
-  @Test("a cancelled run tells a last time, and ends")
+  @Test("a cancelled metrics run updates a last time, and ends")
   func cancelled() async throws {
     let backend = TestMetrics()
     let (updates, said) = AsyncStream.makeStream(of: Void.self)
@@ -85,7 +85,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
   }
 
-  @Test("the counts are those of the process")
+  @Test("the metrics are the counts of the process")
   func ofTheProcess() async {
     await #expect(processExitsWith: .success) {
       let backend = TestMetrics()

@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 
 extension GuardCase {
-  /// Guards of what goes on by itself, as far as they answer at once.
+  /// Guards of background work, as far as they answer at once.
   ///
   /// Nothing traps without most of them; then their value is the same in every mode, if not said otherwise.
   static let services: [GuardCase] = [
@@ -14,7 +14,7 @@ extension GuardCase {
     GuardCase(
       "a handle whose object has gone", .handle, SIGSEGV, isPerformed: false, plain: { readGoneContext() }
     ) {
-      // The number is nobody's address.
+      // The number is not the address of an object.
       unsafe ShieldHandle.resolve(goneHandle().context, as: Place.self) == nil
     },
     GuardCase("an observer added twice", .observation, nil, plain: {}) {

@@ -110,7 +110,7 @@ extension GuardCase {
   ]
 
   private static let far = NSRange(location: 1, length: 9)
-  // So far that what Foundation reads there is nobody's: nearer to the end it is another's, and the process may go on.
+  // So far that the read hits unmapped memory: nearer to the end it may hit other data, and not fault.
   private static let huge = NSRange(location: 1, length: Int.max - 1)
   private static let behind = opaque(Int.max - 1)
   private static let key = NSAttributedString.Key("key")

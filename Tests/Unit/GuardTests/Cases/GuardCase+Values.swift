@@ -111,10 +111,10 @@ extension GuardCase {
     GuardCase("steps of no length", .zeroStride, plain: { use(Array(stride(from: 0, to: 3, by: opaque(0)))) }) {
       Array(shieldedStride(from: 0, to: 3, by: opaque(0))).isEmpty
     },
-    GuardCase("an object that has gone", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
+    GuardCase("a deallocated object", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
       gone().with(or: 4) { _ in 5 } == 4
     },
-    GuardCase("an object that has gone, asked for", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
+    GuardCase("a deallocated object, asked for", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
       gone().object() == nil
     },
     GuardCase("a second one at the gate", .gate, nil, plain: {}) {
@@ -146,7 +146,7 @@ extension GuardCase {
     return number == result
   }
 
-  private static func gone() -> ShieldedUnowned<Witness> { ShieldedUnowned(Witness()) }
+  private static func gone() -> ShieldedUnowned<Subject> { ShieldedUnowned(Subject()) }
 
   private static func throwsMissing(_ body: () throws(ShieldFault) -> Int) -> Bool {
     do {
@@ -158,14 +158,14 @@ extension GuardCase {
   }
 }
 
-private final class Witness: Sendable {}
+private final class Subject: Sendable {}
 
-/// Has a reference to an object that has gone.
+/// Holds an unowned reference to a deallocated object.
 private struct Neighbour {
-  unowned let other: Witness
+  unowned let other: Subject
 
   init() {
-    let other = opaque(Witness())
+    let other = opaque(Subject())
     self.other = other
   }
 }

@@ -63,7 +63,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// So that nothing is left out because nobody looks at it.
+/// Uses a value, so that the optimizer keeps the code that makes it.
 @inline(never)
 @_optimize(none)
 func use<Value>(_ value: Value) {}

@@ -63,7 +63,7 @@ extension GuardFact {
       Character(shielded: opaque("ab"), or: "?") == "?" && Character(shielded: opaque(""), or: "?") == "?"
         && Character(shielded: opaque("é"), or: "?") == "é" && Character(shielded: opaque("e\u{301}"), or: "?") == "é"
     },
-    GuardFact("the object lives as long as the body runs, whoever lets go of it meanwhile") {
+    GuardFact("the object lives as long as the body runs, also when its last owner releases it meanwhile") {
       let holder = Holder()
       let reference = holder.reference()
       return reference.with(or: false) { object in

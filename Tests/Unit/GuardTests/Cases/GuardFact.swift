@@ -25,7 +25,7 @@ struct GuardFact: Sendable {
 @Suite
 struct GuardFactTests {
   @Test(
-    "at its edges a guard gives the value, and records what is a fault and nothing else",
+    "a guard gives the documented value at its edge cases, and records faults only",
     arguments: GuardFact.all.indices)
   func fact(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardFact.all[number].name)") { [number] in

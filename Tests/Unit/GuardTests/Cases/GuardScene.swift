@@ -3,14 +3,14 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// One of the thirty guards as the table of docs/guards.md shows it: a fault of it, and what comes of that in each mode.
+/// One of the thirty guards in the table of docs/guards.md: a fault, and its result in each mode.
 struct GuardScene: Sendable {
   /// The guard's number in the project's plan.
   var number: Int
   var name: String
-  /// The fault, in words.
+  /// The fault, as text.
   var fault: String
-  /// What the program has then: by `absorb`, and where it goes on without.
+  /// The program's value then: in `absorb`, and where it goes on without the guard.
   var absorbed: String
   var plain: String
   /// Why `off` and `observe` do not end the process; nil: they do.
@@ -19,7 +19,7 @@ struct GuardScene: Sendable {
   var tests: String
   /// The fault without the guard; nil: there is none to be met.
   var unguarded: (@Sendable () async -> Void)?
-  /// The fault with the guard; whether what comes of it is the documented one, in the mode that is set.
+  /// Runs the fault under the guard; returns whether its result is the documented one in the current mode.
   var guarded: @Sendable () async -> Bool
 
   /// A guard that a case of GuardTests shows.
@@ -73,8 +73,8 @@ extension GuardScene {
       because: "a timer without a target ends nothing", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
-      12, "notifications", case: "a notification whose observer has gone", "nobody is called",
-      otherwise: "nobody is called", because: "Foundation's observers are called for as long as they are there",
+      12, "notifications", case: "a notification whose observer has gone", "no call",
+      otherwise: "no call", because: "Foundation calls observers only as long as they live",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
       13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
@@ -87,7 +87,7 @@ extension GuardScene {
       18, "preconditions", case: "a condition that does not hold", "false, default",
       tests: "`PlacesTests.words`, `PlacesTests.once`"),
     GuardScene(
-      19, "references", case: "an object that has gone", "default, nil"),
+      19, "references", case: "a deallocated object", "default, nil"),
     GuardScene(
       20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
       because: "the handle is a number: there is no address to follow", tests: "`HandleTests`"),
@@ -133,7 +133,7 @@ extension GuardScene {
 
 private final class Target: Sendable {}
 
-/// On a thread that belongs to nobody.
+/// Runs the body on a new thread, outside of Swift's executors.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {

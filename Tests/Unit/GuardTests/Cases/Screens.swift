@@ -1,6 +1,6 @@
 import CrashShieldGuards
 
-/// A screen that can be looked at from several ends.
+/// A screen that may be referenced from several threads.
 final class Screen: Sendable, CustomStringConvertible {
   let description: String
   init(_ name: String) { description = name }
@@ -31,17 +31,17 @@ final class ManualDriver: TransitionDriver {
     finishers.last?(end)
   }
 
-  /// Does not end the transition that began last, and goes on as if there were none.
+  /// Abandons the last transition without ending it.
   func abandon() { running -= 1 }
 
-  /// Says of a transition, by its number, that it ended; whether it goes on or not.
+  /// Reports the end of a transition by its number, whether it runs or not.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
   /// Lets go of the transitions, but not of what ends them.
   func forgetBegun() { begun = [] }
 }
 
-/// Writes down what it is told.
+/// Logs the calls that it gets as a delegate.
 @MainActor
 final class Log: TransitionDelegate {
   private(set) var lines: [String] = []
@@ -77,7 +77,7 @@ struct Navigation {
     while driver.begun.count < count { await Task.yield() }
   }
 
-  /// Ends what goes on, and waits until nothing waits either.
+  /// Ends running transitions, and waits until none is queued.
   func settle() async {
     while !queue.isIdle {
       if queue.isTransitioning { driver.finish() }

@@ -1,4 +1,4 @@
-// As a program writes it: nothing here says that it is protected but the import.
+// As a program writes it: only the import protects it.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing

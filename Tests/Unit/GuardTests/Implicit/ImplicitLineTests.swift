@@ -11,7 +11,7 @@ private let right: Int32 = 42
 /// Not for the sanitizers, whose own instructions have other lines.
 @Suite
 struct ImplicitLineTests {
-  @Test("each record's frames lead to the line of its fault")
+  @Test("an implicit guard's record has frames that lead to the line of its fault")
   func lines() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setImplicitMode(.absorb)

@@ -12,7 +12,7 @@ private let right: Int32 = 42
 struct ImplicitTests {
   static let numbers = Array(ImplicitFault.all.indices)
 
-  @Test("off: the process ends by SIGILL, and nothing is recorded", arguments: numbers)
+  @Test("off: a fault under an implicit guard ends by SIGILL, without a record", arguments: numbers)
   func off(number: Int) async throws {
     let result = await #expect(
       processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
@@ -25,7 +25,9 @@ struct ImplicitTests {
     #expect(try #require(text(result)).contains("recorded") == false)
   }
 
-  @Test("observe, as at the start: one record, then SIGILL", arguments: numbers)
+  @Test(
+    "observe, the default: a fault under an implicit guard leaves one record, then ends by SIGILL",
+    arguments: numbers)
   func observe(number: Int) async throws {
     let result = await #expect(
       processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
@@ -38,7 +40,9 @@ struct ImplicitTests {
     #expect(told.hasSuffix("[right]") && told.split(separator: "[right]", omittingEmptySubsequences: false).count == 2)
   }
 
-  @Test("absorb: the documented value, one record, and an exact count on four threads", arguments: numbers)
+  @Test(
+    "absorb: an implicit guard gives the documented value, one record, and an exact count on four threads",
+    arguments: numbers)
   func absorb(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(ImplicitFault.all[number].name)") { [number] in
       let this = ImplicitFault.all[number]
@@ -56,7 +60,7 @@ struct ImplicitTests {
   }
 
   @Test(
-    "bytes changed where they lie, and a type without a value, are observed at most", arguments: [0, 1, 2])
+    "implicit guards only observe in-place changes of bytes, and types without a default", arguments: [0, 1, 2])
   func observedAtMost(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       beginCrash()
@@ -75,7 +79,7 @@ struct ImplicitTests {
     #expect(try #require(text(result)).hasSuffix(number < 2 ? "[mutation observe]" : "[index observe]"))
   }
 
-  @Test("a type is asked for its value where it is used, and only there")
+  @Test("a type's default is evaluated only where it is used")
   func asked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setImplicitMode(.absorb)
@@ -92,7 +96,7 @@ struct ImplicitTests {
     }
   }
 
-  @Test("where nothing is wrong everything is as it was, and nothing is recorded")
+  @Test("implicit guards change and record nothing without a fault")
   func harmless() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var list = [3, 1, 2]
@@ -117,7 +121,9 @@ struct ImplicitTests {
     }
   }
 
-  @Test("the self-test passes in every mode, and changes none", arguments: ShieldMode.allCases.map { Int($0.rawValue) })
+  @Test(
+    "the implicit guards' self-test passes in every mode, and changes none",
+    arguments: ShieldMode.allCases.map { Int($0.rawValue) })
   func selfTest(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setImplicitMode(ShieldMode.allCases[number])
@@ -132,7 +138,7 @@ struct ImplicitTests {
     }
   }
 
-  @Test("the environment sets the modes, and those of guards at call sites are others")
+  @Test("the environment sets the modes of implicit guards apart from those of explicit ones")
   func environment() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // Before anything reads it, on the only thread that does.
@@ -150,10 +156,10 @@ struct ImplicitTests {
   }
 }
 
-/// A type that nothing stands for.
+/// A type without a default.
 private final class Valueless {}
 
-/// A type that counts how often it is asked what stands for it, on the only thread there is.
+/// A type that counts how often its default is evaluated, on the only thread.
 private struct Asked: ShieldDefault {
   nonisolated(unsafe) static var count = 0
   var text: String

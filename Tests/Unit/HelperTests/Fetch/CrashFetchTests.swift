@@ -12,7 +12,7 @@ struct CrashFetchTests {
 
   private static var good: [UInt8] { reply("200 OK", ["Content-Length: \(file.count)"], file) }
 
-  @Test("gets the file of a build, and asks for nothing else")
+  @Test("crash-fetch downloads a build's debug file, and requests nothing else")
   func good() async throws {
     let server = try Server(.says(Self.good))
     defer { server.stop() }
@@ -26,14 +26,14 @@ struct CrashFetchTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test("also where the server tells no length")
+  @Test("crash-fetch gets a file from a server that sends no length")
   func noLength() async throws {
     let server = try Server(.says(Self.reply("200 OK", [], Self.file)))
     defer { server.stop() }
     #expect(try await Fetch.run(from: [server.url]).output == Data(Self.file))
   }
 
-  @Test("asks the next server for what one has not, or does not give")
+  @Test("crash-fetch tries the next server when one has no file or fails")
   func next() async throws {
     let servers = try [
       Server(.says(Self.reply("404 Not Found", ["Content-Length: 2"], [1, 2]))), Server(.says([0, 1, 2, 3])),
@@ -45,7 +45,7 @@ struct CrashFetchTests {
     #expect(servers.map(\.requests.count) == [1, 1, 1, 0])
   }
 
-  @Test("tells a file that no server has from one that could not be had")
+  @Test("crash-fetch distinguishes a missing file from a failed download")
   func missing() async throws {
     let empty = try Server(.says(Self.reply("404 Not Found", ["Content-Length: 0"])))
     let broken = try Server(.says(Self.reply("500 Internal Server Error", ["Content-Length: 4"], [1, 2, 3, 4])))
@@ -60,7 +60,7 @@ struct CrashFetchTests {
     #expect(failed.error == "crash-fetch: \(broken.url): the server answers with status 500\n")
   }
 
-  @Test("gives up on a server that never answers, or stops in the middle", arguments: [false, true])
+  @Test("crash-fetch gives up on a server that never answers, or stops in the middle", arguments: [false, true])
   func silent(hasBegun: Bool) async throws {
     let begin = Self.reply("200 OK", ["Content-Length: 1000"], Array(1...100))
     let server = try Server(.saysAndWaits(hasBegun ? begin : []))
@@ -71,7 +71,7 @@ struct CrashFetchTests {
   }
 
   @Test(
-    "takes nothing that is no answer, or half of one",
+    "crash-fetch rejects malformed and incomplete answers",
     arguments: [
       [], [0, 1, 2, 3], Array("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc".utf8),
       Array("HTTP/1.1 200 OK\r\nContent-Length: -7\r\n\r\nabc".utf8),
@@ -85,7 +85,7 @@ struct CrashFetchTests {
     #expect(answer.error.hasPrefix("crash-fetch: \(server.url): ") && answer.error.filter(\.isNewline).count == 1)
   }
 
-  @Test("refuses 10 GiB by their header alone")
+  @Test("crash-fetch refuses 10 GiB by the header alone")
   func large() async throws {
     let server = try Server(.saysAndWaits(Self.reply("200 OK", ["Content-Length: \(10 << 30)"])))
     defer { server.stop() }
@@ -94,7 +94,7 @@ struct CrashFetchTests {
     #expect(answer.error == "crash-fetch: \(server.url): the file is larger than is allowed\n")
   }
 
-  @Test("leaves a server that goes on without end at the limit")
+  @Test("crash-fetch stops at its size limit when a server sends without end")
   func endless() async throws {
     let piece = [UInt8](repeating: 7, count: 65_536)
     let server = try Server(.repeats(Self.reply("200 OK"), piece))
@@ -107,7 +107,7 @@ struct CrashFetchTests {
     #expect(try await Fetch.run(from: [endlessHeaders.url]).status == 69)
   }
 
-  @Test("follows nobody elsewhere")
+  @Test("crash-fetch does not follow redirects")
   func redirection() async throws {
     let elsewhere = try Server(.says(Self.good))
     let server = try Server(.says(Self.reply("302 Found", ["Location: \(elsewhere.url)/", "Content-Length: 0"])))
@@ -121,7 +121,7 @@ struct CrashFetchTests {
   }
 
   @Test(
-    "talks HTTP only, and to servers that there are",
+    "crash-fetch fails for other schemes than HTTP and for unreachable servers",
     arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "no URL", "http://", "http://nowhere.invalid/"])
   func urls(url: String) async throws {
     let answer = try await Fetch.run(from: [url])
@@ -130,7 +130,7 @@ struct CrashFetchTests {
   }
 
   @Test(
-    "says how it is used",
+    "crash-fetch prints its usage for wrong arguments",
     arguments: [
       [], ["--build-id", "abcd"], ["--build-id", "../x", "--limit-bytes", "1", "--timeout-ms", "1", "http://h"],
       ["--build-id", "abcd", "--limit-bytes", "0", "--timeout-ms", "1", "http://h"],

@@ -5,7 +5,7 @@ import Testing
 /// Debian's own server, which elfutils' clients and gdb talk to.
 @Suite("A real debuginfod")
 struct DebuginfodTests {
-  @Test("serves the debug information of a stripped program to crash-fetch")
+  @Test("a real debuginfod serves a stripped program's debug information to crash-fetch")
   func serves() async throws {
     let folder = try Folder()
     let program = TestProgram.url("confine-probe")
@@ -16,7 +16,7 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // It serves at once and knows its files later: until then it says that it does not have them, or cannot be reached.
+    // It serves at once and indexes its files later: until then it answers 404, or cannot be reached.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])

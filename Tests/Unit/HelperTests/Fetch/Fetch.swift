@@ -22,7 +22,7 @@ enum Fetch {
   }
 }
 
-/// A folder that goes with the last reference.
+/// A folder that is removed with its last reference.
 final class Folder: Sendable {
   let url: URL
 

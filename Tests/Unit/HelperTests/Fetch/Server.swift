@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A server on a port of its own, which reads a request and then does what it is told: nobody else's idea of HTTP.
+/// A server on a port of its own, which reads a request and then acts by `manner`, without an HTTP library.
 final class Server: Sendable {
   /// What it does on a connection.
   enum Manner: Sendable {
@@ -17,11 +17,11 @@ final class Server: Sendable {
   private let listener: Int32
   private let seen = Mutex<[String]>([])
 
-  /// Serves until `stop`, which takes its listener away.
+  /// Serves until `stop`, which closes its listener.
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // listen makes the port take connections before anybody is told of it.
+    // After listen the port takes connections, before the URL is known.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
@@ -34,7 +34,7 @@ final class Server: Sendable {
   /// Ends the serving thread, which closes what it has open.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  /// A port that nobody has at the moment.
+  /// A port that is free at the moment.
   static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }

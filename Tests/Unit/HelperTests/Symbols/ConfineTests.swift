@@ -11,14 +11,14 @@ struct ConfineTests {
       TestProgram.url("confine-probe"), what, input: URL(fileURLWithPath: "/dev/null"))
   }
 
-  @Test("who fetches can make sockets of the Internet")
+  @Test("a confined crash-fetch can open Internet sockets")
   func fetching() throws {
     #expect(try probe("socket", "fetch").status == 0)
     #expect(try probe("wait", "fetch").status == 0)
   }
 
   @Test(
-    "who fetches can open no file, reach no service of this machine and start nothing",
+    "a confined crash-fetch can open no file, reach no local service and start no process",
     arguments: [
       "open", "create", "unlink", "local-socket", "netlink", "fork", "exec", "trace", "kill", "memory", "output",
     ])
@@ -28,13 +28,13 @@ struct ConfineTests {
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
-  @Test("who fetches can make no code", arguments: ["map-code", "make-code"])
+  @Test("a confined crash-fetch can map no executable memory", arguments: ["map-code", "make-code"])
   func fetchingCode(what: String) throws {
     #expect(try probe(what, "fetch").status == -SIGSYS)
   }
 
   @Test(
-    "F21: no path can be asked about, and an open file can",
+    "F21: a confined helper can stat an open file, and no path",
     arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
   func questions(what: [String]) throws {
     let (program, null) = (TestProgram.url("confine-probe"), URL(fileURLWithPath: "/dev/null"))
@@ -42,20 +42,20 @@ struct ConfineTests {
     #expect(try probe("stat-input").status == 0)
   }
 
-  @Test("no file can be opened or made", arguments: ["open", "create"])
+  @Test("a confined helper can open and create no file", arguments: ["open", "create"])
   func paths(what: String) throws {
     #expect(try probe(what).status == 1)
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
   @Test(
-    "a system call that reading does not need ends the process",
+    "a system call that reading does not need ends a confined helper",
     arguments: ["socket", "fork", "exec", "trace", "kill", "unlink", "map-code", "make-code"])
   func calls(what: String) throws {
     #expect(try probe(what).status == -SIGSYS)
   }
 
-  @Test("memory has an end, and so has the output")
+  @Test("a confined helper's memory and output are limited")
   func amounts() throws {
     #expect(try probe("memory").status == 1)
     let answer = try probe("output")
@@ -63,13 +63,13 @@ struct ConfineTests {
     #expect(answer.output.isEmpty)
   }
 
-  @Test("reading and ending are allowed")
+  @Test("a confined helper may read and exit")
   func allowed() throws {
     #expect(try probe("wait").status == 0)
     #expect(try probe("abort").status == -SIGABRT)
   }
 
-  @Test("the kernel knows the limits, the filter and that there are no new privileges")
+  @Test("a confined process has its limits, its seccomp filter and no_new_privs")
   func limits() throws {
     let process = Process()
     process.executableURL = TestProgram.url("confine-probe")
@@ -99,7 +99,7 @@ struct ConfineTests {
     }
   }
 
-  @Test("F20: a small image may cost little memory and little CPU time")
+  @Test("F20: the limits of memory and CPU time follow the image's size")
   func smallImage() throws {
     let image = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
     try Data(count: 32 << 10).write(to: image)
@@ -117,7 +117,7 @@ struct ConfineTests {
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
-  @Test("what computes for ever is ended by its limit of processor time")
+  @Test("a confined helper in an endless loop is ended by its CPU time limit")
   func processor() throws {
     // The same limit, lower: the one of cs_confine would take half a minute.
     let answer = try Tools.run(

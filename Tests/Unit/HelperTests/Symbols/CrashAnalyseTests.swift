@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("it makes the cache of an image, also when the build id is asked for")
+  @Test("crash-analyse makes an image's symbol cache, with and without a given build id")
   func good() throws {
     let any = try Self.buildCache(Self.program)
     #expect(any.status == 0)
@@ -42,7 +42,7 @@ import Testing
     #expect(cache.frames(at: address + 1) == [SourceFrame(mangled: "abort", symbolAddress: address)])
   }
 
-  @Test("names are looked at one by one: one with a long text is told from the others")
+  @Test("check-names checks names one by one, and marks one whose text is too long")
   func names() throws {
     // Each argument has the one before it twice: 8 KiB for 8 of them, 64 KiB for 11.
     let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("another build id is refused, and both are said")
+  @Test("crash-analyse refuses an image of another build id, and names both")
   func wrongBuildID() throws {
     let answer = try Self.buildCache(Self.program, buildID: "00ff")
     #expect(answer.status == 65)
@@ -111,7 +111,7 @@ import Testing
       + letters.map { "A\($0)G" }.joined() + "_SitF"
   }
 
-  @Test("a name whose text would be endless does not get into a cache", arguments: [(3, true), (12, false)])
+  @Test("a name whose demangled text would be endless is not in a cache", arguments: [(3, true), (12, false)])
   func swellingNames(levels: Int, isKept: Bool) throws {
     try Tools.withTemporaryFolder { folder in
       let name = Self.swellingName(levels: levels)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("what is no ELF file is refused")
+  @Test("crash-analyse refuses a file that is no ELF file")
   func strangers() throws {
     #expect(try Self.buildCache(of: Data()).said == "65 the file is empty")
     #expect(try Self.buildCache(of: Data("#!/bin/sh\necho no\n".utf8)).said == "65 not an ELF file")

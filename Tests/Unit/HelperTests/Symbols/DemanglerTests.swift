@@ -57,10 +57,10 @@ import Testing
     Name(
       "$s10Foundation6NSDataCys5UInt8VSicigySV_AA8_NSRangeVSpySbGtXEfU_TATm",
       "merged partial apply for closure #1 in NSData.subscript.getter", "Foundation", isThunk: true),
-    // What the compiler has taken out of functions.
+    // Outlined parts of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
-    // Thunks: partial applications, witnesses, and the initialisers of classes, but not those of structs.
+    // Thunks: partial applications, protocol witnesses and classes' initializers, but not those of structs.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
       isThunk: true),
@@ -78,7 +78,7 @@ import Testing
     #expect(Demangler.isThunk(name.mangled) == name.isThunk)
   }
 
-  @Test("an outlined copy is the compiler's", arguments: swiftNames)
+  @Test("an outlined copy is recognized as compiler-generated", arguments: swiftNames)
   func outlined(name: Name) {
     #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "what is no mangled name comes back unchanged",
+    "a name that is not mangled comes back unchanged",
     arguments: [
       "", "main", "Swift runtime failure: Index out of range", "$s", "$s4sho", "$s99999999999999999999a", "_Z",
       "_T0", "$s4shop1PV1xACSi_tcfC\u{fffd}", "..", "_",
@@ -118,7 +118,7 @@ import Testing
     #expect(!Demangler.isThunk(name))
   }
 
-  @Test("the search for a module survives any text", arguments: 0..<200)
+  @Test("the search for a name's module survives any text", arguments: 0..<200)
   func survives(seed: Int) {
     let pieces = [
       "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",

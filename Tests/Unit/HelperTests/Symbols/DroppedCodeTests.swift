@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A linker that drops a function leaves its debug information, at address 0: a large one seems to reach into code.
-@Suite("What the linker dropped") struct DroppedCodeTests {
+@Suite("Line tables of dropped code") struct DroppedCodeTests {
   /// A function of `count` KiB, with a line for each.
   private static func function(_ name: String, attributes: String = "", count: Int) -> String {
     let line = "  __asm__ volatile(\".skip 0x400, 0x90\");\n"
@@ -15,7 +15,7 @@ import Testing
   private static let dropped = function("dropped", attributes: hidden, count: 20)
 
   @Test(
-    "gives no lines to what it kept",
+    "line entries of code that the linker dropped give no lines to the code that it kept",
     arguments: ["bfd", "gold", "lld"], [["kept.c": kept, "dropped.c": dropped], ["both.c": kept + dropped]])
   func lines(linker: String, sources: [String: String]) throws {
     try Tools.withTemporaryFolder { folder in

@@ -62,7 +62,7 @@ import Testing
     }
     """
 
-  @Test("pointers of C have what they point at", arguments: ["-gdwarf-4", "-gdwarf-5"])
+  @Test("pointers of C are described with their targets", arguments: ["-gdwarf-4", "-gdwarf-5"])
   func variables(version: String) throws {
     let options = ["-g", version, "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: Self.source, named: "a.c", "clang", options, at: "total")
@@ -86,7 +86,7 @@ import Testing
     #expect(scope.types[state].fields.map(\.name) == ["open", "closed"])
   }
 
-  @Test("the code in front of a place comes also without debug information", arguments: ["-g0", "-g"])
+  @Test("the code before an address is read without debug information too", arguments: ["-g0", "-g"])
   func code(option: String) throws {
     let source = """
       long more(long a, long b) { return a * b + 7 * a % (b | 1); }
@@ -99,12 +99,12 @@ import Testing
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
     #expect(scopes[0].codeBefore.suffix(4) == [0x48, 0x8b, 0x47, 0x18])
     #expect(scopes[0].variables.isEmpty == (option == "-g0"))
-    // Nothing stands in front of the first function.
+    // No code precedes the first function.
     #expect(scopes[1].codeBefore.count == 4)
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
 
-  @Test("in optimised code, where a register or the frame has them; a block's variables only in the block")
+  @Test("variables of optimized code are described with their register or frame offset, within their block")
   func optimized() throws {
     let source = """
       struct node { int key; struct node *next; };
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test("bases of C++ classes are parts of them; this is a variable")
+  @Test("C++ base classes are fields, and this is a variable")
   func classes() throws {
     let source = """
       struct base { virtual ~base(); long a; static int shared; };
@@ -162,7 +162,7 @@ import Testing
     #expect(scope.types[base].fields.last?.name == "a")
   }
 
-  @Test("classes of Swift have their stored properties", arguments: ["-Onone", "-O"])
+  @Test("Swift classes are described with their stored properties", arguments: ["-Onone", "-O"])
   func swift(option: String) throws {
     let source = """
       public final class Cart {
@@ -185,7 +185,7 @@ import Testing
     #expect(cart.fields.map(\.size) == [8, 8, 16])
   }
 
-  @Test("of a class of Swift it is told how large objects of those are that are derived from it")
+  @Test("the description of a Swift class has the object sizes of its subclasses")
   func derived() throws {
     let source = """
       public class Cart {
@@ -209,7 +209,9 @@ import Testing
     #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
   }
 
-  @Test("the classes that a function and those around it name, without debug information", arguments: ["-Onone", "-O"])
+  @Test(
+    "the classes that a function and its neighbours name are found without debug information",
+    arguments: ["-Onone", "-O"])
   func named(option: String) throws {
     let source = """
       public class Cart {
@@ -259,7 +261,7 @@ import Testing
     }
   }
 
-  @Test("classes of one name are told apart by what is around them", arguments: ["-Onone", "-O"])
+  @Test("classes of one name are distinguished by their enclosing types", arguments: ["-Onone", "-O"])
   func sameName(option: String) throws {
     let source = """
       public final class Node {
@@ -291,7 +293,7 @@ import Testing
     #expect(scopes.map { $0.namedClasses.filter { $0.name == "Node" }.map(\.size) } == [[24], [32], [40], [24]])
   }
 
-  @Test("the code of a program's main file names classes, and so does what was made for the function of a closure")
+  @Test("classes are found in main file code, and in functions made for a closure's function")
   func mainAndSpecialized() throws {
     let source = """
       final class Cart { var one = (1, 2) }
@@ -313,7 +315,7 @@ import Testing
     #expect(scopes[1].namedClasses.map(\.name).contains("Shelf"))
   }
 
-  @Test("code without debug information gives its bytes, code of another build nothing")
+  @Test("code without debug information is described by its bytes, code of another build not at all")
   func nothing() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let abort = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])
@@ -330,7 +332,7 @@ import Testing
       try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", "x"], input: library).status == 64)
   }
 
-  @Test("a damaged image gives a description, or ends the child and nothing else", arguments: 0..<20)
+  @Test("a damaged image gives a scope description, or ends the child only", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     let maker = TestProgram.url("crash-maker")
@@ -350,7 +352,7 @@ import Testing
     }
   }
 
-  @Test("what is no description is left out")
+  @Test("malformed lines of a scope description are skipped")
   func strangers() {
     #expect(ScopeDescription([]) == ScopeDescription(Array("what\n".utf8)))
     let text = "V m 6 -8 0 order list\nT 0 a b\nF 0 8 p 7 next one\nT 3 wrong\nV r 5 0 - late\n"

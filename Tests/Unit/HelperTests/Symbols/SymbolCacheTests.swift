@@ -86,7 +86,7 @@ import Testing
       ])
   }
 
-  @Test("S1: a function has the place of its declaration, where that is known")
+  @Test("S1: a function has its declaration's line where that is known")
   func declaration() throws {
     var contents = Self.small
     contents.functions.replaceSubrange(6..<8, with: [Offset.plain, 0])
@@ -96,7 +96,7 @@ import Testing
     #expect(cache.frames(at: 0x1006).map(\.declaration) == [expected, nil])
   }
 
-  @Test("S2: where an address has line 0, the nearest line of the same function is used and marked")
+  @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
     // outer: no line, then 53, then an inlined call without a line, then one with; plain begins right behind.
     let cache = try Self.open(
@@ -149,7 +149,7 @@ import Testing
     #expect(lines == [nil, 1, 2, 3, 3, 3, 3, 3, 4, nil, nil, nil])
   }
 
-  @Test("a line that does not fit a location is the context's and the location's together")
+  @Test("a large line number is split between context and location")
   func longFile() throws {
     var contents = Self.contents(
       ranges: [0, 0, 4, Self.none], locations: [1, Offset.file, 77, 3, Self.none],
@@ -171,7 +171,7 @@ import Testing
     #expect(cache.frames(at: 0x1000).isEmpty)
   }
 
-  @Test("the flags of the contents are told")
+  @Test("a symbol cache keeps the flags of its contents")
   func flags() throws {
     var contents = Self.small
     #expect(try Self.open(try Self.bytes(of: contents)).hasDebugInformation)
@@ -182,7 +182,7 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).isIncomplete)
   }
 
-  @Test("another build's cache is refused")
+  @Test("a symbol cache of another build is refused")
   func buildID() throws {
     #expect(Self.refusal(of: try Self.bytes(of: Self.small), buildID: "ab0d") == "ab0c, not ab0d")
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A snapshot unwound by libunwind")
 struct SnapshotTests {
-  @Test("has the frames that the handler finds, through a callback of qsort")
+  @Test("libunwind finds the handler's frames in a stack copy, through a callback of qsort")
   func agreement() throws {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
@@ -17,7 +17,7 @@ struct SnapshotTests {
     #expect(stack.stop == .end)
   }
 
-  @Test("a call through a bad pointer is left by its return address", arguments: [false, true])
+  @Test("libunwind leaves a call through a bad pointer by its return address", arguments: [false, true])
   func badCall(isDataOfAnImage: Bool) throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
@@ -33,7 +33,7 @@ struct SnapshotTests {
     #expect(stack.frames.dropFirst(2).map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
   }
 
-  @Test("a copy of the stack that ends early gives the inner frames")
+  @Test("a stack copy that ends early gives the inner frames")
   func shortStack() throws {
     var snapshot = try Snapshot.take()
     snapshot.stack = Array(snapshot.stack.prefix(snapshot.stack.count / 4))
@@ -44,7 +44,7 @@ struct SnapshotTests {
     #expect(stack.stop == .noCaller)
   }
 
-  @Test("a stack pointer that does not grow ends the walk")
+  @Test("a stack pointer that does not grow ends the unwinding")
   func cycle() throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
@@ -63,7 +63,7 @@ struct SnapshotTests {
     #expect(stack.frames.map(\.found) == [.context, .cfi])
   }
 
-  @Test("without tables nothing is taken for certain")
+  @Test("without unwind tables no frame of a stack copy is certain")
   func noTables() throws {
     var snapshot = try Snapshot.take()
     for index in snapshot.images.indices { snapshot.images[index].tables = [] }
@@ -73,7 +73,7 @@ struct SnapshotTests {
 
 @Suite("Hostile requests")
 struct HostileRequestTests {
-  @Test("what is no request is refused")
+  @Test("a malformed cross-check request is refused")
   func strangers() throws {
     for bytes in [[], [0], Array("CSUNWRQ1".utf8), [UInt8](repeating: 0xff, count: 5_000)] as [[UInt8]] {
       let answer = try Tool.run(["unwind"], input: bytes)
@@ -82,13 +82,13 @@ struct HostileRequestTests {
     }
   }
 
-  @Test("a request cut off anywhere is refused", arguments: 1..<10)
+  @Test("a truncated cross-check request is refused", arguments: 1..<10)
   func truncated(part: Int) throws {
     let request = try Snapshot.take().request
     #expect(try Tool.run(["unwind"], input: Array(request.prefix(request.count * part / 10))).status == 65)
   }
 
-  @Test("counts and places beyond the request are refused")
+  @Test("a cross-check request with counts or offsets beyond its end is refused")
   func counts() throws {
     let request = try Snapshot.take().request
     for word in [1, 2, 3 + 19, 3 + 20] {
@@ -98,7 +98,7 @@ struct HostileRequestTests {
     }
   }
 
-  @Test("registers and a stack of random bytes give an answer", arguments: 0..<10)
+  @Test("a cross-check of random registers and stack bytes gives an answer", arguments: 0..<10)
   func random(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var snapshot = try Snapshot.take()
@@ -113,7 +113,7 @@ struct HostileRequestTests {
     #expect(try snapshot.unwound().frames.count <= UnwindAnswer.frameLimit)
   }
 
-  @Test("damaged tables give an answer, or end the child and nothing else", arguments: 0..<20)
+  @Test("a cross-check with damaged tables gives an answer, or ends the child only", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var snapshot = try Snapshot.take()
@@ -136,7 +136,7 @@ struct HostileRequestTests {
     }
   }
 
-  @Test("tables with a wrong checksum are not used")
+  @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
     // Of the checksum itself: all else would be used.

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// An unwind file, made anew by hand.
+/// An unwind file, assembled by hand.
 enum Tables {
   /// The same bytes with their right checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
@@ -50,7 +50,7 @@ struct UnwindTablesTests {
     try Tool.run(["unwind-tables", "--build-id", buildID], input: image)
   }
 
-  @Test("have the two sections of the image, byte for byte, and its build id")
+  @Test("unwind tables have the image's two sections, byte for byte, and its build id")
   func sections() throws {
     let answer = try Self.tables(of: Snapshot.program)
     #expect(answer.status == 0 && answer.error.isEmpty)
@@ -71,7 +71,7 @@ struct UnwindTablesTests {
     #expect(try Self.tables(of: Snapshot.program, buildID: id).output == answer.output)
   }
 
-  @Test("are none where the file is shorter than its header says, or than a header is")
+  @Test("a file of unwind tables that is shorter than its header says, or than a header, is rejected")
   func shortFile() throws {
     let header = UnwindTablesHeader(
       checksum: 0, buildID: [0xab], index: .init(address: 0, size: 0), frames: .init(address: 0, size: 0))
@@ -82,7 +82,7 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("are not made of another build, nor of what is no image")
+  @Test("no unwind tables are made of another build, or of a file that is no image")
   func refused() throws {
     let wrong = try Self.tables(of: Snapshot.program, buildID: "00ff")
     #expect(wrong.status == 65 && wrong.error.hasSuffix(", not 00ff\n") && wrong.output.isEmpty)
@@ -91,7 +91,7 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("of a damaged image are whole, or there are none and one line why", arguments: 0..<40)
+  @Test("a damaged image gives complete unwind tables, or none and a one-line reason", arguments: 0..<40)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
@@ -105,7 +105,7 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("whose header tells of more, or of fewer bytes than there are, are none")
+  @Test("unwind tables whose header states a wrong size are rejected")
   func header() throws {
     let header = UnwindTablesHeader(
       checksum: 7, buildID: [1, 2], index: .init(address: 0x10, size: 4), frames: .init(address: 0x20, size: 6))
@@ -137,9 +137,9 @@ struct UnwindTablesTests {
   }
 }
 
-@Suite("Questions and answers")
+@Suite("Requests and answers of the unwind cross-check")
 struct UnwindFormTests {
-  @Test("a request survives its bytes")
+  @Test("a cross-check request survives encoding and decoding")
   func request() {
     let request = UnwindRequest(
       threads: [
@@ -152,7 +152,7 @@ struct UnwindFormTests {
     #expect(UnwindRequest(request.encoded, size: 407) == nil)
   }
 
-  @Test("an answer survives its bytes, and is none when it is damaged")
+  @Test("a cross-check answer survives encoding and decoding, and a damaged one is rejected")
   func answer() {
     let answer = UnwindAnswer(stacks: [
       .init(

@@ -7,7 +7,7 @@ import Testing
 /// Not for the sanitizers, whose own instructions have other lines.
 @Suite
 struct CastsLineTests {
-  @Test("each record's first frame is at the line of its cast", arguments: CastsTests.given)
+  @Test("the record of a failed cast has its line in the first frame", arguments: CastsTests.given)
   func line(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let frame = try #require(answer.records.last?.dropFirst(3).first, "\(answer)")

@@ -10,7 +10,7 @@ struct CastsTests {
   static let given = Array(CastsFault.given.indices)
   static let refused = Array(CastsFault.refused.indices)
 
-  @Test("without the product each ends the process by SIGABRT", arguments: given)
+  @Test("a failed cast without CrashShieldCasts ends the process by SIGABRT", arguments: given)
   func plain(number: Int) async {
     await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.given[number].fault.name)") { [number] in
       beginCrash()
@@ -18,19 +18,19 @@ struct CastsTests {
     }
   }
 
-  @Test("off: the same, and nothing is recorded", arguments: given)
+  @Test("off: a failed cast ends as without CrashShieldCasts, without a record", arguments: given)
   func off(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "off")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(CastsFault.given[number].fault.name): \(answer)")
   }
 
-  @Test("observe, as at the start: one record, then the same with the same words", arguments: given)
+  @Test("observe, the default: a failed cast leaves one record, then ends with Swift's message", arguments: given)
   func observe(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)")
     expectObserved(answer, CastsFault.given[number].fault)
   }
 
-  @Test("absorb: the documented value, and one record", arguments: given)
+  @Test("absorb: a failed cast gives the documented value, and one record", arguments: given)
   func absorb(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
@@ -40,14 +40,14 @@ struct CastsTests {
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
 
-  @Test("a count is exact on four threads", arguments: [0, 11, 15])
+  @Test("failed casts on four threads are counted exactly", arguments: [0, 11, 15])
   func threads(number: Int) async throws {
     let answer = try await CastsHost.run("threads", "\(number)", mode: "absorb")
     #expect(answer.status == 0 && answer.lines.count == 1, "\(answer)")
     #expect(answer.records.first?.dropFirst(2).first == "400", "\(answer)")
   }
 
-  @Test("without the product what has no value ends the process by SIGABRT", arguments: refused)
+  @Test("a failed cast to a type without a default ends the process by SIGABRT", arguments: refused)
   func plainRefusal(number: Int) async {
     await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.refused[number].name)") { [number] in
       beginCrash()
@@ -55,13 +55,13 @@ struct CastsTests {
     }
   }
 
-  @Test("absorb: what has no value is observed at most", arguments: refused)
+  @Test("absorb: a failed cast to a type without a default is observed at most", arguments: refused)
   func refusal(number: Int) async throws {
     let answer = try await CastsHost.run("refused", "\(number)", mode: "absorb")
     expectObserved(answer, CastsFault.refused[number])
   }
 
-  @Test("a fraction of Foundation's is no integer: one record, then Foundation's own trap")
+  @Test("a cast of a Foundation fraction to an integer leaves one record, then Foundation traps")
   func fraction() async throws {
     await #expect(processExitsWith: .signal(SIGILL)) {
       beginCrash()
@@ -72,32 +72,32 @@ struct CastsTests {
     #expect(answer.records.first?.prefix(3) == ["cast", "observe", "1"], "\(answer)")
   }
 
-  @Test("kinds have modes of their own")
+  @Test("kinds of failed casts have modes of their own")
   func kinds() async throws {
     #expect(try await CastsHost.run("given", "0", mode: "off,null=absorb").output.hasPrefix("record null absorb 1"))
     #expect(try await CastsHost.run("given", "11", mode: "absorb,cast=off").status == -SIGABRT)
   }
 
-  @Test("casts of all kinds that work are as without the product", arguments: ["off", "observe", "absorb"])
+  @Test("successful casts of all kinds are as without CrashShieldCasts", arguments: ["off", "observe", "absorb"])
   func works(mode: String) async throws {
     let answer = try await CastsHost.run("works", mode: mode)
     #expect(answer.status == 0)
     #expect(answer.output == castsThatWork().map { $0 + "\n" }.joined())
   }
 
-  @Test("a source is released as often as it is retained")
+  @Test("a failed cast balances its source's retains and releases")
   func objects() async throws {
     let answer = try await CastsHost.run("objects", mode: "absorb")
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("a cast that fails in a function that is told of another is the runtime's")
+  @Test("a cast that fails within the incident handler is left to the runtime")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
   }
 
-  @Test("it is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
+  @Test("the casts hook is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
   func status(mode: String) async throws {
     let answer = try await CastsHost.run("status", mode: mode)
     #expect(answer.lines.count == 5 && answer.lines.first == "live", "\(answer)")
@@ -105,7 +105,7 @@ struct CastsTests {
   }
 }
 
-/// One record, and then the signal and the words of a program without the product.
+/// Expects one record, and then the signal and the message of a program without CrashShieldCasts.
 private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.status == -SIGABRT, "\(fault.name): \(answer)")
   #expect(answer.error.contains("Could not cast value of type"), "\(fault.name): \(answer)")

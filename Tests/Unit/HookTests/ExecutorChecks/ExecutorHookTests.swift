@@ -4,21 +4,27 @@ import Testing
 /// Checks of executors that fail, in executor-host, which has the hooks: without them, and in each mode.
 @Suite
 struct ExecutorHookTests {
-  @Test("without the hooks, and with `off`, the process ends as ever", arguments: Failure.all, ["plain", "off"])
+  @Test(
+    "a failed executor check ends the process without the hooks, and in mode off",
+    arguments: Failure.all, ["plain", "off"])
   func ends(failure: Failure, mode: String) async throws {
     let host = try await Host("fault", failure.name, mode)
     #expect(host.status == -failure.signal && host.lines == ["before"])
     #expect(failure.words.isEmpty || host.error.contains(failure.words))
   }
 
-  @Test("observe, as at the start: one record, then the same end with the same words", arguments: Failure.all)
+  @Test(
+    "observe, the default: a failed executor check leaves one record, then ends with Swift's message",
+    arguments: Failure.all)
   func observe(failure: Failure) async throws {
     let host = try await Host("fault", failure.name)
     #expect(host.status == -failure.signal && host.lines == ["before", "met isolation observe 1"])
     #expect(failure.words.isEmpty || host.error.contains(failure.words))
   }
 
-  @Test("absorb: the program goes on, and one record leads to the line", arguments: Failure.all)
+  @Test(
+    "absorb: the program goes on after a failed executor check, and one record has its line",
+    arguments: Failure.all)
   func absorb(failure: Failure) async throws {
     let host = try await Host("fault", failure.name, "absorb")
     #expect(host.status == 0 && host.lines.contains("after") && host.error.isEmpty)
@@ -28,13 +34,13 @@ struct ExecutorHookTests {
     #expect(try await record.line() == failure.number())
   }
 
-  @Test("counts are exact on four threads", arguments: Failure.all)
+  @Test("failed executor checks on four threads are counted exactly", arguments: Failure.all)
   func counts(failure: Failure) async throws {
     let host = try await Host("fault", failure.name, "absorb", "100", "4")
     #expect(host.status == 0 && host.records.map(\.count) == [400])
   }
 
-  @Test("two places of one kind of call are two records, also where the call is compiled once for both")
+  @Test("two call sites of a failed executor check are two records, also with shared compiled code")
   func places() async throws {
     let host = try await Host("places", "absorb")
     #expect(host.status == 0)
@@ -42,7 +48,7 @@ struct ExecutorHookTests {
   }
 
   @Test(
-    "an executor that can only check ends the process in every mode, and leaves no record",
+    "an executor that can only trap ends the process in every mode, without a record",
     arguments: ["off", "observe", "absorb"])
   func silent(mode: String) async throws {
     let host = try await Host("fault", "require-silent", mode)
@@ -50,14 +56,14 @@ struct ExecutorHookTests {
   }
 
   @Test(
-    "work where it belongs leaves no record, nor do questions that may be answered with no",
+    "correct executor checks, and isolation queries that may fail, leave no record",
     arguments: ["observe", "absorb"])
   func correct(mode: String) async throws {
     let host = try await Host("correct", mode)
     #expect(host.status == 0 && host.lines == ["right"], "\(host.lines) \(host.error)")
   }
 
-  @Test("the main actor is known where its queue has no thread of its own any more")
+  @Test("the main actor is recognized when its queue has left the main thread")
   func served() async throws {
     let host = try await Host("served", "require-main", "absorb")
     #expect(host.status == 0 && host.lines.first == "of the main thread: false")
@@ -66,28 +72,30 @@ struct ExecutorHookTests {
     #expect(ended.status == -SIGILL && ended.lines.last == "met isolation observe 1")
   }
 
-  @Test("the environment sets the mode")
+  @Test("the environment sets the mode of executor checks")
   func environment() async throws {
     let host = try await Host("fault", "require-main", variables: ["CRASHSHIELD_IMPLICIT": "isolation=absorb"])
     #expect(host.status == 0 && host.records.count == 1)
   }
 
-  @Test("the self-test passes in every mode, and leaves no record", arguments: ["off", "observe", "absorb"])
+  @Test(
+    "the executor checks' self-test passes in every mode, and leaves no record",
+    arguments: ["off", "observe", "absorb"])
   func selfTest(mode: String) async throws {
     let host = try await Host("self-test", mode)
     #expect(host.lines == ["absorbs", "absorbs", "absorbs", "records 0"] && host.status == 0)
   }
 
-  @Test("it says that it works, or why not")
+  @Test("the executor hook's status says that it works, or why not")
   func status() async throws {
     #expect(try await Host("status").lines == ["status works"])
     let replaced = try await Host("replaced")
     #expect(replaced.lines == ["status other code has set the hooks of executor checks since"])
     let old = try await Host("status", variables: ["SWIFT_IS_CURRENT_EXECUTOR_LEGACY_MODE_OVERRIDE": "legacy"])
-    #expect(old.lines == ["status this process has the checks of executors from before Swift 6"])
+    #expect(old.lines == ["status this process uses the executor checks from before Swift 6"])
   }
 
-  @Test("hooks that were there before are asked")
+  @Test("hooks that were set before the shield's are called")
   func chained() async throws {
     let host = try await Host("chained", variables: ["ISOLATION_HOST_EARLY_HOOKS": "1"])
     #expect(host.lines == ["status works", "asked true checked 1"] && host.status == 0, "\(host.lines) \(host.error)")

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// One of executor-host's faults, and what comes of it.
+/// One of executor-host's faults, and its result.
 struct Failure: Sendable, CustomTestStringConvertible {
   var name: String
   /// How the program ends without the shield.
   var signal: Int32
-  /// Of what it says then; optimized programs and Dispatch say nothing.
+  /// A part of its message; optimized programs and Dispatch print none.
   var words = ""
-  /// What the record says.
+  /// The reason of the record.
   var reason: String
   /// The beginning of the line that the record leads to.
   var line: String

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Runs executor-host, and reads what it says.
+/// Runs executor-host, and reads its output.
 struct Host: Sendable {
   static let program = TestProgram.url("executor-host")
 
@@ -45,7 +45,7 @@ struct Host: Sendable {
     }
   }
 
-  /// What it was told of at once, as "isolation observe 1".
+  /// The incidents that its handler got at once, as "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 

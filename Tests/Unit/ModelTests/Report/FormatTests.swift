@@ -3,19 +3,19 @@ import Testing
 
 @Suite("Other forms of a report")
 struct FormatTests {
-  @Test("Apple's crash text")
+  @Test("a report renders as Apple's crash format")
   func apple() throws {
     try Golden.expect(AppleRenderer().render(Sample.everything), isIn: "everything.crash")
   }
 
-  @Test("a page of HTML that needs nothing else")
+  @Test("a report renders as one self-contained HTML page")
   func html() throws {
     let page = HTMLRenderer().render(Sample.everything)
     try Golden.expect(page, isIn: "everything.html")
     for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
   }
 
-  @Test("S10: the text and the page have a line for the class of a freed object, where one is known")
+  @Test("S10: the text and the HTML page have a line for a freed object's class, where it is known")
   func freedClass() {
     var report = Sample.everything
     let texts = { [TextRenderer().render(report), HTMLRenderer().render(report)] }
@@ -26,7 +26,7 @@ struct FormatTests {
     #expect(texts().allSatisfy { $0.contains("shop.Session") && !$0.contains("as the code expects") })
   }
 
-  @Test("what the crashed process chose cannot become markup")
+  @Test("texts of the crashed process cannot become markup")
   func hostile() {
     var report = Sample.everything
     let attack = "<script>alert('1')</script>\"&\u{1b}[2J"

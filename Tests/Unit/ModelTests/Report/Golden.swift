@@ -7,7 +7,7 @@ import Testing
 
 /// Text to compare with, in the directory Golden.
 ///
-/// CRASHSHIELD_UPDATE_GOLDEN=1 writes it anew; look at the diff.
+/// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites it; review the diff.
 enum Golden {
   /// Fails with the first lines that differ.
   static func expect(

@@ -6,7 +6,7 @@ struct SignalNamesTests {
   @Test("signals have their names", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
   func names(number: Int, name: String) { #expect(SignalNames.name(of: number) == name) }
 
-  @Test("what is no signal is told by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
+  @Test("an unknown signal is named by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
   func noSignal(number: Int) { #expect(SignalNames.name(of: number) == "signal \(number)") }
 
   @Test(
@@ -47,7 +47,7 @@ struct TimestampTests {
   func nanoseconds(text: String, expected: UInt64) { #expect(Timestamp.nanoseconds(rfc3339: text) == expected) }
 
   @Test(
-    "what is no time has no nanoseconds",
+    "a malformed time has no nanoseconds",
     arguments: [
       "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
       "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "2026-11-21T08:10:1äZ",
@@ -63,7 +63,7 @@ struct CleanTextTests {
   @Test("a carriage return is shown even before a line feed")
   func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
 
-  @Test("a line stays one line")
+  @Test("a text for one line stays one line")
   func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
 
   @Test("bytes that are no UTF-8 are repaired")

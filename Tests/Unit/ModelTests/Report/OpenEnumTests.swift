@@ -12,7 +12,7 @@ struct OpenEnumTests {
     #expect(try JSONEncoder().encode(words) == json)
   }
 
-  @Test("an unknown word decodes, prints and encodes as it came")
+  @Test("an unknown word of an open enum decodes, prints and encodes unchanged")
   func unknown() throws {
     try Self.check(CrashReport.Cause.self)
     try Self.check(CrashReport.ReplacedHandler.Kind.self)
@@ -21,7 +21,7 @@ struct OpenEnumTests {
     try Self.check(IncidentReport.Source.self)
   }
 
-  @Test("a known word decodes as its member")
+  @Test("a known word of an open enum decodes as its case")
   func known() throws {
     let words = try JSONDecoder().decode([IncidentReport.Source].self, from: Data(#"["guard","pages"]"#.utf8))
     #expect(words == [.guarding, .pages])

@@ -2,7 +2,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("What the shield saw before a crash")
+@Suite("Past incidents in a report")
 struct PastIncidentTests {
   private static func incident(_ id: Int, count: Int, mode: IncidentReport.Mode) -> CrashReport.PastIncident {
     CrashReport.PastIncident(
@@ -22,10 +22,10 @@ struct PastIncidentTests {
     return report
   }
 
-  @Test("stands in the text: the last ones, with how often and what was done, and how many were earlier")
+  @Test("the text report has the last incidents with count and action, and the number of earlier ones")
   func text() {
     let lines = TextRenderer().render(Self.report).split(separator: "\n")
-    #expect(lines.contains("Seen by the shield before"))
+    #expect(lines.contains("Earlier incidents"))
     #expect(lines.contains("  … 5 earlier"))
     #expect(lines.contains("  11:22:37.000001Z  Index 9 of 3 elements␛[31m (Shop/Cart.swift:7). (observe, 8 times)"))
     #expect(!lines.contains { $0.contains("Cart.swift:1)") })
@@ -36,15 +36,15 @@ struct PastIncidentTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("stands in the page")
+  @Test("the HTML page has the past incidents")
   func page() {
     let html = HTMLRenderer().render(Self.report)
-    #expect(html.contains("<h2>Seen by the shield before</h2>"))
+    #expect(html.contains("<h2>Earlier incidents</h2>"))
     #expect(html.contains("(Shop/Cart.swift:7). (observe, 8 times)</li>") && html.contains("<li>… 3 earlier</li>"))
     #expect(!HTMLRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("survives the JSON form, and is not in that of a report without any")
+  @Test("past incidents survive JSON, and are absent in a report without any")
   func json() throws {
     let json = try ReportCoding.encode(Self.report)
     #expect(try ReportCoding.decode(json.utf8) == Self.report)

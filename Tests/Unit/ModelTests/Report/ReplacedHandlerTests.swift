@@ -16,7 +16,7 @@ struct ReplacedHandlerTests {
     return report
   }
 
-  @Test("are named in the text")
+  @Test("the text report names replaced handlers")
   func text() {
     let lines = TextRenderer().render(report).split(separator: "\n")
     #expect(lines.contains("Signal handlers replaced after the start"))
@@ -27,7 +27,7 @@ struct ReplacedHandlerTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Signal handlers"))
   }
 
-  @Test("survive the JSON form, and are not in that of a report without any")
+  @Test("replaced handlers survive JSON, and are absent in a report without any")
   func json() throws {
     let json = try ReportCoding.encode(report)
     #expect(try ReportCoding.decode(json.utf8) == report)

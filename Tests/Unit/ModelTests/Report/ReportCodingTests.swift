@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ReportCoding")
 struct ReportCodingTests {
-  @Test("a report survives both forms", arguments: [true, false])
+  @Test("a report survives both JSON forms", arguments: [true, false])
   func roundTrip(pretty: Bool) throws {
     for report in [Sample.indexOutOfRange, Sample.everything] {
       let json = try ReportCoding.encode(report, pretty: pretty)
@@ -13,7 +13,7 @@ struct ReportCodingTests {
     }
   }
 
-  @Test("what few threads and frames have survives, too")
+  @Test("optional parts of threads and frames survive encoding and decoding")
   func rare() throws {
     var report = Sample.everything
     report.threads[0].silence = CrashReport.Silence(isBlocking: true, runState: "D")
@@ -22,7 +22,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(ReportCoding.encode(report).utf8) == report)
   }
 
-  @Test("the keys are those that were promised, and no others")
+  @Test("the keys of a report's JSON are exactly the documented ones")
   func keys() throws {
     let json = try ReportCoding.encode(Sample.everything)
     let tree = try JSONDecoder().decode(Tree.self, from: Data(json.utf8))
@@ -46,7 +46,7 @@ struct ReportCodingTests {
       ])
   }
 
-  @Test("what is not known is null, so that its key is there")
+  @Test("unknown values are encoded as null, so that their keys are present")
   func nulls() throws {
     var report = Sample.indexOutOfRange
     report.process.unit = nil
@@ -66,7 +66,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(json.utf8) == Sample.indexOutOfRange)
   }
 
-  @Test("an address is a string of hexadecimal digits, and nothing else is read as one")
+  @Test("an address is a string of hexadecimal digits, and other values are refused")
   func addresses() throws {
     #expect(
       String(decoding: try JSONEncoder().encode([Address(UInt64.max)]), as: UTF8.self) == #"["0xffffffffffffffff"]"#)
@@ -75,7 +75,7 @@ struct ReportCodingTests {
     }
   }
 
-  @Test("no control character stands in the text, and all come back")
+  @Test("the JSON of a report has no raw control characters, and decodes to them")
   func controlCharacters() throws {
     var report = Sample.indexOutOfRange
     report.reason = "a\u{1b}[31m\u{9b}\u{7f}\u{202e}\n\t\u{1f600}"

@@ -6,7 +6,7 @@ struct SourceExcerptTests {
   private static let text = Array(((1...9).map { "line \($0)" }.joined(separator: "\n") + "\n").utf8)
 
   @Test(
-    "three lines on each side, as far as there are any",
+    "a source excerpt has up to three lines on each side",
     arguments: [(1, 1, 4), (2, 1, 5), (5, 2, 8), (8, 5, 9), (9, 6, 9)])
   func context(line: Int, first: Int, last: Int) throws {
     let excerpt = try #require(SourceExcerpt(of: Self.text, around: line))
@@ -14,16 +14,16 @@ struct SourceExcerptTests {
     #expect(excerpt.lines == (first...last).map { "line \($0)" })
   }
 
-  @Test("a line that the file does not have gives nothing", arguments: [Int.min, -1, 0, 11, 99, Int.max])
+  @Test("a line beyond the file's end gives no excerpt", arguments: [Int.min, -1, 0, 11, 99, Int.max])
   func noSuchLine(line: Int) { #expect(SourceExcerpt(of: Self.text, around: line) == nil) }
 
-  @Test("an empty file, and one without an end of line")
+  @Test("an excerpt handles an empty file, and a file without a final newline")
   func small() {
     #expect(SourceExcerpt(of: [], around: 2) == nil)
     #expect(SourceExcerpt(of: Array("a\r\nb".utf8), around: 2)?.lines == ["a", "b"])
   }
 
-  @Test("the first own frame is quoted, in the verbose form each one of the first crashed thread")
+  @Test("a report quotes the source of the first in-app frame, in verbose form of each in the first crashed thread")
   func text() throws {
     let source: SourceLookup = { frame in
       let text = (1...200).map { "    line \($0) of \u{1b}[31m\(frame.function)" }.joined(separator: "\n")

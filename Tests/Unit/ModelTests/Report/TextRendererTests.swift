@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TextRenderer")
 struct TextRendererTests {
-  @Test("why symbols are missing is told, below the stacks")
+  @Test("the text report says below the stacks why symbols are missing")
   func missingSymbols() {
     var report = Sample.indexOutOfRange
     report.images[0].symbols = "its symbols were not ready in time"
@@ -11,17 +11,17 @@ struct TextRendererTests {
     #expect(text.contains("Missing symbols\n  /srv/bin/CartServer: its symbols were not ready in time\n"))
   }
 
-  @Test("a crash is told for people")
+  @Test("a crash report renders as text")
   func plain() throws {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")
   }
 
-  @Test("a narrow terminal gets places on lines of their own")
+  @Test("a narrow terminal gets source locations on their own lines")
   func narrow() throws {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
-  @Test("prose is broken between words, and a longer word stays whole", arguments: [40, 60, 80])
+  @Test("sentences wrap between words, and a word longer than a line stays whole", arguments: [40, 60, 80])
   func wrapping(width: Int) {
     var report = Sample.indexOutOfRange
     let word = String(repeating: "w", count: 90)
@@ -35,7 +35,7 @@ struct TextRendererTests {
     #expect(prose.joined(separator: " ").contains(report.diagnosis.sentence))
   }
 
-  @Test("a signal that the process sent itself is nobody else's")
+  @Test("a signal that the process sent itself is shown as sent by itself")
   func ownSignal() {
     var report = Sample.indexOutOfRange
     report.signal.sender = CrashReport.Sender(pid: report.process.pid, uid: report.process.uid)
@@ -44,17 +44,17 @@ struct TextRendererTests {
     #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
   }
 
-  @Test("the verbose form holds everything")
+  @Test("the verbose text report has everything")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
   }
 
-  @Test("every crashed thread is told, a deep recursion in few lines")
+  @Test("the text report has every crashed thread, and folds a deep recursion")
   func recursion() throws {
     try Golden.expect(TextRenderer().render(Sample.everything), isIn: "two-threads.txt")
   }
 
-  @Test("colour sets own frames off and changes no text")
+  @Test("colour highlights in-app frames and changes no text")
   func color() throws {
     let colored = TextRenderer(color: true).render(Sample.everything)
     try Golden.expect(colored, isIn: "color.txt")
@@ -68,7 +68,7 @@ struct TextRendererTests {
     #expect(plain == TextRenderer().render(Sample.everything))
   }
 
-  @Test("threads that stand at the same place are told once, silent ones with their reason")
+  @Test("threads with the same stack share one entry, and threads without a stack have their reason")
   func otherThreads() {
     var report = Sample.indexOutOfRange
     let wait = CrashReport.Frame(address: 0x7f00_0000_1200, function: "epoll_wait", trust: .context)
@@ -88,14 +88,14 @@ struct TextRendererTests {
     #expect(TextRenderer().render(report).contains("14 other threads in the verbose form, 2 of them silent."))
   }
 
-  @Test("the first own frame is the first line with the marker")
+  @Test("the first in-app frame is the first line with the marker")
   func marker() throws {
     let lines = TextRenderer().render(Sample.indexOutOfRange).split(separator: "\n")
     let marked = try #require(lines.first { $0.contains("▶") })
     #expect(marked == " ▶   2 Cart.total(of:) [inlined] at Sources/CartServer/Cart.swift:41:17")
   }
 
-  @Test("nothing that a terminal obeys gets through, from any field", arguments: [true, false])
+  @Test("no field's terminal escape sequence gets into the text report", arguments: [true, false])
   func hostile(verbose: Bool) {
     let evil = "\u{1b}]0;owned\u{07}\u{9b}31m\r\u{202e}x"
     var report = Sample.everything
@@ -136,7 +136,7 @@ struct TextRendererTests {
     #expect(text.contains("␛]0;owned␇"))
   }
 
-  @Test("a report without frames or words still says what happened")
+  @Test("a report without frames and message still says what happened")
   func bare() {
     var report = Sample.indexOutOfRange
     report.diagnosis.sentence = ""
@@ -147,7 +147,7 @@ struct TextRendererTests {
     #expect(text.contains("no frames were captured"))
   }
 
-  @Test("with no own frame nothing is folded")
+  @Test("without in-app frames nothing is folded")
   func onlyRuntime() {
     var report = Sample.indexOutOfRange
     for index in report.threads[0].frames.indices { report.threads[0].frames[index].isOwn = false }

@@ -1,7 +1,7 @@
 import CrashReport
 import Testing
 
-@Suite("The second unwinding in a report")
+@Suite("The unwind cross-check in a report")
 struct UnwindingTests {
   private func report(_ unwinding: [CrashReport.Unwinding]?) -> CrashReport {
     var report = Sample.indexOutOfRange
@@ -14,7 +14,7 @@ struct UnwindingTests {
     tid: 13, agreement: .different, shown: .snapshot, common: 1, found: 9,
     others: [.init(address: 0x40_0010, trust: .framePointer)])
 
-  @Test("an agreement is told in the verbose form only")
+  @Test("an agreeing unwind cross-check is shown in the verbose report only")
   func agreement() {
     let report = report([equal])
     #expect(!TextRenderer().render(report).contains("Unwound again"))
@@ -23,7 +23,7 @@ struct UnwindingTests {
     #expect(lines.contains("  Thread 12: the same 7 frames."))
   }
 
-  @Test("a difference is told always, with the frames that are not shown")
+  @Test("a differing unwind cross-check is always shown, with the frames that the stack omits")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
     let start = lines.firstIndex(of: "Unwound again outside of the process")
@@ -35,7 +35,7 @@ struct UnwindingTests {
     #expect(lines.contains("    0x400010  frame-pointer"))
   }
 
-  @Test("frames that one has and the other has not are counted")
+  @Test("frames that only one of the two stacks has are counted")
   func lengths() {
     let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
     let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)
@@ -44,7 +44,7 @@ struct UnwindingTests {
     #expect(text.contains("  Thread 2: the same 3 frames, then 2 more; the new ones are shown above.\n"))
   }
 
-  @Test("survives the JSON form, and is not in that of a report without it")
+  @Test("the unwind cross-check survives JSON, and is absent in a report without one")
   func json() throws {
     let report = report([equal, different])
     #expect(try ReportCoding.decode(try ReportCoding.encode(report).utf8) == report)

@@ -78,7 +78,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "the split catches what Python's did: knowing all, learning from hits, and from crashes too",
+    "the budget's split catches as much as the Python simulation's",
     arguments: [(65_536.0, 0.752, 0.591, 0.714, 0.354), (1_048_576, 0.926, 0.854, 0.887, 0.614)])
   func python(budget: Double, oracle: Double, hits: Double, crashes: Double, fifty: Double) {
     var generator = SeededGenerator(seed: 41)
@@ -108,7 +108,7 @@ struct BudgetTests {
     #expect(known.mean > fromCrashes.mean && fromCrashes.mean > fromHits.mean && fromHits.mean > fixed.mean)
   }
 
-  @Test("no split of the bytes in small steps catches more, and the budget is kept")
+  @Test("the budget's split is optimal in small steps, and within the budget")
   func optimal() {
     var generator = SeededGenerator(seed: 42)
     for _ in 0..<20 {
@@ -130,7 +130,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("a class whose accesses come in two waves gets slots up to the second one, or to the first, not between")
+  @Test("a class with two waves of accesses gets slots up to either wave, not between")
   func hull() {
     var late = DelayDistribution()
     for _ in 0..<1_000 { late.add(delay_s: 0.001, retention: 1) }
@@ -143,7 +143,7 @@ struct BudgetTests {
     #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
   }
 
-  @Test("a class that costs nothing, asks nothing, or is never freed takes no part, or takes what it needs")
+  @Test("classes without cost, demand or deallocations take no part of the budget, or their exact need")
   func limits() {
     let odd = [
       BudgetCandidate(name: "free", accessRate: 1, deallocationsPerSecond: 1, bytesPerSlot: 0, delays: DelayCurve()),
@@ -161,7 +161,7 @@ struct BudgetTests {
     #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
   }
 
-  @Test("evidence counts hits, attributed crashes, and the chance to have seen either")
+  @Test("a class's evidence weighs hits and attributed crashes by their detection probability")
   func evidence() {
     var evidence = ClassEvidence()
     evidence.observe(hits: 2, attributedCrashes: 1, expectedShare: 0.5)
@@ -180,7 +180,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "the first suggestion keeps a second's objects, from 50 to 4,096; later ones catch the share that was asked for")
+    "the first suggested capacity holds one second's objects, later ones reach the requested coverage")
   func suggestion() {
     #expect(SlotSuggestion.initial(deallocationsPerSecond: 3) == 50)
     #expect(SlotSuggestion.initial(deallocationsPerSecond: 700) == 700)

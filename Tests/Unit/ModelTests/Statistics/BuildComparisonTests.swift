@@ -23,7 +23,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a worse build is found as often, as soon and after as many crashes as in Python",
+    "a worse build is detected as often and as soon as in the Python simulation",
     arguments: [
       (0.1, 0.5, 10.0, 0.980, 10.5, 5.4), (0.1, 2, 5, 1.000, 8.9, 8.7), (0.1, 2, 10, 1, 2.8, 5.6),
       (0.5, 2, 3, 0.998, 9.9, 29.9), (0.5, 10, 3, 1, 1.9, 29.4),
@@ -53,7 +53,7 @@ struct BuildComparisonTests {
     #expect(Double(alarms) < 0.01 * Double(runs) + 4 * (0.01 * Double(runs)).squareRoot())
   }
 
-  @Test("a build that runs alone, or a share that is no number, proves nothing")
+  @Test("a build that runs alone, or an invalid share, gives no alarm")
   func noComparison() {
     var comparison = BuildComparison()
     for share in [0, 1, -1, 2, Double.nan] { comparison.observe(isNewBuild: true, newShare: share) }
@@ -62,7 +62,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a fixed bug is believed as soon as in Python",
+    "a fixed bug is accepted as soon as in the Python simulation",
     arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
   func rateDrop(rate: Double, drop: Double, days: Double) {
     var generator = SeededGenerator(seed: 73)
@@ -79,7 +79,7 @@ struct BuildComparisonTests {
     #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
   }
 
-  @Test("the evidence for a drop has mean 1 while the rate is what it was, summed exactly")
+  @Test("the evidence for a drop has mean 1 at an unchanged rate, summed exactly")
   func rateDropIsFair() {
     for expected in [0.1, 1, 5] {
       var mean = 0.0
@@ -92,7 +92,7 @@ struct BuildComparisonTests {
     }
   }
 
-  @Test("a rate that did not fall is believed to have in at most 5 % of runs of 200 days")
+  @Test("an unchanged rate is taken for a drop in at most 5 % of runs of 200 days")
   func rateDropFalseAlarms() {
     var generator = SeededGenerator(seed: 74)
     let runs = 300 * Simulation.scale

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Class statistics")
 struct ClassStatisticsTests {
-  /// A process that frees 100 objects a second for two hours, with a dangling access to one in a hundred.
+  /// A process that frees 100 objects a second for two hours, with a use-after-free of one in a hundred.
   private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
     var generator = SeededGenerator(seed: 91)
     var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)
@@ -50,7 +50,7 @@ struct ClassStatisticsTests {
     #expect(statistics.skipped == [.size: 7_200])
   }
 
-  @Test("a class that nothing is known of has a summary that says so")
+  @Test("a class without data has a summary that says so")
   func empty() {
     let summary = ClassSummary(ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50))
     #expect(summary.detection == nil)
@@ -61,7 +61,7 @@ struct ClassStatisticsTests {
     #expect(summary.unseenShare == 1)
   }
 
-  @Test("statistics and summary survive their encoding")
+  @Test("class statistics and their summary survive encoding and decoding")
   func coding() throws {
     let (statistics, _, _) = Self.simulate()
     #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
@@ -69,7 +69,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("a handle's miss is no hit, and statistics of a version that did not count them can be read")
+  @Test("a handle's miss is no hit, and statistics of a version without that count can be read")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)
@@ -82,7 +82,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
   }
 
-  @Test("values from a broken ring change nothing that they should not, and never trap")
+  @Test("values from a broken ring do no harm to class statistics, and never trap")
   func hostileValues() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: .nan, slots: .infinity)
     statistics.readDeallocations(count: .max, at: 1)

@@ -76,7 +76,7 @@ struct ClosedLoopTests {
     #expect(Double(switches) <= Double(years))
   }
 
-  @Test("after a restart in the middle the loop goes on as if there had been none")
+  @Test("a restart in the middle does not change the closed loop's decisions")
   func restart() throws {
     var generator = SeededGenerator(seed: 84)
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))

@@ -8,7 +8,7 @@ import Testing
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// One repetition: 200 dangling accesses under traffic that varies, 50 slots, the explorer beside them.
+  /// One repetition: 200 use-after-frees under varying traffic, with 50 slots and the sampled part beside them.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {
@@ -28,7 +28,7 @@ struct DelayDistributionTests {
   }
 
   @Test(
-    "the estimate is unbiased for every law, with the spread that Python found",
+    "the delay estimate is unbiased for every law, with the Python simulation's spread",
     arguments: [
       (DelayLaw.weibull300ms, [0.025, 0.035, 0.041, 0.090, 0.337]),
       (.lognormal100ms, [0.015, 0.034, 0.041, 0.110, 0.185]),
@@ -55,7 +55,7 @@ struct DelayDistributionTests {
     }
   }
 
-  @Test("the plain distribution of hits is far off where the estimate is not: 0.73 for a true 0.44")
+  @Test("the raw distribution of hits is biased where the estimate is not: 0.73 for a true 0.44")
   func plainDistributionIsBiased() {
     var generator = SeededGenerator(seed: 22)
     var plain = Measurements()
@@ -87,7 +87,7 @@ struct DelayDistributionTests {
     #expect(abs(stated.mean.squareRoot() / errors.standardDeviation - 1) < 0.15)
   }
 
-  @Test("the total is the number of accesses, seen or not, and quantiles are the law's")
+  @Test("the delay distribution estimates the number of all accesses, and the law's quantiles")
   func totalAndQuantiles() throws {
     var generator = SeededGenerator(seed: 24)
     var hits = DelayDistribution()
@@ -102,7 +102,7 @@ struct DelayDistributionTests {
     #expect(abs(try #require(hits.share(within: 3)) - (1 - exp(-1))) < 0.02)
   }
 
-  @Test("distributions of two processes add up to that of both")
+  @Test("delay distributions of two processes add up to that of both")
   func merge() {
     var generator = SeededGenerator(seed: 25)
     var one = DelayDistribution()
@@ -117,7 +117,7 @@ struct DelayDistributionTests {
     #expect(one == both)
   }
 
-  @Test("delays at the edges and beyond, and probabilities that are none, are taken or ignored, never a trap")
+  @Test("extreme delays and invalid probabilities are counted or ignored, never a trap")
   func hostileValues() {
     var hits = DelayDistribution()
     for delay in [-1, 0, 1e-300, 1e300, .infinity, .nan] { hits.add(delay_s: delay, retention: 1) }
@@ -131,7 +131,7 @@ struct DelayDistributionTests {
     #expect(DelayDistribution().share(within: 1) == nil)
   }
 
-  @Test("it survives its encoding")
+  @Test("a delay distribution survives encoding and decoding")
   func coding() throws {
     var hits = DelayDistribution()
     for step in 1..<50 { hits.add(delay_s: 0.01 * Double(step), retention: 1 / Double(step)) }

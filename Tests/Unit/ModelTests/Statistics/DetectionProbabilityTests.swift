@@ -19,7 +19,7 @@ struct DetectionProbabilityTests {
   }
 
   @Test(
-    "the interval holds the true probability at least as often as it says",
+    "the interval covers the true detection probability at its stated rate",
     arguments: [(DelayLaw.weibull300ms, 60), (.weibull300ms, 600), (.twoWaves, 200), (.lognormal100ms, 20)])
   func coverage(law: DelayLaw, accesses: Int) throws {
     var generator = SeededGenerator(seed: 31)
@@ -38,7 +38,7 @@ struct DetectionProbabilityTests {
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 
-  @Test("the estimate is near the truth, and the interval narrows with the hits")
+  @Test("the estimated detection probability is near the truth, and its interval narrows with hits")
   func narrows() throws {
     var generator = SeededGenerator(seed: 32)
     var widths: [Double] = []
@@ -53,7 +53,7 @@ struct DetectionProbabilityTests {
     #expect(abs(try #require(DetectionProbability(delays: hits, retention: retention)).estimate - truth) < 0.02)
   }
 
-  @Test("hits within the horizon alone are no proof that nothing was missed")
+  @Test("hits within the horizon do not prove that none was missed")
   func noLateHits() throws {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     var hits = DelayDistribution()
@@ -66,7 +66,7 @@ struct DetectionProbabilityTests {
     #expect(many.interval.lower > 0.95)
   }
 
-  @Test("without hits there is no probability; without deallocations it is 1")
+  @Test("the detection probability is unknown without hits, and 1 without deallocations")
   func limits() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(DetectionProbability(delays: DelayDistribution(), retention: retention) == nil)
@@ -88,7 +88,7 @@ struct DetectionProbabilityTests {
     #expect(EventRate(events: 1, exposure: 0) == nil)
   }
 
-  @Test("the rate of deallocations is an average of five minutes; a counter that falls begins anew")
+  @Test("the rate of deallocations averages five minutes, and restarts at a falling counter")
   func deallocationRate() {
     var rate = DeallocationRate()
     rate.read(count: 0, at: 0)

@@ -6,7 +6,7 @@ import Testing
 struct GammaTests {
   /// Computed with scipy 1.17 (`gammaincc`, `gamma.ppf`, `gammaln`).
   @Test(
-    "the upper tail is scipy's",
+    "the gamma function's upper tail equals scipy's",
     arguments: [
       (0.5, 0.3, 0.4385780260809997), (1, 2, 0.1353352832366127), (50, 40, 0.9296649333406051),
       (50, 60, 0.08440668109369177), (500, 480, 0.8137180268096754), (5_000, 5_100, 0.07932888107761896),
@@ -17,7 +17,7 @@ struct GammaTests {
   }
 
   @Test(
-    "the quantile is scipy's",
+    "the gamma quantile equals scipy's",
     arguments: [
       (0.025, 0.5, 0.0004910345855876278), (0.975, 0.5, 2.511943093657444), (0.025, 10.5, 5.141448891261431),
       (0.975, 10.5, 17.739437952863632), (0.975, 1, 3.6888794541139354), (0.5, 1e5, 99999.6666668642),
@@ -27,7 +27,7 @@ struct GammaTests {
   }
 
   @Test(
-    "the logarithm of the gamma function is scipy's",
+    "the logarithm of the gamma function equals scipy's",
     arguments: [
       (0.05, 2.968879201051731), (0.5, 0.5723649429247), (3, 0.6931471805599453), (10.5, 13.940625219403763),
       (171.3, 708.1149470389971), (50_000, 490984.42327157187),
@@ -36,7 +36,7 @@ struct GammaTests {
     #expect(abs(Gamma.logGamma(x) / expected - 1) < 1e-12)
   }
 
-  @Test("arguments out of range give limits")
+  @Test("gamma functions give limits for arguments out of range")
   func limits() {
     #expect(Gamma.upperTail(shape: 5, at: 0) == 1)
     #expect(Gamma.upperTail(shape: 5, at: .infinity) == 0)

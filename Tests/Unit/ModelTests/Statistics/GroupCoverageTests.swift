@@ -28,7 +28,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "59 hits without a new group leave as much unseen as Python found, and take as many hits",
+    "59 hits without a new group leave as much unseen as in the Python simulation",
     arguments: [(1, 1.0, 60.0, 0.0), (5, 1, 75, 0), (20, 1, 171, 0.011), (20, 1.5, 208, 0.021), (100, 1, 604, 0.035)])
   func runRule(groups: Int, exponent: Double, hits: Double, unseen: Double) {
     var generator = SeededGenerator(seed: 51)
@@ -46,7 +46,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "Good's estimate of 2 % after 50 hits leaves as much unseen as Python found",
+    "Good's estimate of 2 % after 50 hits leaves as much unseen as in the Python simulation",
     arguments: [(20, 0.034), (100, 0.021)])
   func goodRule(groups: Int, unseen: Double) {
     var generator = SeededGenerator(seed: 52)
@@ -59,7 +59,7 @@ struct GroupCoverageTests {
     #expect(abs(shares.mean - unseen) < 5 * shares.standardError + 0.002, "\(shares.mean)")
   }
 
-  @Test("groups are counted up to a limit, and the rest never looks new")
+  @Test("groups are counted up to a limit, and further ones do not count as new")
   func limit() {
     var coverage = GroupCoverage()
     #expect(coverage.unseenShare == 1)

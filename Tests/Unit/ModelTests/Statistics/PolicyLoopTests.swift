@@ -31,7 +31,7 @@ struct PolicyLoopTests {
     return (loop, events, time_s)
   }
 
-  @Test("a quiet service stays at the base level, with the classes that the operator listed")
+  @Test("a service without crashes stays at the base level, with the operator's classes")
   func quiet() {
     let (loop, events, _) = Self.alarmed(crashes: 0)
     #expect(events.isEmpty)
@@ -42,7 +42,7 @@ struct PolicyLoopTests {
           includesOwnClasses: false))
   }
 
-  @Test("a few crashes raise the level once, list the class that they name, and say why")
+  @Test("a few crashes raise the level once, list their class, and give the reason")
   func raise() throws {
     let (loop, events, _) = Self.alarmed()
     let event = try #require(events.first)
@@ -54,7 +54,7 @@ struct PolicyLoopTests {
       return
     }
     #expect(value >= 365 && recentCrashes <= 6)
-    #expect(event.text.hasPrefix("protection base → raised: \(recentCrashes) dangling crashes in two weeks"))
+    #expect(event.text.hasPrefix("protection base → raised: \(recentCrashes) use-after-free crashes in two weeks"))
     #expect(loop.protection.level == .raised && loop.protection.budgetBytes == 4 << 20)
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
     #expect(!loop.protection.includesOwnClasses)
@@ -69,7 +69,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed"])
   }
 
-  @Test("a class that the operator released is not protected, whoever names it")
+  @Test("a class that an override released stays unprotected, also when crashes name it")
   func releasedClass() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, releasedClasses: ["App.Session"])
     let (loop, events, _) = Self.alarmed(rules: rules)
@@ -78,7 +78,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.releasedClasses == ["App.Session"])
   }
 
-  @Test("one process that crashes in many threads, and a service in a restart loop, count once")
+  @Test("crashes of many threads of a process, and of a restart loop, count once in the policy loop")
   func incarnations() {
     let (quiet, _, time_s) = Self.alarmed(crashes: 0)
     var threads = quiet
@@ -100,7 +100,7 @@ struct PolicyLoopTests {
     #expect(events.map(\.to) == [.raised])
   }
 
-  @Test("on a machine that has just started, five crashes of a fresh service are enough, if the rules let each count")
+  @Test("five crashes of a new service raise the level on a fresh machine, if the rules count each")
   func freshService() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, crashLoop_s: 0)
     var loop = PolicyLoop(rules: rules)
@@ -114,7 +114,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.level == .raised && loop.protection.classes == ["App.Session"])
   }
 
-  @Test("without the operator's leave an alarm is only told, and at most once a week")
+  @Test("without automatic protection an alarm is only reported, and at most once a week")
   func advice() {
     var (loop, events, time_s) = Self.alarmed(rules: ProtectionRules(), crashes: 8)
     #expect(events.map(\.action) == [.advised])
@@ -126,7 +126,7 @@ struct PolicyLoopTests {
     #expect(events.count == 1)
   }
 
-  @Test("the operator's pin wins over the alarm and over the stop rule, in both directions")
+  @Test("the operator's pin takes precedence over the alarm and the stop rule, in both directions")
   func pin() {
     let (off, events, _) = Self.alarmed(rules: ProtectionRules(pin: .off, allowsAutomaticProtection: true))
     #expect(events.map(\.action) == [.advised])
@@ -146,7 +146,7 @@ struct PolicyLoopTests {
     #expect(switched.map(\.from) == [.raised] && switched.map(\.to) == [.off])
   }
 
-  @Test("a raised level ends when nothing new is seen, and the classes stay listed at the base level")
+  @Test("a raised level ends without new hits, and its classes stay listed at the base level")
   func enoughSeen() throws {
     var (loop, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
@@ -162,7 +162,7 @@ struct PolicyLoopTests {
     #expect(loop.stop == nil)
   }
 
-  @Test("a raised level ends when accesses became rare, and at the latest after a week")
+  @Test("a raised level ends when hits become rare, and after a week at the latest")
   func dropAndTime() {
     // At many crashes a day, silence is soon proof; at a rate that is low anyway, the time runs out first.
     var (busy, _, time_s) = Self.alarmed()
@@ -186,7 +186,7 @@ struct PolicyLoopTests {
     #expect(days >= 7 && days < 7.05)
   }
 
-  @Test("a class that was not heard of for a month is released, and that is said")
+  @Test("a class without hits for a month is released, with an event")
   func release() {
     var (loop, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
@@ -199,7 +199,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
   }
 
-  @Test("a canary that crashes more than the rest of the fleet raises the level, while the service's rate is usual")
+  @Test("a canary that crashes more than the fleet raises the level at a normal service rate")
   func canary() throws {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true, alarmThreshold_days: 1e9))
     var events: [PolicyEvent] = []
@@ -217,7 +217,7 @@ struct PolicyLoopTests {
     #expect(value >= 100 && newCrashes <= 6 && oldCrashes <= 1)
   }
 
-  @Test("while nothing runs no time passes, and one crash after two quiet years is no alarm")
+  @Test("time without running processes does not count, and one crash after two quiet years is no alarm")
   func noTime() {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
     for day in 0..<800 { _ = loop.receive(.load([:]), at: Double(day) * Self.day_s) }
@@ -226,7 +226,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(Self.crash(1), at: 1_600 * Self.day_s).isEmpty)
   }
 
-  @Test("twice the load has twice the crashes, and that is usual")
+  @Test("twice the crashes at twice the load are no alarm")
   func load() {
     var baseline = CrashBaseline()
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
@@ -238,7 +238,7 @@ struct PolicyLoopTests {
     #expect(abs(baseline.learned_days - 90) < 1e-9)
   }
 
-  @Test("a clock that is set back or to nonsense stops the time and nothing else")
+  @Test("a clock set back or to an invalid time stops the loop's time only")
   func clock() {
     var (loop, _, _) = Self.alarmed(crashes: 0)
     for time_s in [-1e300, .nan, .infinity, 0] { #expect(loop.receive(.load(["b": .nan]), at: time_s).isEmpty) }
@@ -246,7 +246,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(.load(["b": 10]), at: 32 * Self.day_s).isEmpty)
   }
 
-  @Test("each reason has its words")
+  @Test("each reason of a protection event has its text")
   func words() {
     let reasons: [(PolicyEvent.Reason, String)] = [
       (.worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1), "build 7f3a crashed 6 times"),
@@ -254,8 +254,8 @@ struct PolicyLoopTests {
       (.accessesDropped(value: 20.04, hits: 3), "evidence 20.0, 3 hits"),
       (.timeOver(days: 7), "7.0 days are over"),
       (.operatorsRules(pin: .off), "pin off"),
-      (.notSeen(className: "App.Session", days: 30), "App.Session was not heard of for 30.0 days"),
-      (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 dangling crashes"),
+      (.notSeen(className: "App.Session", days: 30), "App.Session was not reported for 30.0 days"),
+      (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 use-after-free crashes"),
     ]
     for (reason, words) in reasons { #expect(reason.text.contains(words), "\(reason.text)") }
   }

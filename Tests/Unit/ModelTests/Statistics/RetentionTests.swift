@@ -6,7 +6,7 @@ import Testing
 /// `sim1_quarantine.py`: what a bounded quarantine catches.
 @Suite("Retention")
 struct RetentionTests {
-  @Test("a simulated quarantine keeps objects with the stated probability: its queue, its explorer, and both")
+  @Test("a simulated quarantine keeps objects with the stated probability, in queue, sampled part and both")
   func simulatedQuarantine() {
     // Deallocations one by one; an access comes to each object after one of these delays.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
@@ -58,7 +58,7 @@ struct RetentionTests {
   }
 
   @Test(
-    "the queue's detection is that of the Python simulation (n = 200,000)",
+    "the queue's detection probability is that of the Python simulation (n = 200,000)",
     arguments: [
       (DelayLaw.exponential10ms, 50.0, 10_000.0, 0.3898), (.exponential10ms, 50, 1_000, 0.9916),
       (.lognormal50ms, 50, 100, 0.8742), (.lognormal50ms, 500, 10_000, 0.4988), (.weibull1s, 50, 100, 0.5061),
@@ -87,7 +87,7 @@ struct RetentionTests {
     #expect(abs(mean - (1 - pow(10_000.0 / 10_100, 50))) < 1e-4)
   }
 
-  @Test("the explorer of 4 slots, at 5 of 100 deallocations a second, keeps an object for 0.8 s on average")
+  @Test("a sampled part of 4 slots, at 5 of 100 deallocations a second, keeps an object for 0.8 s on average")
   func explorer() {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
@@ -96,14 +96,14 @@ struct RetentionTests {
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 
-  @Test("horizon and reach: 50 slots at 95/s of 100/s keep 50/95 s, the explorer reaches almost four times as far")
+  @Test("50 slots at 95 frees a second keep objects for 50/95 s, and the sampled part almost four times as long")
   func horizon() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.horizon_s == 50.0 / 95)
     #expect(retention.reach_s == 2)
   }
 
-  @Test("an object goes to the queue or to the explorer: one of 20 is the explorer's, and both together have it")
+  @Test("one in 20 freed objects is kept in the sampled part, the others in the queue")
   func disjoint() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)
@@ -112,14 +112,14 @@ struct RetentionTests {
     #expect(abs(retention.probability(after: 2 * retention.horizon_s) - 0.05 * exp(-10.0 / 19)) < 1e-6)
   }
 
-  @Test("a queue of fewer than five slots has no explorer, and gets every object")
+  @Test("a quarantine of fewer than five slots has no sampled part")
   func smallQueue() {
     let retention = Retention(slots: 4, deallocationsPerSecond: 100)
     #expect(retention.explorerShare == 0 && retention.explorerSlots == 0)
     #expect(retention.queueProbability(after: 0) == 1 && retention.horizon_s == 0.04)
   }
 
-  @Test("a class without deallocations keeps its objects for ever, one without slots not at all")
+  @Test("a class without deallocations keeps objects for ever, a class without slots none")
   func limits() {
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).horizon_s == .infinity)
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).probability(after: 1e9) == 1)

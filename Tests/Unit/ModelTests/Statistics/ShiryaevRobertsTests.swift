@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim3_change.py`: dangling crashes become more frequent.
+/// `sim3_change.py`: use-after-free crashes become more frequent.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
   /// Days until an alarm, one observation a day, at most `limit`; nil if there was none.
@@ -19,7 +19,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "a rise is found as soon as Python found it, on average", .serialized,
+    "a rise is detected as soon as in the Python simulation, on average", .serialized,
     arguments: [
       (0.1, 5.0, 11.6), (0.1, 10, 4.7), (0.5, 3, 8.3), (0.5, 5, 3.6), (2, 1.5, 20.9), (2, 2, 7.7), (2, 3, 3.1),
       (10, 1.5, 6.5), (10, 2, 2.4),
@@ -40,7 +40,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "without a rise the mean time to an alarm is above a year, as long as Python found it",
+    "without a rise the mean time to a false alarm is above a year, as in the Python simulation",
     arguments: [(0.1, 720.0), (0.5, 996), (2, 1_531)])
   func falseAlarms(rate: Double, python: Double) {
     var generator = SeededGenerator(seed: 62)
@@ -57,7 +57,7 @@ struct ShiryaevRobertsTests {
     #expect(mean > 365)
   }
 
-  @Test("the value minus the days is a martingale, whatever the stretch and whatever came before")
+  @Test("the detector's value minus the days is a martingale, for any interval and history")
   func martingale() {
     for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
       var detector = ShiryaevRoberts()
@@ -73,7 +73,7 @@ struct ShiryaevRobertsTests {
     }
   }
 
-  @Test("the posterior is that of a change expected once in a while: a value of 365 and one change a year are even")
+  @Test("the posterior is even at a value of 365 for one expected change a year")
   func posterior() {
     var detector = ShiryaevRoberts()
     detector.observe(days: 365, expected: 0, events: 0)
@@ -81,7 +81,7 @@ struct ShiryaevRobertsTests {
     #expect(abs(detector.posterior(changesPerDay: 1 / 365) - 0.5) < 1e-12)
   }
 
-  @Test("bursts, infinities and values that are no numbers leave a finite detector")
+  @Test("bursts, infinities and NaN leave the detector finite")
   func hostileValues() {
     var detector = ShiryaevRoberts()
     detector.observe(days: 1, expected: 0.1, events: 1e18)

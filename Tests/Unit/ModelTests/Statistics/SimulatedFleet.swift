@@ -24,11 +24,11 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// Crashes a day that look dangling and are not.
+  /// Crashes a day that are diagnosed as use-after-free and are none.
   var background = 0.3
   /// The share of accesses that crash when nothing catches them: measured in the crash matrix.
   var crashShare = 0.57
-  /// The share of dangling crashes whose class is known afterwards (rule L1).
+  /// The share of use-after-free crashes whose class is known afterwards (rule L1).
   var namedShare = 0.49
   /// The share of accesses that each level catches in protected classes.
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("CrashClient")
 struct CrashClientTests {
-  @Test("a reply that comes byte by byte is read whole")
+  @Test("a reply that arrives byte by byte is read whole")
   func bytewise() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -53,7 +53,7 @@ struct CrashClientTests {
   }
 
   @Test(
-    "each error of the interface has its case",
+    "each error of the Varlink interface has its case",
     arguments: [
       ("NoSuchReport", #"{"id":"ab"}"#, ProtocolError.noSuchReport(id: "ab")),
       ("AmbiguousID", #"{"id":"a","count":3}"#, .ambiguousID(id: "a", count: 3)),
@@ -70,7 +70,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.refused(expected)) { try CrashClient(socketPath: daemon.socketPath).report(id: "ab") }
   }
 
-  @Test("stacks come also beside a report that this version cannot read")
+  @Test("stacks are returned with a report that this version cannot read")
   func stacksAlone() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -95,7 +95,7 @@ struct CrashClientTests {
   }
 
   @Test(
-    "bytes that are no reply are malformed", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
+    "bytes that are no reply are a malformed reply", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
   func garbage(text: String) throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -118,7 +118,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try client.status() }
   }
 
-  @Test("a peer that hangs up while a call is sent ends the call, not the process")
+  @Test("a peer that hangs up during a call ends the call, not the process")
   func hangupWhileSending() throws {
     let daemon = try FakeDaemon { _ in }
     defer { daemon.stop() }
@@ -148,7 +148,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.timedOut(path: daemon.socketPath)) { try client.status() }
   }
 
-  @Test("a path where nobody listens says why")
+  @Test("a connection to a path without a listener fails with the reason")
   func unreachable() {
     #expect(throws: ClientError.unreachable(path: "/nowhere/s", errno: ENOENT)) {
       try CrashClient(socketPath: "/nowhere/s").status()

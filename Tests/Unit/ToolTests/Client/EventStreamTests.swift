@@ -8,7 +8,7 @@ import Testing
 
 @Suite("EventStream")
 struct EventStreamTests {
-  @Test("ready and the events come in order, also when they share a packet")
+  @Test("ready and events arrive in order, also in one packet")
   func order() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call(), call.contains(#""more":true"#), call.contains(#""cursor":"c0""#) else {
@@ -35,7 +35,7 @@ struct EventStreamTests {
     #expect(try stream.next() == nil)
   }
 
-  @Test("an error ends the stream")
+  @Test("an error ends the event stream")
   func error() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -46,7 +46,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.refused(.invalidCursor("old"))) { try stream.next() }
   }
 
-  @Test("a crashd that answers with a list of incidents is too old to stream them")
+  @Test("a crashd that answers with a list of incidents is reported as too old to stream them")
   func oldDaemon() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -61,7 +61,7 @@ struct EventStreamTests {
         == "crashd is older than crashctl and cannot stream incidents; update crashd")
   }
 
-  @Test("an event without a cursor is malformed: nobody could go on after it")
+  @Test("an event without a cursor is malformed, because no client could resume after it")
   func withoutCursor() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -72,7 +72,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
   }
 
-  @Test("an event that cannot be read is told with its cursor, also as the first one, and the stream goes on behind it")
+  @Test("an unreadable event is reported with its cursor, also as the first one, and the stream continues after it")
   func unreadable() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -99,7 +99,7 @@ struct EventStreamTests {
   }
 
   @Test(
-    "of an event that is too large the cursor is known where it stands before the report",
+    "the cursor of an event that is too large is known if it precedes the report",
     arguments: [
       (#"{"cursor":"c1","report":{"cursor":"c9","#, "c1"), (#"{"report":{"cursor":"c9","#, nil),
       (#"{"cursor":"c\u0031","report":{"#, nil), (#"{"cursor":"","report":{"#, nil), (#"{"#, nil),
@@ -116,7 +116,7 @@ struct EventStreamTests {
     #expect(stream.unreadableCursor == cursor)
   }
 
-  @Test("a stream that crashd cuts off is closed")
+  @Test("an event stream that crashd cuts off is closed")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -128,7 +128,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try stream.next() }
   }
 
-  @Test("a wait ends when the output that it is for is hung up")
+  @Test("a wait for events ends when the output is hung up")
   func hangup() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -148,7 +148,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.cancelled) { try stream.next(hangup: ends[1]) }
   }
 
-  @Test("a stream without news can be waited for a while only")
+  @Test("a wait for events can have a time limit")
   func timeout() throws {
     let daemon = try FakeDaemon { $0.waitForHangup() }
     defer { daemon.stop() }

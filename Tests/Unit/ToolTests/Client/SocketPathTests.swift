@@ -18,7 +18,7 @@ struct SocketPathTests {
     return path == directory + "/crashd/io.crashshield.Crashd"
   }
 
-  @Test("F7: crashctl's runtime directory counts that is the caller's own, and that nobody else can change")
+  @Test("F7: crashctl trusts a runtime directory only if the caller owns it and no other user can write to it")
   func own() throws {
     #expect(try isFound(owner: geteuid(), mode: 0o700))
     #expect(try !isFound(owner: geteuid(), mode: 0o720))
@@ -30,7 +30,7 @@ struct SocketPathTests {
     #expect(try !isFound(owner: 65_534, mode: 0o700))
   }
 
-  @Test("an option is stronger than CRASHD_SOCKET, and that is stronger than directories")
+  @Test("the option --socket takes precedence over CRASHD_SOCKET, and that over the directories")
   func order() {
     let environment = ["CRASHD_SOCKET": "/b", "XDG_RUNTIME_DIR": "/c"]
     #expect(SocketPath.find(option: "/a", environment: environment, systemDirectory: "/nonexistent") == "/a")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// crashd's command line, and which word wins.
+/// crashd's command line, and the precedence of settings.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(
@@ -29,7 +29,7 @@ struct CheckConfigTests {
     try body(path)
   }
 
-  @Test("options win over the environment, and that over the file; what holds is printed")
+  @Test("options take precedence over the environment, and that over the file; --check-config prints the result")
   func order() throws {
     try withFile("log-level: debug\ndebuginfod-urls: [https://file.example.org]\nretention: {age: 5d}") { path in
       let file = try crashd(["--config", path])
@@ -47,7 +47,7 @@ struct CheckConfigTests {
     }
   }
 
-  @Test("CRASHD_CONFIG names the file, and one that is not there is an error")
+  @Test("CRASHD_CONFIG names the settings file, and a missing one is an error")
   func variable() throws {
     let missing = try crashd([], environment: ["CRASHD_CONFIG": "/nowhere/crashd.yaml"])
     #expect(missing.status == 2 && missing.complaint.contains("/nowhere/crashd.yaml"))

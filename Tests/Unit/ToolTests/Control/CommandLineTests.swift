@@ -109,7 +109,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "each verb says in one line that crashd is not there, and exits with 3",
+    "without crashd each verb prints one line that says so, and exits with 3",
     arguments: [[], ["list"], ["show"], ["show", "ab"], ["status"], ["processes"], ["follow"], ["--json=short"]])
   func unreachable(arguments: [String]) throws {
     let result = try Self.crashctl(arguments, environment: ["CRASHD_SOCKET": "/nowhere/s"])
@@ -124,7 +124,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a wrong command line is one line, and exits with 2",
+    "a wrong command line prints one line, and exits with 2",
     arguments: [
       ["bogus"], ["list", "-n", "0"], ["list", "-S", "soon"], ["--json=xml"], ["show", "a", "b"], ["run"],
       ["run", "--kep"], ["run", "--"], ["list", "-x1"],
@@ -148,7 +148,7 @@ struct CommandLineTests {
     #expect(result.status == 0, "\(result.complaint)")
   }
 
-  @Test("a verb behind its options is told to stand before them")
+  @Test("a verb after options is an error that says to put it first")
   func verbLast() throws {
     let result = try Self.crashctl(["--socket", "/nowhere/s", "show"])
     #expect(result.status == 2)
@@ -158,10 +158,10 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a mistyped verb is told with the one that is meant; what is no verb's name is not",
+    "the error for a mistyped verb suggests the nearest verb, if one is near",
     arguments: [
-      (["shw"], "unexpected argument 'shw'; 'show' is meant, perhaps; see crashctl --help"),
-      (["expalin", "7f"], "2 unexpected arguments: 'expalin', '7f'; 'explain' is meant, perhaps; see crashctl --help"),
+      (["shw"], "unexpected argument 'shw'; did you mean 'show'? see crashctl --help"),
+      (["expalin", "7f"], "2 unexpected arguments: 'expalin', '7f'; did you mean 'explain'? see crashctl --help"),
       (["list", "shw"], "unexpected argument 'shw'; see crashctl --help"),
       (["something-else"], "unexpected argument 'something-else'; see crashctl --help"),
       (["list", "--unknown"], "unknown option '--unknown'; see crashctl --help"),
@@ -180,7 +180,7 @@ struct CommandLineTests {
     #expect(result.complaint.isEmpty)
   }
 
-  @Test("completion scripts come for each shell", arguments: ["bash", "zsh", "fish"])
+  @Test("crashctl prints a completion script for each shell", arguments: ["bash", "zsh", "fish"])
   func completion(shell: String) throws {
     let result = try Self.crashctl(["--generate-completion-script", shell])
     #expect(result.status == 0)
@@ -200,7 +200,7 @@ struct CommandLineTests {
     #expect(unknown.output == "\n" && unknown.complaint.isEmpty)
   }
 
-  @Test("list prints all pages, the newest last, and -r turns them")
+  @Test("list prints all pages, the newest last, and -r reverses them")
   func list() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -213,7 +213,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix("[{") && json.output.hasSuffix("}]\n"))
   }
 
-  @Test("export writes a line of JSON a report, as crashd keeps it; metrics prints the text")
+  @Test("export writes one line of JSON per report, as stored; metrics prints the metrics text")
   func exportAndMetrics() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -225,7 +225,7 @@ struct CommandLineTests {
     #expect(metrics.status == 0 && metrics.output == "crashd_reports 2\n# EOF\n")
   }
 
-  @Test("explain lists the rules, those that apply first with what they saw")
+  @Test("explain lists the rules, the applying ones first with their evidence")
   func explain() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -235,7 +235,7 @@ struct CommandLineTests {
       result.output == """
         report bb22: An index was out of range in checkout().
 
-        ▶ pass  swift-fatal-error  swift-fatal-error, 100 % sure
+        ▶ pass  swift-fatal-error  swift-fatal-error, confidence 100 %
                 says: Swift stopped the program: Index out of range
                 saw:  SIGILL, si_code 2 (ILL_ILLOPN)
                 saw:  Swift's message: 'Index out of range'
@@ -247,7 +247,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix(#"{"id":"bb22","rules":[{"applies":true,"#))
   }
 
-  @Test("show prints the report; an id that no report has exits with 1")
+  @Test("show prints a report, and exits with 1 for an unknown id")
   func show() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -259,7 +259,7 @@ struct CommandLineTests {
     #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
   }
 
-  @Test("groups lists them, resolve and reopen say what became of one")
+  @Test("groups lists the groups; resolve and reopen print the group's new state")
   func groups() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -268,7 +268,7 @@ struct CommandLineTests {
     #expect(listed.status == 0, "\(listed.complaint)")
     #expect(listed.output.contains("regressed") && listed.output.contains("trap in shop.buy()"))
     let none = try Self.crashctl(["groups", "--name", "none"], environment: environment)
-    #expect(none.status == 1 && none.complaint.hasPrefix("crashctl: no crash was reported that matches"))
+    #expect(none.status == 1 && none.complaint.hasPrefix("crashctl: no crash matches"))
     let resolved = try Self.crashctl(["groups", "resolve", "71"], environment: environment)
     #expect(resolved.output == "group 71c0ffee71c0ffee is resolved\n")
     let reopened = try Self.crashctl(["groups", "reopen", "71"], environment: environment)
@@ -279,7 +279,7 @@ struct CommandLineTests {
       missing.complaint == "crashctl: no group's key, or more than one, begins with 'zz': see crashctl groups\n")
   }
 
-  @Test("varlink call prints the reply, with the interface's name or without it")
+  @Test("varlink call prints the reply, with or without the interface's name")
   func varlink() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -302,7 +302,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "dump writes each form into a file of its owner's only",
+    "dump writes each format to a file that only its owner can read",
     arguments: [
       ("json", #"{"#), ("text", "An index was out of range in checkout()."), ("apple", "Incident Identifier:"),
       ("html", "<!DOCTYPE html>"), ("minidump", "MDMP"),
@@ -323,7 +323,7 @@ struct CommandLineTests {
     #expect(nowhere.status == 1 && nowhere.complaint.hasPrefix("crashctl: cannot write '/nowhere/x' ("))
   }
 
-  @Test("nobody attached exits with 1, and is an empty list in JSON")
+  @Test("'processes' without attached processes exits with 1, and prints an empty list in JSON")
   func noProcesses() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -332,7 +332,7 @@ struct CommandLineTests {
     #expect(result.output == "[]\n")
   }
 
-  @Test("follow prints a line a crash, and exits with 3 when crashd goes away")
+  @Test("follow prints one line per crash, and exits with 3 when crashd ends")
   func follow() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -344,7 +344,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
   }
 
-  @Test("follow that is cut off goes on after what it has printed, as long as there is something new")
+  @Test("follow reconnects after its last printed event, as long as there are new ones")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashControl
 
-@Suite("What is said of dangling pointers")
+@Suite("Texts of crashctl dangling")
 struct DanglingTextTests {
   private static let terminal = Terminal(width: nil, hasColor: false)
 
@@ -32,7 +32,7 @@ struct DanglingTextTests {
     """
   }
 
-  @Test("bars stand for shares of the greatest; nothing differs from little; what is no number does no harm")
+  @Test("bars show shares of the maximum, zero differs from little, and NaN does no harm")
   func sparkline() {
     #expect(Sparkline.text([]) == "")
     #expect(Sparkline.text([0, 0]) == "··")
@@ -40,7 +40,7 @@ struct DanglingTextTests {
     #expect(Sparkline.text([.nan, -1, .infinity, 2]) == "··██")
   }
 
-  @Test("a trend shows days on which nothing came, and only crashes of a build that is asked for")
+  @Test("a trend has days without crashes, and can be limited to one build")
   func trend() throws {
     let days = [
       Self.day("2026-11-18", crashes: 2, hits: 0), Self.day("2026-11-21", crashes: 4, hits: 9, build: "aa11"),
@@ -55,12 +55,12 @@ struct DanglingTextTests {
     #expect(last.contains("4 in 1 days") && !last.contains("DAY"))
   }
 
-  @Test("a policy says by whose word each class is protected, how far the stop rule is, and who does not obey")
+  @Test("a policy's text names each setting's source, the stop rule's progress and processes that did not apply it")
   func policy() throws {
     let policy = try Self.policy()
     let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)
     for part in [
-      "raised, up to 4.0 MiB", "protects by itself", "2 of 3 have applied it", "40 of 59 hits in a row",
+      "raised, up to 4.0 MiB", "protects by itself", "applied in 2 of 3", "40 of 59 hits in a row",
       "2.5 of 7 days", "App.Session  zero, 50 objects, by the statistics", "App.Pool  never, by the operator",
       "App.Session: no such class",
     ] {
@@ -84,7 +84,7 @@ struct DanglingTextTests {
     #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
   }
 
-  @Test("numbers have as many digits as they need")
+  @Test("numbers are printed with as many digits as they need")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])
     #expect(DanglingText.number(.infinity) == "∞" && !DanglingText.number(1e300).isEmpty)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashControl
 
-/// What a crashed process says of itself must reach no debugger, pager or shell.
+/// Texts of a crashed process must reach no debugger, pager or shell.
 @Suite("crashctl debug and the pager, attacked")
 struct DebuggingTests {
   /// Ends with its files.
@@ -45,7 +45,7 @@ struct DebuggingTests {
       environment: environment)
   }
 
-  @Test("F1: the build that crashed is passed to the debugger")
+  @Test("F1: the crashed build's file is passed to the debugger")
   func build() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop server ä")
@@ -54,7 +54,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F1: an executable that is no absolute path is never an argument",
+    "F1: an executable without an absolute path is never passed to the debugger",
     arguments: [
       "-ex=shell id", "--command=/tmp/x", "-", "", "crashctl", "./crashctl", "not a path: -ex=shell id", "@x",
     ])
@@ -65,7 +65,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F1: a file of the report's build with a name that lldb would read as commands is no argument",
+    "F1: a file of the report's build whose name lldb would read as commands is not passed to it",
     arguments: ["a\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\rb", "a\u{1b}b"])
   func names(name: String) throws {
     let scratch = try Scratch()
@@ -74,7 +74,7 @@ struct DebuggingTests {
     #expect(result.complaint.contains("may take for commands"))
   }
 
-  @Test("F1: a file of another build, of none, or that is gone is no argument")
+  @Test("F1: a file that is missing, or of another or no build, is not passed to the debugger")
   func otherBuilds() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop")
@@ -85,7 +85,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F15: no debugger starts where crashctl has more rights than its caller",
+    "F15: crashctl with elevated rights starts no debugger",
     arguments: [["SUDO_UID": "4711"], ["SUDO_UID": "x"], ["PKEXEC_UID": "4711"], ["DOAS_USER": "shop"]])
   func raisedDebug(environment: [String: String]) throws {
     let scratch = try Scratch()
@@ -93,7 +93,7 @@ struct DebuggingTests {
     #expect(result.status == 2 && result.output.isEmpty && result.complaint.contains("is set"))
   }
 
-  @Test("F15: without more rights than its caller crashctl takes the caller's pager")
+  @Test("F15: crashctl without elevated rights uses the caller's pager")
   func callersPager() throws {
     for environment in [[:], ["SUDO_UID": "\(geteuid())"], ["DOAS_USER": "root"]] {
       let settings = environment.merging(["PAGER": "more -s", "LESSOPEN": "|x"]) { $1 }
@@ -106,7 +106,7 @@ struct DebuggingTests {
     #expect(CallerRights(environment: ["SUDO_UID": "0"], isSecure: false, user: 1000).surplus != nil)
   }
 
-  @Test("F15: with more rights the pager is the system's less, without shell, log, preprocessor or the caller's words")
+  @Test("F15: crashctl with elevated rights uses the system's less, without shell, log or caller's options")
   func raisedPager() throws {
     let settings = [
       "SUDO_UID": "\(geteuid() + 1)", "PAGER": "sh", "LESS": "-o/tmp/x", "LESSOPEN": "|id %s", "LESSCLOSE": "id",
@@ -123,7 +123,7 @@ struct DebuggingTests {
       ])
   }
 
-  @Test("F15: $PAGER of a caller with fewer rights is not run")
+  @Test("F15: crashctl with elevated rights does not run the caller's $PAGER")
   func pagerIsNotRun() throws {
     let scratch = try Scratch()
     let mark = scratch.path + "/ran"

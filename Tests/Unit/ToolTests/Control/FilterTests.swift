@@ -24,7 +24,8 @@ struct FilterTests {
 
   static let crashVerbs = [
     Verb(words: ["list"], method: "List"), Verb(words: ["list", "--all"], method: "List"),
-    Verb(words: ["export"], method: "List"), Verb(words: ["reanalyse", "--all"], method: "List"),
+    Verb(words: ["export"], method: "List"), Verb(words: ["reanalyze", "--all"], method: "List"),
+    Verb(words: ["reanalyse", "--all"], method: "List"),
     Verb(words: ["groups"], method: "Groups"), Verb(words: ["follow"], method: "Subscribe"),
   ]
 
@@ -91,17 +92,17 @@ struct FilterTests {
     return String(decoding: try JSONEncoder().encode(incident), as: UTF8.self)
   }
 
-  @Test("of crashes", arguments: crashVerbs, crashFlags)
+  @Test("crashctl list passes its filters to crashd", arguments: crashVerbs, crashFlags)
   func crashes(verb: Verb, flag: Flag) throws {
     #expect(try asked(verb.words + flag.words, method: verb.method) == [flag.parameter: flag.value])
   }
 
-  @Test("of incidents", arguments: incidentVerbs, incidentFlags)
+  @Test("crashctl incidents passes its filters to crashd", arguments: incidentVerbs, incidentFlags)
   func incidents(verb: Verb, flag: Flag) throws {
     #expect(try asked(verb.words + flag.words, method: verb.method) == [flag.parameter: flag.value])
   }
 
-  @Test("of uses of dead objects")
+  @Test("crashctl dangling list filters by program and time, for groups and for each incident")
   func dangling() throws {
     let words = ["dangling", "list", "--name", "shop", "-S", "@1795248611"]
     let wanted: [String: JSONValue] = ["name": .string("shop"), "since": .string("2026-11-21T08:10:11Z")]
@@ -110,12 +111,12 @@ struct FilterTests {
     #expect(each == wanted.merging(["source": .string("quarantine")]) { $1 })
   }
 
-  @Test("without options nothing is restricted", arguments: crashVerbs + incidentVerbs)
+  @Test("crashctl without filter options restricts nothing", arguments: crashVerbs + incidentVerbs)
   func nothing(verb: Verb) throws {
     #expect(try asked(verb.words, method: verb.method).isEmpty)
   }
 
-  @Test("incidents follow shows what comes, and goes on behind it where it was cut off")
+  @Test("incidents follow prints new incidents, and resumes after a broken connection")
   func followIncidents() throws {
     let calls = Mutex<[JSONValue?]>([])
     let (first, second) = (try Self.incident(id: "aa", second: 11), try Self.incident(id: "bb", second: 12))
@@ -128,6 +129,7 @@ struct FilterTests {
       }
       connection.reply(#"{"incidents":[],"cursor":"c0"}"#, continues: true)
       guard number > 1 else { return connection.reply(#"{"incidents":[\#(first)],"cursor":"c1"}"#, continues: true) }
+      connection.reply(#"{"incidents":[],"cursor":"c1","lost":7}"#, continues: true)
       connection.reply(#"{"incidents":[\#(second)],"cursor":"c2"}"#, continues: true)
       connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
     }
@@ -138,6 +140,7 @@ struct FilterTests {
       try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["id"]?.string
     }
     #expect(ids == ["aa", "bb"])
+    #expect(result.complaint.contains("7 incidents were evicted before they were read"))
     #expect(calls.withLock { $0.map { $0?.string } } == [nil, "c1"])
   }
 }

@@ -16,7 +16,7 @@ struct FullDiskTests {
     crashd=$!
     status() { "$1/crashctl" status --socket "$2/run/io.crashshield.Crashd" 2>/dev/null; }
     # While crashd lives: it listens when it answers, holds the crash when it says so, stores it when it counts it.
-    until status "$@" | grep -q trouble; do kill -0 "$crashd" || { cat "$2/log"; exit 1; }; sleep 0.1; done
+    until status "$@" | grep -q '^ *store '; do kill -0 "$crashd" || { cat "$2/log"; exit 1; }; sleep 0.1; done
     CRASHSHIELD_SOCKET="$2/run/attach" CRASHSHIELD_SPOOL="$2/run/spool" "$1/crash-maker" null-write 2>/dev/null
     until status "$@" | grep waiting; do kill -0 "$crashd" || exit 2; sleep 0.1; done
     rm "$2/state/filler"
@@ -43,7 +43,7 @@ struct FullDiskTests {
   private static let mayMount = geteuid() == 0 && (try? run(["unshare", "-m", "true"]).status) == 0
 
   @Test(
-    "F16: crashd starts on a full disk, holds crashes, says so, and stores them when there is room",
+    "F16: crashd starts on a full disk, buffers crashes, says so, and stores them when there is room",
     .enabled(if: mayMount))
   func start() throws {
     let scratch = try Scratch()

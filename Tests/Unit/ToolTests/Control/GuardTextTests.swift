@@ -5,24 +5,24 @@ import Testing
 
 @testable import CrashControl
 
-@Suite("Words about guards")
+@Suite("Texts of crashctl guards")
 struct GuardTextTests {
-  @Test("a kind or a mode that there is not is an error that names the nearest, or where they stand")
+  @Test("an unknown guard kind or mode is an error that suggests the nearest, or the help")
   func mistakes() throws {
     #expect(try GuardText.kind("index") == "index" && GuardText.kind("all") == nil)
     #expect(try GuardText.mode("absorb") == "absorb" && GuardText.mode("program") == "program")
     let kinds = [
-      ("indx", "there is no kind 'indx' of guards; 'index' is meant, perhaps"),
+      ("indx", "there is no kind 'indx' of guards; did you mean 'index'?"),
       ("weather", "there is no kind 'weather' of guards: see crashctl guards set --help"),
     ]
     for (word, message) in kinds {
       #expect(throws: GuardText.Mistake(message: message)) { _ = try GuardText.kind(word) }
     }
-    let mistake = GuardText.Mistake(message: "there is no mode 'obsrve' of guards; 'observe' is meant, perhaps")
+    let mistake = GuardText.Mistake(message: "there is no mode 'obsrve' of guards; did you mean 'observe'?")
     #expect(throws: mistake) { _ = try GuardText.mode("obsrve") }
   }
 
-  @Test("a line for each kind, one for all kinds together, and what a process says that does not do it")
+  @Test("guards list has one line per kind, or one for equal kinds, and refusals of processes")
   func list() {
     let all = Dictionary(uniqueKeysWithValues: GuardKinds.names.map { ($0, "observe") })
     let services = [
@@ -35,7 +35,7 @@ struct GuardTextTests {
     #expect(
       lines == [
         "shop 0 cast absorb at call sites 2/3 /srv/shop", "shop 0 unwrap off at call sites 2/3 /srv/shop",
-        "shop 0 all observe implicit 2/3 /srv/shop", "shop: a process says: forbidden by the program",
+        "shop 0 all observe implicit 2/3 /srv/shop", "shop: a process refused: forbidden by the program",
       ], "\(text)")
   }
 }

@@ -14,7 +14,7 @@ struct ListingsTests {
     return summary
   }
 
-  @Test("no line is wider than the terminal", arguments: [60, 80, 100, 160])
+  @Test("no line of a listing is wider than the terminal", arguments: [60, 80, 100, 160])
   func width(columns: Int) throws {
     let long = try summary(name: String(repeating: "n", count: 90), function: String(repeating: "f", count: 300))
     let text = Listings.reports(
@@ -27,7 +27,7 @@ struct ListingsTests {
     #expect(lines[2].contains("Cart.swift:42"))
   }
 
-  @Test("in a pipe nothing is cut off")
+  @Test("listings written to a pipe are not truncated")
   func pipe() throws {
     let function = String(repeating: "f", count: 300)
     let text = Listings.reports(
@@ -37,7 +37,7 @@ struct ListingsTests {
     #expect(text.split(separator: "\n").count == 1)
   }
 
-  @Test("without colour there is no escape sequence, with colour each one is closed")
+  @Test("listings without colour have no escape sequence, with colour each one is closed")
   func color() throws {
     let plain = Listings.reports([try summary()], terminal: Terminal(width: 80, hasColor: false), legend: true)
     #expect(!plain.contains("\u{1b}"))
@@ -47,7 +47,7 @@ struct ListingsTests {
     #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
   }
 
-  @Test("a followed crash names its place once")
+  @Test("a followed crash has its source location once")
   func placeOnce() throws {
     let json = SampleJSON.report(id: "bb22").replacing("in checkout().", with: "in checkout() (Cart.swift:42).")
     let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
@@ -55,7 +55,7 @@ struct ListingsTests {
     #expect(line.hasSuffix("An index was out of range in checkout() (Cart.swift:42). bb22\n"))
   }
 
-  @Test("a program's name cannot command the terminal or break the line")
+  @Test("a program's name cannot put escape sequences or line breaks into a listing")
   func hostileName() throws {
     let hostile = try summary(name: "a\u{1b}[2J\nb\u{9b}1m\u{202e}c")
     let text = Listings.reports([hostile], terminal: Terminal(width: nil, hasColor: false), legend: false)
@@ -65,7 +65,7 @@ struct ListingsTests {
     }
   }
 
-  @Test("JSON is the same value without the characters that a terminal obeys")
+  @Test("JSON for a terminal has the same value without raw control characters")
   func json() throws {
     let name = "a\u{1b}[2J\u{9b}1m\u{202e}c\u{7f}"
     let text = try JSONStyle.short.text([name])
@@ -74,7 +74,7 @@ struct ListingsTests {
     #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == [name])
   }
 
-  @Test("status tells losses by kind, and leaves zeros out")
+  @Test("status lists losses by kind, without zeros")
   func status() throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.losses["overwritten"] = 0
@@ -90,7 +90,7 @@ struct ListingsTests {
     #expect(!text.contains("access"))
   }
 
-  @Test("status tells whose crashes whoever asks sees, and who sees all")
+  @Test("status shows whose crashes the caller may see, and who may see all")
   func access() throws {
     let text = { (access: String) in
       let json = SampleJSON.status.dropLast() + ",\"access\":\(access)}"
@@ -99,11 +99,11 @@ struct ListingsTests {
     }
     #expect(
       try text(#"{"uid":1000,"all":false,"group":"crashd"}"#)
-        .contains("access  you see and change those of uid 1000; root and members of the group 'crashd' everybody's\n"))
+        .contains("access  crashes of uid 1000 only; full for root and members of the group 'crashd'\n"))
     #expect(
-      try text(#"{"uid":1000,"all":false}"#).contains("you see and change those of uid 1000; root everybody's\n"))
+      try text(#"{"uid":1000,"all":false}"#).contains("crashes of uid 1000 only; full for root\n"))
     #expect(
       try text(#"{"uid":1000,"all":true,"group":"crashd"}"#)
-        .contains("you see and change everybody's crashes, as root and members of the group 'crashd' do\n"))
+        .contains("full (all crashes), as for root and members of the group 'crashd'\n"))
   }
 }

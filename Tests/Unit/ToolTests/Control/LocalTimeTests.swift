@@ -5,7 +5,7 @@ import Testing
 struct LocalTimeTests {
   private let now = 1_795_248_611
 
-  @Test("a stored time and what people type for it are the same moment")
+  @Test("a stored time and its local form are the same moment")
   func roundTrip() throws {
     let stored = LocalTime.rfc3339(now)
     #expect(stored == "2026-11-21T08:10:11Z")
@@ -34,16 +34,16 @@ struct LocalTimeTests {
   }
 
   @Test(
-    "what is no time is refused",
+    "a malformed local time is refused",
     arguments: [
       "", " ", "-", "2026-13-01", "2026-11", "25:00", "08", "2026-11-21 08", "08:10 2026-11-21", "2026-11-21  08:10",
       "-5parsecs", "-99999999999999999999", "@", "@-1", "@99999999999999999999", "2026-11-21T08:10Z", "+1h", "1:2:3:4",
     ])
   func refused(text: String) { #expect(LocalTime.parse(text) == nil) }
 
-  @Test("a second lasts until its last microsecond")
+  @Test("an --until of a second includes its last microsecond")
   func endOfSecond() { #expect(LocalTime.rfc3339EndOfSecond(1_795_248_611) == "2026-11-21T08:10:11.999999Z") }
 
-  @Test("a stored time that is none is shown as it is")
+  @Test("a malformed stored time is shown unchanged")
   func unreadable() { #expect(LocalTime.text("soon") == "soon") }
 }

@@ -7,9 +7,9 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite("crashctl prune, reanalyse --all, debug and top")
+@Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// Two reports, of which one says something else now; 2,053 that are old.
+  /// Two reports, one with a changed diagnosis; and 2,053 old ones.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in
@@ -47,28 +47,28 @@ struct LongWorkTests {
     return try CommandLineTests.crashctl(arguments + ["--socket", daemon.socketPath])
   }
 
-  @Test("prune removes some at a time until less than asked for are gone")
+  @Test("prune removes reports in batches until a batch is not full")
   func prune() throws {
     let result = try crashctl(["prune", "--older-than", "7d"])
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
   }
 
-  @Test("reanalyse --all lists what says something else, and counts what cannot be analysed")
-  func reanalyse() throws {
-    let result = try crashctl(["reanalyse", "--all"])
+  @Test("reanalyze --all lists changed reports, and counts those that cannot be analyzed")
+  func reanalyze() throws {
+    let result = try crashctl(["reanalyze", "--all"])
     #expect(result.status == 0)
-    #expect(result.output == "report bb22 says now: An index was out of range in checkout().\n")
+    #expect(result.output == "report bb22 changed: An index was out of range in checkout().\n")
     #expect(
       result.complaint == """
-        crashctl: 2 analysed again: 1 say something else; 1 have no record any more, or were removed meanwhile
+        crashctl: 2 analyzed again: 1 changed; 1 have no record any more, or were removed meanwhile
 
         """)
     for wrong in [["--all", "bb"], ["-n", "3"], ["bb", "--signal", "segv"]] {
-      #expect(try crashctl(["reanalyse"] + wrong).status == 2)
+      #expect(try crashctl(["reanalyze"] + wrong).status == 2)
     }
   }
 
-  @Test("debug runs the debugger on the core alone, and says so, when the build is another one")
+  @Test("debug runs the debugger on the core alone when the executable's build differs, and says so")
   func debug() throws {
     // A debugger and a core as good as any.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
@@ -88,7 +88,7 @@ struct LongWorkTests {
     return report
   }
 
-  @Test("a core is found by the kernel's pattern, the first one that was written after the crash")
+  @Test("a core is found by the kernel's pattern, the first one after the crash")
   func core() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -115,7 +115,7 @@ struct LongWorkTests {
         Issue.record("\(pattern): \(found)")
         continue
       }
-      #expect(reason.contains("it is not there"))
+      #expect(reason.hasPrefix("there is no '"))
     }
   }
 
@@ -126,7 +126,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "F1: a core that was found is no argument with a name that lldb would read as commands",
+    "F1: a core whose name lldb would read as commands is not passed to it",
     arguments: ["x\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\u{1b}b"])
   func coreName(name: String) throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
@@ -144,7 +144,7 @@ struct LongWorkTests {
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }
 
-  @Test("F1: a core of another user is none of the process", .enabled(if: geteuid() == 0))
+  @Test("F1: a core of another user is not taken for the process's", .enabled(if: geteuid() == 0))
   func coreOwner() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -160,13 +160,13 @@ struct LongWorkTests {
   }
 
   @Test(
-    "where a core cannot be looked for, it is said why",
+    "debug says why it cannot search for a core",
     arguments: [
-      ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
-      ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),
-      ("|", "hands cores to ''"), ("%", "as '%' into"),
-      ("/proc/version/core.%p", "'/proc/version', cannot be read: Not a directory"),
-      ("/proc/self/nothing/core", "'/proc/self/nothing', cannot be read: No such file or directory"),
+      ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "the handler '/usr/bin/apport'"),
+      ("core", "to the process's directory"), ("", "as 'core' to"), ("/cores/%h/core", "differs for each"),
+      ("|", "the handler ''"), ("%", "as '%' to"),
+      ("/proc/version/core.%p", "'/proc/version': Not a directory"),
+      ("/proc/self/nothing/core", "'/proc/self/nothing': No such file or directory"),
     ])
   func noCore(pattern: String, reason: String?) throws {
     let found = CoreFile.find(of: try report(), pattern: pattern, addsPid: false)
@@ -195,7 +195,7 @@ struct LongWorkTests {
     if rows ?? 24 >= 24 { #expect(text.contains("bb22") && text.contains("trap in shop.buy()")) }
   }
 
-  @Test("top --once prints it once; without a terminal there is no other")
+  @Test("top prints once with --once, and without a terminal")
   func topOnce() throws {
     let once = try crashctl(["top", "--once"])
     #expect(once.status == 0 && once.output.contains("3 crashes of 1 kind in the last hour"))

@@ -70,7 +70,7 @@ struct PagesTests {
     #expect(asked.output.split(separator: "\n").count == 700 && asked.complaint.isEmpty)
   }
 
-  @Test("list --all has every report once, in each form and order")
+  @Test("list --all has every report once, in each format and order")
   func all() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -86,7 +86,7 @@ struct PagesTests {
     #expect(text.output.split(separator: "\n").count == Self.count + 1)
   }
 
-  @Test("list --all writes each page as it comes: the first line is there before the second page is asked for")
+  @Test("list --all writes each page at once: the first line precedes the request of the second page")
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
@@ -102,7 +102,7 @@ struct PagesTests {
     }
   }
 
-  @Test("groups ask for a page more than they show, and say so")
+  @Test("groups says when there are more than it shows")
   func groups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -113,7 +113,7 @@ struct PagesTests {
     #expect(more.output.split(separator: "\n").count == 150 && more.complaint.isEmpty)
   }
 
-  @Test("dangling has every group, beyond 1,000, and says where it does not show all")
+  @Test("dangling lists more than 1,000 groups, and says when it does not show all")
   func danglingGroups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -127,7 +127,7 @@ struct PagesTests {
     #expect(some.complaint == "crashctl: older uses are not shown: see -n NUMBER\n")
   }
 
-  @Test("an array in pieces is the same text as the whole one", arguments: [JSONStyle.short, .pretty])
+  @Test("a JSON array written in pieces equals one written at once", arguments: [JSONStyle.short, .pretty])
   func arrayWriter(style: JSONStyle) throws {
     let values = (0..<5).map { ["key": "\($0)", "[": "]"] }
     for cuts in [[], [5], [2, 0, 3], [1, 1, 1, 1, 1]] {
@@ -143,7 +143,7 @@ struct PagesTests {
   }
 
   @Test(
-    "signals are read as people name them",
+    "signals are read by name, with and without SIG, and by number",
     arguments: zip(
       ["SIGSEGV", "segv", "11", "Abrt", "sigkill", "0", "-11", "99", "SIGFOO", ""],
       ["SIGSEGV", "SIGSEGV", "SIGSEGV", "SIGABRT", "SIGKILL", nil, nil, nil, nil, nil]))
@@ -151,7 +151,7 @@ struct PagesTests {
     #expect(SignalName.parse(text) == name)
   }
 
-  @Test("a progress bar fits the terminal, and tells numbers where the end is not known", arguments: [20, 40, 80, 200])
+  @Test("a progress bar fits the terminal, and shows counts when the end is unknown", arguments: [20, 40, 80, 200])
   func bar(width: Int) {
     var bar = ProgressBar("export", total: 20_000, width: width)
     for done in [0, 1, 9_999, 20_000, 30_000] { #expect(bar.line(done).count < width) }

@@ -27,7 +27,7 @@ struct RemovalTests {
     }
   }
 
-  @Test("rm says what is gone, and exits with 1 for a report that there is not")
+  @Test("rm prints what it removed, and exits with 1 for an unknown report")
   func remove() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -38,7 +38,7 @@ struct RemovalTests {
     #expect(none.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
   }
 
-  @Test("prune tells how many are gone, or would be")
+  @Test("prune prints how many reports it removed, or would remove")
   func prune() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -46,21 +46,21 @@ struct RemovalTests {
     #expect(try CommandLineTests.crashctl(prune).output == "removed 3 reports\n")
     #expect(try CommandLineTests.crashctl(prune + ["--dry-run"]).output == "would remove 7 reports\n")
     let wrong = try CommandLineTests.crashctl(["prune", "--older-than", "soon", "--socket", daemon.socketPath])
-    #expect(wrong.status == 2 && wrong.complaint.contains("'soon' is no age or time"))
+    #expect(wrong.status == 2 && wrong.complaint.contains("invalid age or time 'soon'"))
   }
 
-  @Test("follow says how many crashes were removed before it came, and shows what is left")
+  @Test("follow says how many crashes were removed before it started, and shows the remaining ones")
   func late() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(
-      result.complaint.hasPrefix("crashctl: 5 reports were removed before they were read; what is left follows\n"))
+      result.complaint.hasPrefix("crashctl: 5 reports were removed before they were read; the remaining ones follow\n"))
     #expect(result.output.contains("checkout()"))
   }
 
   @Test(
-    "ages are read as people write them",
+    "ages are read with units",
     arguments: zip(
       ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
       [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))

@@ -14,10 +14,10 @@ struct RunTests {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Whether everybody has gone who has the path among his arguments.
+  /// Waits until no process has the path among its arguments.
   ///
-  /// A child that crashd was about to start when it was ended has crashd's arguments until it becomes another program.
-  /// It is nobody's child any more, so nothing tells when.
+  /// A child that crashd forked just before it ended has crashd's arguments until its exec.
+  /// It is no child of this process, so the test polls.
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -36,7 +36,7 @@ struct RunTests {
     }
   }
 
-  /// Whether a process is gone, or the kernel is ending it.
+  /// Whether a process has ended, or the kernel is ending it.
   private func isEnding(_ pid: String) throws -> Bool {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
@@ -49,7 +49,7 @@ struct RunTests {
       || pending.contains { line in (UInt64(line.split(separator: "\t").last ?? "", radix: 16) ?? 0) & 0x100 != 0 }
   }
 
-  @Test("the program keeps its input, its output and its exit code")
+  @Test("run keeps the program's input, output and exit code")
   func transparent() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(
@@ -62,7 +62,8 @@ struct RunTests {
   }
 
   @Test(
-    "a program that is not there is 127, one that cannot be executed 126", arguments: [("nope", 127), ("/etc", 126)])
+    "run exits with 127 for a missing program, and with 126 for one that cannot be executed",
+    arguments: [("nope", 127), ("/etc", 126)])
   func notStarted(program: String, status: Int32) throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["run", program], environment: ["TMPDIR": path])
@@ -71,7 +72,7 @@ struct RunTests {
     }
   }
 
-  @Test("a crash is reported on standard error, and crashctl ends by the same signal")
+  @Test("run reports a crash on standard error, and ends by the same signal")
   func crash() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -85,7 +86,7 @@ struct RunTests {
     }
   }
 
-  @Test("--json prints the report as JSON")
+  @Test("run --json prints the report as JSON")
   func json() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -99,7 +100,7 @@ struct RunTests {
     }
   }
 
-  @Test("a signal that is sent to crashctl reaches the program")
+  @Test("run forwards signals to the program")
   func forwarding() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(
@@ -110,7 +111,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: the end by a signal that is no crash's is told as that")
+  @Test("D21: run reports an end by a signal that is no crash's as such")
   func ended() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -118,12 +119,12 @@ struct RunTests {
         ["run", "--", maker, "null-write", "--wait-attached", "--wait-input"], environment: ["TMPDIR": path],
         afterFirstLine: { kill($0, SIGTERM) })
       #expect(result.isSignal && result.status == SIGTERM)
-      #expect(result.complaint.contains("signal 15, which left no report: it is not the signal of a crash"))
+      #expect(result.complaint.contains("signal 15, without a report: it is not the signal of a crash"))
       #expect(try haveGone(naming: path))
     }
   }
 
-  @Test("D21: what crashd has started ends with crashctl")
+  @Test("D21: processes that crashd has started end with crashctl")
   func servants() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -134,7 +135,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: a forked child that crashes is reported")
+  @Test("D21: run reports the crash of a forked child")
   func forkedChild() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -145,7 +146,7 @@ struct RunTests {
     }
   }
 
-  @Test("--keep leaves the directory behind and says where")
+  @Test("run --keep leaves its directory behind and prints the path")
   func keep() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["run", "--keep", "--", "true"], environment: ["TMPDIR": path])
@@ -159,13 +160,13 @@ struct RunTests {
   }
 
   @Test(
-    "a reader that goes away leaves nothing behind",
+    "a broken output pipe of crashctl leaves no process and no file behind",
     arguments: [["demo"], ["run", "--", "sh", "-c", "echo 1; kill -SEGV $$"]])
   func readerGone(arguments: [String]) throws {
     try withDirectory { path in
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
-      // head takes one line and ends; crashctl writes on into a pipe that nobody reads.
+      // head takes one line and ends; crashctl writes on into a pipe without a reader.
       shell.arguments =
         ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
         + arguments
@@ -181,7 +182,7 @@ struct RunTests {
     }
   }
 
-  @Test("the demo shows every crash that it makes")
+  @Test("demo shows every crash that it makes")
   func demo() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["demo"], environment: ["TMPDIR": path])

@@ -32,7 +32,7 @@ struct ScrubTests {
     return (result, calls.withLock { $0 })
   }
 
-  @Test("crashd is asked for a scrubbed report, and only then", arguments: [["export"], ["dump"], ["dump", "bb"]])
+  @Test("crashctl requests a scrubbed report only with --scrub", arguments: [["export"], ["dump"], ["dump", "bb"]])
   func asked(verb: [String]) throws {
     let plain = try run(verb)
     #expect(plain.result.status == 0 && plain.calls.allSatisfy { !$0.contains("scrub") } && plain.calls.count == 1)
@@ -41,7 +41,7 @@ struct ScrubTests {
     #expect(scrubbed.calls.count == 1 && scrubbed.calls[0].contains(#""scrub":true"#))
   }
 
-  @Test("a scrubbed minidump has no stacks; a pipe is written to, and not replaced")
+  @Test("a scrubbed minidump has no stacks, and dump writes into an existing pipe")
   func minidump() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "cs-scrub-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -59,10 +59,10 @@ struct ScrubTests {
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == ["dump", "pipe"])
   }
 
-  @Test("with a crashd that cannot scrub nothing is written", arguments: [["export"], ["dump"]])
+  @Test("export --scrub with a crashd that cannot scrub writes nothing", arguments: [["export"], ["dump"]])
   func refused(verb: [String]) throws {
     let result = try run(verb + ["--scrub"], refuses: true).result
     #expect(result.status == 2 && result.output.isEmpty)
-    #expect(result.complaint.contains("crashd takes no such parameter 'scrub'"))
+    #expect(result.complaint.contains("invalid parameter 'scrub'"))
   }
 }

@@ -30,7 +30,7 @@ struct SourceFilesTests {
   }
 
   @Test(
-    "shown is a file that is older than the build and that the crashed process's user may read",
+    "a source file is quoted if it is older than the build and the process's user may read it",
     arguments: Kind.allCases)
   func shown(kind: Kind) throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "cs-source-\(UUID().uuidString)")

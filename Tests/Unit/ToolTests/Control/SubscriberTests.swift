@@ -11,7 +11,7 @@ struct SubscriberTests {
     {"name":"mail","uid":1000,"cursor":"0123456789abcdef-2","time":"2026-11-21T08:10:11Z","behind":5}]}
     """#.split(separator: "\n").joined()
 
-  /// Runs crashctl against a crashd that has these, and returns what it said and the calls that forget.
+  /// Runs crashctl against a crashd with these subscribers; returns its output and the calls that delete.
   private func run(
     _ words: [String], refusal: String? = nil
   ) throws -> (result: CommandLineTests.Result, forgotten: [String]) {
@@ -32,7 +32,7 @@ struct SubscriberTests {
     return (result, calls.withLock { $0 })
   }
 
-  @Test("the list says how far behind each is")
+  @Test("subscribers lists the lag of each")
   func list() throws {
     let result = try run([]).result
     #expect(
@@ -45,7 +45,7 @@ struct SubscriberTests {
         """)
   }
 
-  @Test("one is forgotten by its name, and by its user where several have it")
+  @Test("forget deletes a subscriber by name, and by user where several have the name")
   func forget() throws {
     let collector = try run(["forget", "forward /run/a.sock"])
     #expect(collector.result.output == "forgot 'forward /run/a.sock' of user 990\n")
@@ -54,15 +54,15 @@ struct SubscriberTests {
     #expect(several.result.status == 2 && several.forgotten.isEmpty)
     #expect(several.result.complaint == "crashctl: users 990, 1000 have a subscriber 'mail' each: say whose by --uid\n")
     #expect(try run(["forget", "mail", "--uid", "1000"]).forgotten.first?.contains(#""uid":1000"#) == true)
-    let none = try run(["forget", "nobody"])
+    let none = try run(["forget", "unknown"])
     #expect(none.result.status == 1 && none.forgotten.isEmpty)
-    #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'nobody'"))
+    #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'unknown'"))
   }
 
-  @Test("a collector that the settings name is not forgotten, and the sentence says what to do")
+  @Test("a configured collector cannot be deleted, and the error says what to do")
   func inUse() throws {
     let result = try run(["forget", "forward /run/a.sock"], refusal: "io.crashshield.Crashd.SubscriberInUse").result
     #expect(result.status == 2)
-    #expect(result.complaint.contains("take it out of forward, and reload crashd first"))
+    #expect(result.complaint.contains("remove it from forward and reload crashd first"))
   }
 }

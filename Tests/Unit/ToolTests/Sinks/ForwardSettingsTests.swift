@@ -23,7 +23,7 @@ struct ForwardSettingsTests {
     return "none"
   }
 
-  @Test("a file has sections, the environment wins over it")
+  @Test("the environment takes precedence over crash-forward's settings file")
   func both() throws {
     let settings = try read(
       """
@@ -43,13 +43,13 @@ struct ForwardSettingsTests {
     #expect(try read("# nothing\n") == ForwardSettings())
   }
 
-  @Test("what is wrong is told with its place, and a misspelt key with the one that is meant")
+  @Test("errors in crash-forward's settings name file, line and key, and suggest the key for a misspelt one")
   func problems() {
     #expect(
       problem("journal:\n  enabeld: true")
-        == "f.yaml:2: there is no key 'journal.enabeld'; 'journal.enabled' is meant, perhaps")
+        == "f.yaml:2: there is no key 'journal.enabeld'; did you mean 'journal.enabled'?")
     #expect(
-      problem("jurnal:\n  enabled: true") == "f.yaml:1: there is no key 'jurnal'; 'journal' is meant, perhaps")
+      problem("jurnal:\n  enabled: true") == "f.yaml:1: there is no key 'jurnal'; did you mean 'journal'?")
     #expect(problem("sentry:\n  rate: 0") == "f.yaml:2: sentry.rate takes events a minute, from 1 to 60000")
     #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
     #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
@@ -59,10 +59,10 @@ struct ForwardSettingsTests {
     #expect(problem("- a") == "f.yaml:1: the file is to have keys and values, such as log-level: info")
     #expect(
       problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
-        == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; 'CRASH_FORWARD_SENTRY_RATE' is meant, perhaps")
+        == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; did you mean 'CRASH_FORWARD_SENTRY_RATE'?")
   }
 
-  @Test("a secret does not stand in the settings, and is not told")
+  @Test("secrets in the settings are refused, and error messages do not repeat them")
   func secrets() throws {
     let text = problem("sentry:\n  dsn: https://hidden@h/1")
     #expect(text.hasPrefix("f.yaml:2: sentry.dsn is a secret: name a file by sentry.dsn-file"))
@@ -76,7 +76,7 @@ struct ForwardSettingsTests {
   }
 
   @Test(
-    "a password, a DSN or a key that stands in the wrong place is not repeated",
+    "errors do not repeat a password, DSN or key in a wrong place",
     arguments: [
       "otlp:\n  endpoint: http://me:hidden@h/v1/logs", "otlp: {endpoint: 'https://hidden@h'}",
       "otlp:\n  headers: 'Authorization: Bearer hidden'", "otlp:\n  headers-file: hidden",
@@ -101,13 +101,13 @@ struct ForwardSettingsTests {
     }
   }
 
-  @Test("an error is one line, whatever stands in the settings")
+  @Test("a settings error is one line, whatever the file has")
   func oneLine() {
     let text = "\(SettingsError(place: "f\r\n<0>x", reason: "\u{1b}[2J"))"
     #expect(text == "f␍␊<0>x: ␛[2J")
   }
 
-  @Test("a secret's file is named by its path or as a credential; blanks at its end do not count")
+  @Test("a secret's file is given by path or as a credential, and trailing blanks are ignored")
   func secretFiles() throws {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -129,7 +129,7 @@ struct ForwardSettingsTests {
     #expect(problem("sentry: {dsn-file: \(directory)/dsn}").hasSuffix("it is longer than 16 KiB"))
   }
 
-  @Test("the sample has every key with its default, and is good as it stands")
+  @Test("crash-forward's sample file has every key with its default, and is valid")
   func sample() throws {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
@@ -150,7 +150,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // What has a default says it.
+    // Keys with a default show it.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)
@@ -160,7 +160,7 @@ struct ForwardSettingsTests {
     #expect(settings.subscriber == ForwardSettings().subscriber)
   }
 
-  @Test("sinks are made only of what is good, and there is to be one")
+  @Test("crash-forward needs at least one valid sink")
   func forwarder() throws {
     let around = { (settings: ForwardSettings) throws(SettingsError) in
       guard let stop = try? StopSignal() else { throw SettingsError(place: "test", reason: "no descriptors") }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("JournalSink")
 struct JournalSinkTests {
-  @Test("a field in one line has an equals sign, any other its length in eight bytes")
+  @Test("a one-line journal field has an equals sign, any other its length in eight bytes")
   func encoding() {
     var entry = JournalEntry()
     entry.add("A", "one = 1")
@@ -18,7 +18,7 @@ struct JournalSinkTests {
     #expect(entry.bytes == Array("A=one = 1\nB\n".utf8) + [9, 0, 0, 0, 0, 0, 0, 0] + Array("two\nlines\n".utf8))
   }
 
-  @Test("a crash arrives with its fields, which are those that journald allows")
+  @Test("a crash arrives in the journal with fields that journald allows")
   func fields() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -47,7 +47,7 @@ struct JournalSinkTests {
     }
   }
 
-  @Test("an entry that is too long for a datagram comes as a file that nobody can change")
+  @Test("a journal entry that is too long for a datagram is sent as a sealed file")
   func large() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -64,7 +64,7 @@ struct JournalSinkTests {
     #expect(fields["CRASH_ID"] == "aa11")
   }
 
-  @Test("without the report an entry has no CRASH_REPORT")
+  @Test("a journal entry without the report has no CRASH_REPORT")
   func withoutReport() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -73,7 +73,7 @@ struct JournalSinkTests {
     #expect(JournalText.fields(try journal.receive().bytes)["CRASH_REPORT"] == nil)
   }
 
-  @Test("coredumpctl's entry comes only where it is asked for, after ours")
+  @Test("the entry for coredumpctl follows the sink's own, and only if it is configured")
   func coredump() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -89,7 +89,7 @@ struct JournalSinkTests {
     #expect(fields["COREDUMP_TIMESTAMP"] == "1795248611000123")
   }
 
-  @Test("a journal that is not there is tried again later")
+  @Test("a missing journal socket is retried later")
   func absent() throws {
     let sink = JournalSink(socketPath: "/nonexistent/journal/socket")
     #expect(

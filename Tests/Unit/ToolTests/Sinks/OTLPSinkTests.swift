@@ -16,7 +16,7 @@ struct OTLPSinkTests {
     return (delivery, try #require(server.requests.first))
   }
 
-  @Test("a crash is one log record with the attributes of the conventions")
+  @Test("a crash is one OTLP log record with the attributes of the semantic conventions")
   func record() throws {
     let (delivery, request) = try deliver(.init(body: "{}"), headers: ["Authorization: Bearer t"])
     #expect(delivery == .delivered)
@@ -45,7 +45,7 @@ struct OTLPSinkTests {
   }
 
   @Test(
-    "a collector that says 200 and that it has rejected the record has refused it",
+    "a 200 with a rejected record counts as refused",
     arguments: [#""1""#, "1"])
   func rejected(count: String) throws {
     let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#
@@ -56,7 +56,7 @@ struct OTLPSinkTests {
     #expect(why.hasSuffix(" rejects it: no room"))
   }
 
-  @Test("what a collector says is one short line")
+  @Test("a collector's error message is cut to one short line")
   func words() throws {
     let words = #"no\r\n<0>room\u001b[2J\u202e"# + String(repeating: #"e\u0301"#, count: 300)
     let body = #"{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"\#(words)"}}"#
@@ -68,11 +68,11 @@ struct OTLPSinkTests {
     #expect(why.unicodeScalars.count < 250)
   }
 
-  @Test("an empty partial success is a success", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  @Test("an empty partial success counts as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(
-    "what is no URL of a collector is none",
+    "a malformed URL of a collector is refused",
     arguments: ["", "localhost:4318", "http://u:p@127.0.0.1:4318/v1/logs", "http://127.0.0.1:4318"])
   func noURL(text: String) { #expect(OTLPSink(url: text, http: HTTPClient()) == nil) }
 }

@@ -79,7 +79,7 @@ final class DatagramListener {
     // A control message with one descriptor: 16 bytes of header and 4 of it, to the next 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
-    // Both buffers outlive the call, and their sizes are those that it is told.
+    // Both buffers outlive the call, and their sizes are as passed.
     unsafe bytes.withUnsafeMutableBytes { data in
       unsafe control.withUnsafeMutableBytes { extra in
         var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)

@@ -12,7 +12,7 @@ struct ScrubbingTests {
     return try SinkEvent(Sample.received(id: "aa11", more: more), scrubbedBy: TextScrubber(rules))
   }
 
-  @Test("secrets, addresses of mail and users' names go; what names the crash stays")
+  @Test("scrubbing removes secrets, mail addresses and user names, and keeps what identifies the crash")
   func standard() throws {
     let event = try scrubbed(
       #""annotations":{"DB_Password":"hunter2","mail":"to anna@example.org","ben@example.org":"x"},"#
@@ -29,7 +29,7 @@ struct ScrubbingTests {
     for secret in ["hunter2", "anna", "ben@"] { #expect(!whole.contains(secret)) }
   }
 
-  @Test("a pattern that matches addresses takes them out of texts, and leaves the report one that can be read")
+  @Test("a pattern that matches addresses scrubs texts only, and the report stays decodable")
   func addresses() throws {
     let event = try scrubbed(
       #""annotations":{"at":"0x3132333435363738"},"breadcrumbs":[{"time":"t","text":"0x3132333435363738"}],"#
@@ -43,7 +43,7 @@ struct ScrubbingTests {
     #expect(event.json["later"] == .array([.string("0x3132333435363738"), .string("0x[scrubbed] ")]))
   }
 
-  @Test("the rules are the settings'")
+  @Test("events are scrubbed by the rules of the settings")
   func own() throws {
     let event = try scrubbed(#""annotations":{"password":"p","room":"17"},"#) {
       $0.annotations = ["ROOM"]

@@ -13,7 +13,7 @@ struct SentrySinkTests {
     return SentrySink(dsn, http: HTTPClient(), environment: environment, host: "web-1")
   }
 
-  @Test("an envelope has a header, an item's header with its length, and the event, a line each")
+  @Test("a Sentry envelope has header, item header with length, and event, one line each")
   func envelope() throws {
     let server = try StubServer { _, _ in .init(body: #"{"id":"aa11"}"#) }
     defer { server.stop() }
@@ -30,7 +30,7 @@ struct SentrySinkTests {
     #expect(JSONValue.decoded(lines[2])?["event_id"] == .string("aa11"))
   }
 
-  @Test("the fingerprint is the group, the stack has the innermost frame last, own code is marked")
+  @Test("a Sentry event has the group as fingerprint, the innermost frame last, and in-app frames marked")
   func event() throws {
     let frames = #"""
       "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[
@@ -62,7 +62,7 @@ struct SentrySinkTests {
     #expect(json["transaction"] == .string("buy()"))
   }
 
-  @Test("a build id is a debug id with its first three fields turned round")
+  @Test("a Sentry debug id is the build id with its first three fields byte-swapped")
   func debugID() {
     #expect(
       SentryEvent.debugID("0123456789abcdef00112233445566778899aabb") == "67452301-ab89-efcd-0011-223344556677")
@@ -78,7 +78,7 @@ struct SentrySinkTests {
   }
 
   @Test(
-    "what is no DSN is none",
+    "a malformed DSN is refused",
     arguments: [
       "", "abc", "https://example.org/7", "ftp://k@example.org/7", "https://k@example.org/", "https://k@/7",
       "https://k@:80/7", "https://k y@example.org/7", "https://k\n@example.org/7", "https://k@example.org/7?x=1",
@@ -87,7 +87,7 @@ struct SentrySinkTests {
   func noDSN(text: String) { #expect(SentryDSN(text) == nil) }
 
   @Test(
-    "what a server answers decides over the event",
+    "the server's answer decides whether an event is delivered, retried or dropped",
     arguments: [
       (400, "", Delivery.refused("HOST answers 400: too old")), (413, "", .refused("HOST answers 413: too old")),
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
@@ -116,7 +116,7 @@ struct SentrySinkTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test("who answers 400 before anything was taken is perhaps another server: the event is kept")
+  @Test("a 400 before the first accepted event may be a wrong server, and the event is retried")
   func unproven() throws {
     let server = try StubServer { _, before in before == 1 ? .init() : .init(status: 400) }
     defer { server.stop() }
@@ -124,18 +124,18 @@ struct SentrySinkTests {
     let host = "127.0.0.1:\(server.port)"
     #expect(
       try sink.deliver(Sample.event(id: "aa11"))
-        == .later("\(host) answers 400 and has not taken anything yet: is it the right address?", maybeNever: true))
+        == .later("\(host) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true))
     #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }
 
-  @Test("a proxy's password is not told")
+  @Test("a proxy's password is in no message")
   func proxy() {
     let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))
   }
 
-  @Test("a connection that breaks off before the answer is tried again later, and the next attempt has a new one")
+  @Test("a connection that breaks before the answer is retried later over a new one")
   func brokenOff() throws {
     let server = try StubServer { _, before in before == 0 ? nil : .init() }
     defer { server.stop() }
@@ -148,7 +148,7 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
   }
 
-  @Test("a long report goes in one piece")
+  @Test("a long report is sent in one piece")
   func long() throws {
     let server = try StubServer { _, _ in .init() }
     defer { server.stop() }

@@ -51,7 +51,7 @@ struct SinkRunnerTests {
     var calls: [String] { lines.withLock { $0 } }
   }
 
-  /// Answers as it is told, the last answer for ever, and notes what it got.
+  /// Gives the listed answers, then the last one for ever, and logs what it got.
   struct Script: Sink {
     let name = "script"
     let got = SharedLog()
@@ -77,7 +77,7 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
       board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // Nobody waits in a test, and the time stands still, or goes on by what would have been waited; that is noted.
+    // No test waits: the clock stands still, or advances by each wait, which is logged.
     let start = ContinuousClock.now
     around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
@@ -96,7 +96,7 @@ struct SinkRunnerTests {
     var all: [Duration] { durations.withLock { $0 } }
   }
 
-  @Test("what was delivered is acknowledged, each event by itself and in order")
+  @Test("delivered events are acknowledged one by one and in order")
   func inOrder() throws {
     let sink = Script(answers: [.delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2"), ("c3", "a3")], until: "c3")
@@ -109,7 +109,7 @@ struct SinkRunnerTests {
     #expect(subscription.contains(#""subscriber":"t.script""#) && subscription.contains(#""name":"sho""#))
   }
 
-  @Test("an event that is not taken now is sent again and not acknowledged before; the next one waits")
+  @Test("a deferred event is retried before the next one, and acknowledged only when delivered")
   func later() throws {
     let sink = Script(answers: [.later("busy"), .later("busy", after: .seconds(90)), .delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
@@ -118,20 +118,20 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 2)
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
-    // One line for trouble that stays the same, one when it ends.
-    #expect(result.log == ["warning: script: waiting: busy", "notice: script: goes on"])
+    // One line for a failure that stays the same, one when it ends.
+    #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
-  @Test("an event that will never be taken is left out, counted and named; the next one is sent")
+  @Test("an event that the sink refuses for good is dropped, counted and logged, and the next one is sent")
   func refused() throws {
     let sink = Script(answers: [.refused("413"), .delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
     #expect(sink.got.calls == ["a1", "a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
-    #expect(result.log == ["error: script: report a1 is left out: 413"])
+    #expect(result.log == ["error: script: dropped report a1: 413"])
   }
 
-  @Test("an event that is answered for an hour and not taken is left out by its name; the next one is sent")
+  @Test("an event that a server defers for an hour is dropped by id, and the next one is sent")
   func givenUp() throws {
     let sink = Refusing(id: "a1", delivery: .later("h answers 500", maybeNever: true))
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2", timePasses: true)
@@ -143,11 +143,11 @@ struct SinkRunnerTests {
     #expect(
       result.log == [
         "warning: script: waiting: h answers 500",
-        "error: script: report a1 is left out: tried \(result.waits.count + 1) times: h answers 500",
+        "error: script: dropped report a1: tried \(result.waits.count + 1) times: h answers 500",
       ])
   }
 
-  @Test("an event is kept as long as a server cannot be reached")
+  @Test("a sink runner retries an event as long as the server is unreachable")
   func notGivenUp() throws {
     let tries = 2_000
     let sink = Script(answers: Array(repeating: .later("h: no route"), count: tries) + [.delivered])
@@ -156,7 +156,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 1, retries: tries))
   }
 
-  /// Answers for one event as it is told, and takes the others.
+  /// Gives the answer for one event, and accepts the others.
   struct Refusing: Sink {
     let name = "script"
     let id: String
@@ -169,7 +169,7 @@ struct SinkRunnerTests {
     }
   }
 
-  @Test("an event that cannot be read is left out by its cursor, counted and told once; the next one is sent")
+  @Test("an unreadable event is skipped by its cursor, counted and logged once, and the next one is sent")
   func unreadable() throws {
     let sink = Script(answers: [.delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2") { connection, call in
@@ -181,12 +181,12 @@ struct SinkRunnerTests {
     }
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
-    #expect(result.log == ["error: script: report behind cursor c1 is left out: what crashd sends cannot be read"])
+    #expect(result.log == ["error: script: dropped report behind cursor c1: cannot read crashd's event"])
     #expect(result.waits.isEmpty)
     #expect(result.crashd.all.count { $0.contains("Crashd.Ack") } == 2)
   }
 
-  @Test("an event that is too large is left out in the same way, over a new connection")
+  @Test("an event that is too large is dropped over a new connection")
   func tooLarge() throws {
     let sink = Script(answers: [.delivered])
     let connections = SharedLog()
@@ -201,10 +201,10 @@ struct SinkRunnerTests {
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
     #expect(
-      result.log == ["error: script: report behind cursor c1 is left out: what crashd sends is longer than 64 KiB"])
+      result.log == ["error: script: dropped report behind cursor c1: crashd's event is longer than 64 KiB"])
   }
 
-  @Test("an event that nobody can name is asked for more and more seldom, and told once")
+  @Test("a sink runner retries an unreadable event with back-off, and logs it once")
   func inTheWay() throws {
     let sink = Script(answers: [.delivered])
     let tries = SharedLog()
@@ -218,7 +218,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 12)
     #expect(result.waits.suffix(3).allSatisfy { $0 >= .seconds(30) })
     #expect(
-      result.log == ["warning: script: waiting: what crashd sends cannot be read", "notice: script: goes on"])
+      result.log == ["warning: script: waiting: cannot read crashd's event", "notice: script: recovered"])
     #expect(result.counts == SinkCounts(delivered: 1))
   }
 
@@ -230,7 +230,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 2, repeated: 1))
   }
 
-  @Test("after crashd has closed the stream it goes on behind what was acknowledged")
+  @Test("after crashd has closed the stream a sink runner resumes behind the acknowledged events")
   func closed() throws {
     let sink = Script(answers: [.delivered])
     let connections = SharedLog()
@@ -247,7 +247,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 1)
   }
 
-  @Test("events that retention removed are counted and told; what is left follows")
+  @Test("events that retention removed are counted and logged, and the remaining ones are sent")
   func expired() throws {
     let sink = Script(answers: [.delivered])
     let result = try run(sink, [("c1", "a1")], until: "c1") { connection, call in
@@ -257,16 +257,16 @@ struct SinkRunnerTests {
     }
     #expect(sink.got.calls == ["a1"])
     #expect(result.counts == SinkCounts(delivered: 1, lost: 7))
-    #expect(result.log == ["error: script: 7 reports were removed before they were sent; what is left follows"])
+    #expect(result.log == ["error: script: 7 reports were removed before they were sent; the remaining ones follow"])
   }
 
-  @Test("more events than a minute may have wait")
+  @Test("events above the rate limit wait")
   func pace() throws {
     let sink = Script(answers: [.delivered])
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // Two may come at once; nobody waited, so that the fourth is due later than the third.
+    // A burst of two is allowed; the clock stands still, so the fourth is due later than the third.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 
@@ -295,7 +295,7 @@ struct SinkRunnerTests {
     }
   }
 
-  @Test("a crashd that is there again has no need of an event to say so")
+  @Test("a sink runner logs crashd's return without waiting for an event")
   func reachable() throws {
     let (stop, log) = (try StopSignal(), SharedLog())
     let crashd = try Crashd([]) { _ in }
@@ -307,16 +307,16 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: link), stop: stop, board: SinkBoard(),
       log: SinkLog { level, text in
         log.add("\(level): \(text)")
-        if text.hasSuffix("goes on") { stop.stop() }
+        if text.hasSuffix("recovered") { stop.stop() }
       })
     around.wait = { _ in unsafe symlink(crashd.daemon.socketPath, link) != 0 }
     var runner = SinkRunner(
       Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubber: nil, around: around)
     runner.run()
-    #expect(log.calls.last == "notice: script: goes on" && log.calls.count == 2)
+    #expect(log.calls.last == "notice: script: recovered" && log.calls.count == 2)
   }
 
-  @Test("a crashd that is not there is told once, and looked for again")
+  @Test("a sink runner logs an unreachable crashd once, and retries")
   func unreachable() throws {
     let (stop, log, waits) = (try StopSignal(), SharedLog(), Waits())
     var around = SinkRunner.Surroundings(

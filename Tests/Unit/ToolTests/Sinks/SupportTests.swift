@@ -6,9 +6,9 @@ import Testing
 
 @testable import crash_forward
 
-@Suite("Waits and paces of sinks")
+@Suite("Back-off and rate limits of sinks")
 struct SupportTests {
-  @Test("each wait is twice as long as the one before, up to a minute, and begins anew after a success")
+  @Test("a sink's back-off doubles up to a minute, and resets after a success")
   func backoff() {
     var backoff = Backoff()
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
@@ -20,7 +20,7 @@ struct SupportTests {
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
   }
 
-  @Test("a server that asks for time gets it, up to an hour")
+  @Test("a sink honors Retry-After up to an hour")
   func request() {
     var backoff = Backoff()
     #expect(backoff.delay(atLeast: .seconds(7)) == .seconds(7))
@@ -28,19 +28,19 @@ struct SupportTests {
     #expect(backoff.delay(atLeast: .zero, random: \.upperBound) == .seconds(1))
   }
 
-  @Test("ten seconds' worth of events may come at once, then they come evenly")
+  @Test("a sink's rate limit allows a burst of ten seconds, then an even rate")
   func pace() {
     var pace = Pace(perMinute: 30)
     let start = ContinuousClock.now
     #expect(
       (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
-    // A quiet time gives back no more than that.
+    // An idle time restores no larger burst.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }
 
   @Test(
-    "S10: sinks tell the class of a freed object, the one that it was of before the one that is expected",
+    "S10: sinks send a freed object's class, the recorded one rather than the expected one",
     arguments: [
       (#""expectedClass":"Session""#, "Session"), (#""className":"shop.Session","expectedClass":"A""#, "shop.Session"),
     ])
@@ -55,7 +55,7 @@ struct SupportTests {
     #expect(JournalText.fields(JournalEntry(plain, json: nil).bytes)["CRASH_CLASS"] == nil)
   }
 
-  @Test("the oldest crash is forgotten first")
+  @Test("the duplicate filter forgets the oldest crash first")
   func recent() throws {
     var recent = RecentEvents(limit: 2)
     let keys = try ["a1", "a2", "a3"].map { RecentEvents.Key(try Sample.event(id: $0).report) }
@@ -63,17 +63,17 @@ struct SupportTests {
     #expect(keys.map { recent.contains($0) } == [false, true, true])
   }
 
-  @Test("a log's and a status's text is one line, whatever a server says")
+  @Test("log lines and status texts are one line, whatever a server answers")
   func oneLine() {
     let lines = Mutex<[String]>([])
     let words = "a\r\nSTATUS=b\n<0>c\u{1b}[2J\u{2028}d"
     SinkLog { _, text in lines.withLock { $0.append(text) } }(.error, words)
-    SinkBoard { text in lines.withLock { $0.append(text) } }.change("s") { $0.trouble = words }
+    SinkBoard { text in lines.withLock { $0.append(text) } }.change("s") { $0.failure = words }
     let clean = "a␍␊STATUS=b␊<0>c␛[2J\u{fffd}d"
     #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
   }
 
-  @Test("a stop is seen, also where somebody else has a copy of the socket, and may come twice")
+  @Test("a stop signal works with a copied socket, and may come twice")
   func stopSignal() throws {
     let stop = try StopSignal()
     // As a child has it that another thread makes.
@@ -86,13 +86,13 @@ struct SupportTests {
     #expect(stop.wait(for: .zero))
   }
 
-  @Test("a status line says what was sent, and what is wrong")
+  @Test("a sink's status line has the sent count and the current error")
   func board() {
     let board = SinkBoard()
     board.change("b") { $0.delivered = 3 }
     board.change("a") {
       $0.refused = 1
-      $0.trouble = "it rains"
+      $0.failure = "it rains"
     }
     #expect(board.counts(of: "b").text("b") == "b: 3 sent")
     #expect(board.counts(of: "a").text("a") == "a: 0 sent, 1 refused, waiting: it rains")

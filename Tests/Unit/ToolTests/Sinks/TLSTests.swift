@@ -11,7 +11,7 @@ private let right: Int32 = 42
 /// HTTPS by a certificate of one's own, and by a proxy: each in a process of its own, since libcurl reads the environment.
 @Suite("Sinks over TLS")
 struct TLSTests {
-  @Test("with its certificate in ca-file a server gets the event, over TLS")
+  @Test("a server with its certificate in ca-file gets the event over TLS")
   func trusted() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -23,7 +23,7 @@ struct TLSTests {
     #expect(asked.count == 1 && asked.first?.hasPrefix("POST /api/42/envelope/ ") == true, "\(asked)")
   }
 
-  @Test("without it, and by a name that the certificate has not, nothing is sent, and the event is kept")
+  @Test("an event is retried when the server's certificate is unknown or for another name")
   func untrusted() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -40,7 +40,7 @@ struct TLSTests {
     #expect(try server.stop() == [])
   }
 
-  @Test("https_proxy is asked for a tunnel, with its user; no_proxy goes past it; one that is not there is told")
+  @Test("https_proxy tunnels with its user, no_proxy bypasses it, and an unreachable proxy is an error")
   func proxy() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -54,7 +54,7 @@ struct TLSTests {
       ) { $0 == .delivered }
     }
     await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
-      // Port 1 has nobody.
+      // Port 1 has no listener.
       deliver(
         to: "127.0.0.1:\(port)", caFile: certificate,
         environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]

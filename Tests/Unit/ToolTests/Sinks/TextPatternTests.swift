@@ -39,7 +39,7 @@ struct TextPatternTests {
       #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, "to a.b@c.example.org., x@y", ["a.b@c.example.org"]),
   ]
 
-  @Test("the longest match that begins first is found, then the next", arguments: cases)
+  @Test("a pattern finds the leftmost longest match, then the next", arguments: cases)
   func found(each: Case) throws {
     let text = Array(each.text.utf8)
     let ranges = try #require(try TextPattern(each.pattern).ranges(in: text))
@@ -47,7 +47,7 @@ struct TextPatternTests {
   }
 
   @Test(
-    "what is not understood is refused",
+    "an unsupported pattern is refused",
     arguments: [
       "", "(", ")", "a)", "[", "[a", "[\\", "\\", "*a", "a**", "a*?", "a{", "a{2", "a{3,2}", "a{256}", "a{0}", "(?=a)",
       "\\1",
@@ -57,7 +57,7 @@ struct TextPatternTests {
     #expect(throws: PatternProblem.self) { try TextPattern(pattern) }
   }
 
-  @Test("what is too long or too deep is refused")
+  @Test("a pattern that is too long or too deeply nested is refused")
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
@@ -66,7 +66,7 @@ struct TextPatternTests {
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
 
-  @Test("a text that has each letter looked at again after each match is given up, not searched for ever")
+  @Test("a pattern search with quadratic work is given up")
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
@@ -75,7 +75,7 @@ struct TextPatternTests {
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }
 
-  @Test("a text that is too much work for a pattern goes away whole")
+  @Test("a text that is too much work for a pattern is scrubbed as a whole")
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]

@@ -2,21 +2,21 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// A freed block that explains a fault: the value that the fault is about was read from it.
+/// A freed block that explains a fault: the faulting value was read from it.
 struct DanglingEvidence: Sendable, Equatable {
-  /// Where the block begins.
+  /// The block's address.
   var block: UInt64
   /// The register that pointed at it.
   var register: Int
   var state: BlockState
-  /// What of it the fault used, for the sentence.
+  /// The use of the block by the fault, for the sentence.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
 }
 
-// That a register points at a freed block is no evidence: stale registers do so in a third of all crashes (measured, 168
-// of 504 that had nothing to do with freed memory). Each rule below ties the block to the faulting operand.
+// A register that points at a freed block is no evidence: stale registers do so in a third of all crashes (measured:
+// 168 of 504 that had nothing to do with freed memory). Each rule below ties the block to the faulting operand.
 extension CrashFacts {
   /// The faulting operand's register holds a word of a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
@@ -39,26 +39,27 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether a value stands where generic code looks in a class, which a freed block has none of, for what values are like.
+  /// Whether the value was read at the offset of a class's value witness table, which a freed block does not have.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
   }
 
-  /// The target of a call to an impossible address was loaded from a freed block, or by way of its first word.
+  /// The target of a call to an impossible address was loaded from a freed block, or through its first word.
   ///
-  /// Such a call has no operand that faults: what ties is the register by which the target was loaded.
+  /// Such a call has no faulting operand; the register that the target was loaded through ties it to the block.
   var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
 
   func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     callThroughOperand(in: blocks) ?? callOfWord(in: blocks)
   }
 
-  /// The call's own operand says by which register the target was loaded, also where the target was not recorded.
+  /// The call's own operand names the register that the target was loaded through, even where the target was not
+  /// recorded.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
-      // With an address that is none the fault is the operand's, and no call's.
+      // With a non-canonical address the operand faults, not the call.
       operand.address(record.registers)?.isCanonical == true
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
@@ -75,14 +76,14 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // Null is not distinguished from the many zeros of any memory; other small numbers are, by way of a block's word.
+    // Zeros are everywhere, so null is no evidence. Other small numbers are, through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = RegisterNames.name(number)
-        // What is only deinitialized was not written over; what others have written is theirs.
+        // A deinitialized object was not overwritten yet; a reused block has its new owner's data.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
@@ -100,14 +101,14 @@ extension CrashFacts {
     return nil
   }
 
-  /// The call that failed was to be of a method of a freed object: Swift passes the object in r13.
+  /// The failed call was for a method of a freed object: Swift passes the object in r13.
   ///
-  /// Where its target came from is not known any more. In other languages r13 is a register as any.
+  /// The origin of the target is unknown by now. In other languages r13 is an ordinary register.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard let object = swiftSelfValue, isSwiftCaller, let tie = callOfSelf else { return nil }
-    // In a deinit the object is deinitialized, and what is called has another cause.
+    // During a deinit the object is deinitialized, and its calls have other causes.
     guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
@@ -115,7 +116,7 @@ extension CrashFacts {
       block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
   }
 
-  /// A call that failed, and would have got what r13 holds.
+  /// The text of a failed call that would have received r13.
   private var callOfSelf: String? {
     if let target = wildTarget {
       return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) was for it" : nil
@@ -135,8 +136,8 @@ extension CrashFacts {
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
-  /// No register points at the block any more, but the faulting operand's holds what glibc writes into freed blocks, or
-  /// the program went there.
+  /// No register points at the block any more, but the faulting operand's register holds a value that glibc writes into
+  /// freed blocks, or the program jumped to one.
   var danglingRemains: String? {
     if let target = wildTarget, target >= DiagnosisRule.nullPage, !isOfOtherBlock, let remains = remains(target) {
       return "the call's target \(Address(target)) is \(remains)"
@@ -160,16 +161,16 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, taken for a side table" }
       }
-      // Functions that copy text go on from where they began, or begin at a multiple of a vector's size.
+      // String functions advance from the start, or begin at a multiple of a vector's size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // A good pointer to a large heap is also a moved one.
+    // In a large heap a valid pointer may look like a moved one.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "how a freed block leads to the next one"
     }
-    // A stray retain or release has moved a pointer that glibc keeps in a binned block. Elsewhere than in Swift it is a
-    // flipped bit.
+    // A stray retain or release has moved a pointer that glibc keeps in a binned block. Outside of Swift that is a bit
+    // flip.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -180,7 +181,7 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether there is a runtime in the process that counts references: as a library, or in the thread's functions.
+  /// Whether the process has a reference-counting runtime: as a library, or among the thread's functions.
   private var hasSwift: Bool {
     images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
       || frames.contains { frame in
@@ -188,29 +189,30 @@ extension CrashFacts {
       }
   }
 
-  /// Whether the target of a method's call was read from another block: the first word of the one in r13 leads there.
+  /// Whether the target of a method's call was read from another block, which the first word of the one in r13 points
+  /// to.
   ///
-  /// Then that is no object, and what lies behind the other block, freed or not, has nothing to do with the call.
+  /// Then r13 holds no object, and the state of that other block has nothing to do with the call.
   private var isOfOtherBlock: Bool {
     guard isSwiftCaller, let object = swiftSelfValue, let first = memory.word(at: object) else { return false }
     return heap.range.contains(first) && first % 16 == 0 && !isLink(of: object, first)
   }
 
-  /// What glibc writes into a freed block may look like a pointer to the heap where that is large.
+  /// In a large heap a pointer may look like the link that glibc writes into a freed block.
   private func isLink(of block: UInt64, _ word: UInt64) -> Bool {
     guard let second = memory.word(at: block &+ 8) else { return false }
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether a link of a freed block was read from one that is in use again: malloc has cleared the mark behind it, and
-  /// the program has not written anything.
+  /// Whether a link of a freed block was read from a block in use: malloc has cleared the mark after it, and the
+  /// program has not written anything yet.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.registers.prefix(16).contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
     }
   }
 
-  /// Where the program went, or tried to go, that can be no code.
+  /// The invalid code address that the program jumped to, or tried to.
   var wildTarget: UInt64? {
     if isMemoryFault && isFetch { return pc }
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
@@ -225,7 +227,7 @@ extension CrashFacts {
     }
   }
 
-  /// How far behind a pointer the record has a word of this value, if that is a method's or a field's distance.
+  /// The offset of a word with this value after a pointer, if it can be the offset of a method or field.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
     (0..<64 as Range<UInt64>).lazy.map { 8 &* $0 }.first { memory.word(at: pointer &+ $0) == word }
   }
@@ -235,19 +237,19 @@ extension CrashFacts {
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
-    /// What belongs to it, and not to the block behind it.
+    /// The bytes of this block, without the next one.
     var bytes: UInt64
-    /// Only its first word is followed, and not computed with: as code does with objects.
+    /// Code only follows its first word, and does not compute with it, as with objects.
     var isObject = false
 
-    /// Smaller values are not taken for a word of it.
+    /// The smallest value that counts as a word of the block.
     ///
-    /// Small numbers stand in many places. What stands where an object's class should be may be small.
+    /// Small numbers are in many places; a value in an object's class field may be small.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// What of the block a value is.
+    /// The part of the block that a value is.
     func place(of value: UInt64) -> String? {
-      // What is only deinitialized still has its class there: a fault by way of it has another cause.
+      // A deinitialized object still has its class: a fault through it has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
       if isObject { return nil }
       if value == words.1 { return "second word" }
@@ -255,7 +257,7 @@ extension CrashFacts {
     }
   }
 
-  /// Freed blocks that registers point at: their begin, or what stands 8 or 16 bytes into them.
+  /// The freed blocks that registers point at: their address, or 8 or 16 bytes into them.
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
@@ -267,7 +269,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// Freed blocks that a value may point at, which a register has or had.
+  /// The freed blocks that a current or earlier value of a register may point at.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -280,10 +282,10 @@ extension CrashFacts {
     }
   }
 
-  /// What a block's first words and, of one in a bin, its neighbours in the list tell.
+  /// The state by the block's first words and, in a bin, by its neighbors in the list.
   ///
-  /// Where these do not lead back, malloc has given the block out, and it was not written to. Two pointers alone may be
-  /// those of any list: of glibc's each leads 16 bytes in front of the other block.
+  /// Where the neighbors do not point back, malloc has reused the block without a write to it. Two pointers alone may
+  /// belong to any list: each of glibc's points 16 bytes before the other block.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
     let chunk = address &- 16
@@ -297,13 +299,13 @@ extension CrashFacts {
     return back == false || forward == false ? nil : state
   }
 
-  /// By the size that glibc keeps in front of each block; of one whose size the record does not have, the first words.
+  /// The size that glibc keeps before each block; of a block without a recorded size, the first words.
   private func blockBytes(_ address: UInt64) -> UInt64 {
     guard let size = memory.word(at: address &- 8).map({ $0 & ~15 }), (32...1 << 32).contains(size) else { return 24 }
     return size - 8
   }
 
-  /// glibc's own data hold its main arena; its code stands far before.
+  /// glibc's data contain its main arena; its code is far before it.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach

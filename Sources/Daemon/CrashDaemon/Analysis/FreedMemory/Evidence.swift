@@ -1,10 +1,10 @@
 import CrashReport
 import CrashRing
 
-/// What a rule looks at: its name, and what stands there in a crash.
+/// An input of a rule: its name, and its text for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
-  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, ghosts, code
+  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code
 
   /// Such as `address 0x10`.
   func text(_ facts: CrashFacts) -> String {
@@ -49,8 +49,8 @@ enum Evidence: Sendable, CaseIterable {
     case .abortMessage: return "glibc's message: " + Self.quoted(record.abortMessage)
     case .exception: return "C++ exception: " + Self.quoted(record.exceptionType)
     case .systemCall: return "system call " + (record.systemCall.map { "\($0)" } ?? "none")
-    case .ghosts:
-      let texts = facts.ghosts.map { "\(Address($0.address)) was a \($0.incident.subject)" }
+    case .freedRecords:
+      let texts = facts.freedRecords.map { "\(Address($0.address)) was a \($0.incident.subject)" }
       let held = facts.held.map { "\(Address($0.address)) is a \($0.incident.subject)" }
       return "what left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
         + (held.isEmpty ? "" : "; in it: " + held.joined(separator: ", "))

@@ -2,18 +2,18 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Which field a null pointer was asked for: from the variables that the faulting place can see, with the types that the
-/// debug information gives them, and the values that the record gives them.
+/// Guesses the field that a null pointer was dereferenced for: from the variables in scope at the fault, their types in
+/// the debug information, and their values in the record.
 ///
-/// A guess: the pointer may never have stood in a variable, or in one that is no more.
+/// The pointer may never have been in a variable, or in one that is out of scope.
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// How deep values are looked for in values; a damaged description leads in circles.
+  /// The nesting limit of values in values; a damaged description may be cyclic.
   private static let depthLimit = 8
-  /// As large as what is no array and has no members.
+  /// The size limit of a value without members that is no array.
   private static let plainBytes: UInt64 = 16
-  /// What is read of one description.
+  /// The limit of fields that are read from one description.
   private static let fieldLimit = 4_096
 
   init(_ scope: ScopeDescription, _ facts: CrashFacts) {
@@ -21,10 +21,10 @@ struct FieldGuess {
     self.facts = facts
   }
 
-  /// nil where no variable explains the fault, or variables of different types do.
+  /// Nil where no variable explains the fault, or variables of different types do.
   ///
-  /// A variable that is null explains it if its type has a field there. So does a pointer in what a variable points at;
-  /// where the record has no value for that pointer, only if nothing else does.
+  /// A null variable explains it if its type has a field there. So does a null pointer in what a variable points at. A
+  /// pointer without a recorded value does so only if nothing else does.
   var field: CrashReport.AccessedField? {
     let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
     let nulls = values.filter { isNull($0.1) }
@@ -46,14 +46,14 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer can be the one of the fault: null, or the wrong value that the instruction had.
+  /// Whether this pointer can be the faulting one: null, or the wrong value of the instruction.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }
     return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
   }
 
-  /// What pointers in the value of a variable would explain the fault.
+  /// The pointers in the value of a variable that would explain the fault.
   private func members(
     of variable: ScopeDescription.Variable, at start: UInt64
   ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {
@@ -73,7 +73,7 @@ struct FieldGuess {
       variable: CleanText.line(variable), offset: Int(clamping: offset))
   }
 
-  /// The fields of a type, those of its bases and of values in it with it.
+  /// The fields of a type, with those of its bases and of nested values.
   private func fields(of type: Int) -> [ScopeDescription.Field] {
     var fields: [ScopeDescription.Field] = []
     collect(type, "", 0, 0, &fields)
@@ -96,7 +96,7 @@ struct FieldGuess {
     }
   }
 
-  /// The one that all agree in; nil when there is none, or another one.
+  /// The result if all agree; nil when there is none, or they differ.
   private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
     guard let first = fields.first else { return nil }
     let isCommon = fields.allSatisfy {

@@ -1,14 +1,14 @@
 import CrashReport
 import CrashRing
 
-/// Where the faulting operand's register was loaded from, by the code in front of the fault.
+/// The origin of the faulting operand's register, by the code before the fault.
 struct FieldLoad: Sendable, Equatable {
   /// The faulting operand's register.
   var register: Int
   var value: UInt64
   /// The block or object whose field was loaded, if it is one.
   var pointer: UInt64
-  /// Where the value stands.
+  /// The address that the value was loaded from.
   var address: UInt64
   /// The faulting operand.
   var operand: String
@@ -19,10 +19,11 @@ struct FieldLoad: Sendable, Equatable {
   }
 }
 
-// That a freed block has a null field, and a null pointer was used, is no evidence: zeros stand everywhere, and a third of
-// all crashes have a register that points at freed memory. The code shows whether the one was loaded from the other.
+// A freed block with a null field and a null pointer are no evidence: zeros are everywhere, and a third of all crashes
+// have a register that points at freed memory. The code shows whether one was loaded from the other.
 extension CrashFacts {
-  /// The code in front of the fault that surely ran: that memory has the value proves it of a rare one, not of null.
+  /// The code before the fault that certainly ran: a matching value in memory proves a load only for a rare value, not
+  /// for null.
   private var loadsBefore: [UInt8] {
     #if arch(x86_64)
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
@@ -34,9 +35,9 @@ extension CrashFacts {
     #endif
   }
 
-  /// nil where the code in front of the fault does not load the register, or memory has another value there by now.
+  /// Nil where the code before the fault does not load the register, or memory has another value there by now.
   ///
-  /// A call ends the search: what was loaded before it may have been freed by it.
+  /// A call ends the search: it may have freed what was loaded before it.
   var fieldLoad: FieldLoad? {
     #if arch(x86_64)
       guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
@@ -52,7 +53,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// What the fault used was loaded right before from a block that the allocator or the runtime says is free.
+  /// The faulting value was loaded directly before from a block that the allocator or the runtime marks as free.
   var danglingField: DanglingEvidence? {
     guard let load = fieldLoad else { return nil }
     let block = freedBlocks(around: load.pointer, in: load.register).first {
@@ -65,9 +66,9 @@ extension CrashFacts {
     }
   }
 
-  /// Whether the block has a mark that no program writes, or, of one in a bin, the next one says that it is free.
+  /// Whether the block has a mark that no program writes, or, in a bin, the next block says that it is free.
   ///
-  /// Its words alone are not enough: one that malloc has given out again may have them until it is written.
+  /// Its words alone are not enough: a reused block may have them until it is written.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
     // glibc's PREV_INUSE.
@@ -75,6 +76,6 @@ extension CrashFacts {
     return next & 1 == 0 && Self.isBlockSize(next)
   }
 
-  /// Whether the code in front of the fault could tell that it is about freed memory.
+  /// Whether the code before the fault could show a use of freed memory.
   var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
 }

@@ -1,28 +1,28 @@
 import CrashReport
 import CrashRing
 
-// What allocators leave in freed memory that is no proof by itself, or that lies elsewhere than in the main heap.
+// Traces of allocators in freed memory that prove nothing alone, or that are outside of the main heap.
 extension CrashFacts {
-  /// A heap of a thread is aligned to its largest size (glibc's HEAP_MAX_SIZE).
+  /// A thread's heap is aligned to its largest size (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
-  /// Whether a value is how glibc leads from one freed block of a thread's heap to the next one: the next one's address
-  /// xor the page's number, which is all there is in the last one.
+  /// Whether a value is glibc's link from one freed block of a thread's heap to the next: the next block's address xor
+  /// the page's number, which alone is the link of the last one.
   ///
-  /// The heap must be one that a register points into. Both addresses lie in it, so that 21 bits of the value are fixed;
-  /// no pointer has them so.
+  /// The heap must be one that a register points into. Both addresses are in it, so that 21 bits of the value are
+  /// fixed, which no pointer has that way.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // The main heap has a check of its own; addresses this low are in no heap.
+      // The main heap has a check of its own; no heap has such low addresses.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number
     }
   }
 
-  /// That what the fault used stands in a freed block that a register points at, for a sentence about something else;
-  /// empty where none does.
+  /// A note for another sentence that the faulting value is in a freed block that a register points at; empty where
+  /// none is.
   ///
   /// It is no verdict: a third of all crashes have a register that points at freed memory.
   var freedHint: String {

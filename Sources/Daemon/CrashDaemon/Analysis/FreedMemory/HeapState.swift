@@ -1,11 +1,11 @@
 import CrashReport
 import CrashRing
 
-/// What is known of the dead process's heap.
+/// Facts about the heap of the crashed process.
 struct HeapFacts: Sendable, Equatable {
-  /// What glibc writes into the second word of a block that lies in a tcache; nil where the process did not find it out.
+  /// The second word that glibc writes into a block in a tcache; nil where the process did not determine it.
   var key: UInt64?
-  /// Where the heap that grows by brk was; empty when not known.
+  /// The range of the heap that grows by brk; empty when unknown.
   var range: Range<UInt64> = 0..<0
 
   init(key: UInt64? = nil, range: Range<UInt64> = 0..<0) {
@@ -13,18 +13,18 @@ struct HeapFacts: Sendable, Equatable {
     self.range = range
   }
 
-  /// What a ring says of it, which may be anything.
+  /// Reads untrusted facts of a ring.
   init(_ facts: RingContents.MemoryFacts, end: UInt64) {
     let start = facts.heapStart ?? end
     self.init(key: facts.heapKey, range: start < end ? start..<end : 0..<0)
   }
 
-  /// Each stray retain or release moves a reference count by this; done to a freed block, it moves what glibc keeps there.
+  /// A stray retain or release moves a reference count by this; in a freed block it moves glibc's data.
   static let strongReference: UInt64 = 1 << 33
-  /// More stray ones than this are no explanation any more.
+  /// The limit of stray ones in an explanation.
   private static let strayLimit: Int64 = 32
 
-  /// How many stray retains (or releases, below 0) make `value` of `original`; nil when none do.
+  /// The number of stray retains (or releases, below 0) that turn `original` into `value`; nil when none do.
   static func drift(of value: UInt64, from original: UInt64) -> Int64? {
     let difference = Int64(bitPattern: value &- original)
     guard difference % Int64(strongReference) == 0 else { return nil }
@@ -32,14 +32,14 @@ struct HeapFacts: Sendable, Equatable {
     return abs(count) <= strayLimit ? count : nil
   }
 
-  /// Whether the first word of a block is a pointer to the next free one, or to none, as glibc writes them.
+  /// Whether the first word of a block is glibc's link to the next free one, or to none.
   func leads(from block: UInt64, to word: UInt64) -> Bool {
     let next = word ^ (block >> 12)
     return next == 0 || range.contains(next) && next % 16 == 0
   }
 
-  /// Whether this is how glibc writes the pointer to the next free block into one of the heap: the next one's address
-  /// xor its own page's number, which is all there is in the last one.
+  /// Whether the word is glibc's link to the next free block of the heap: the next one's address xor its own page's
+  /// number, which alone is the link of the last one.
   func isLink(_ word: UInt64) -> Bool {
     guard range.lowerBound < range.upperBound, range.upperBound - range.lowerBound <= Self.linkLimitBytes else {
       return false
@@ -55,29 +55,29 @@ struct HeapFacts: Sendable, Equatable {
     }
   }
 
-  /// Larger heaps are not searched: there a link says less, and each page is tried.
+  /// Larger heaps are not searched: a link proves less there, and the search tries each page.
   private static let linkLimitBytes: UInt64 = 1 << 28
 
-  /// Where Swift's runtime looks for the side table, when it takes a second word of an object for one.
+  /// The address of the side table, if a second word of an object is taken as one.
   static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
 }
 
-/// What the first two words of a block show of it: measured states of glibc 2.36 and Swift 6.3 on x86-64.
+/// The state of a block by its first two words: measured for glibc 2.36 and Swift 6.3 on x86-64.
 enum BlockState: Sendable, Equatable {
-  /// Freed and kept in a thread's cache; with stray retains or releases since.
+  /// Freed, in a thread's cache; with stray retains or releases since.
   case cached(drift: Int64)
-  /// Freed and kept in a fast bin; it was a Swift object.
+  /// Freed, in a fast bin; it was a Swift object.
   case fastBin
-  /// Freed and kept in a list; what it was is not known.
+  /// Freed, in a list; its former content is unknown.
   case listed
-  /// Freed and kept in a bin: glibc's arena, or neighbours, are in its first words; with stray retains or releases since.
+  /// Freed, in a bin, with glibc's arena or neighbors in its first words; with stray retains or releases since.
   case binned(drift: Int64)
-  /// Deinitialized, and not freed: something still refers to it unowned.
+  /// Deinitialized, and not freed: unowned references remain.
   case deinitialized
-  /// In use by other code: what there was before, or should be, says the text.
+  /// In use by other code; the text describes the earlier or expected content.
   case taken(String)
 
-  /// Each more makes more values possible ones.
+  /// A higher limit would accept more values.
   private static let binnedStrays: Int64 = 8
 
   var isTaken: Bool {
@@ -85,12 +85,12 @@ enum BlockState: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - address: Of the block's first byte.
-  ///   - words: Its first two.
+  ///   - address: The address of the block's first byte.
+  ///   - words: Its first two words.
   ///   - heap: The heap's facts.
-  ///   - isArena: Whether an address lies in glibc's own data.
-  ///   - isMetadata: Whether a class may stand at an address: in an image or in the heap.
-  /// - Returns: nil when it may well be in use.
+  ///   - isArena: Whether an address is in glibc's own data.
+  ///   - isMetadata: Whether a class can be at an address: in an image or in the heap.
+  /// - Returns: Nil when it may be in use.
   static func of(
     _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool,
     isMetadata: (UInt64) -> Bool
@@ -105,13 +105,13 @@ enum BlockState: Sendable, Equatable {
       // Two small integers look like such a count; a deinitialized object still begins with its class.
       if isMetadata(first) { return .deinitialized }
     }
-    // malloc clears the second word of what it takes out of a tcache: then the block may be in use, and not yet written.
+    // malloc clears the second word of a block from a tcache: the block may be in use, and not written yet.
     if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     guard isLink(first) else { return nil }
-    // One link may lead to another block, but the list ends in the arena.
+    // One link may point at another block, but the list ends in the arena.
     if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
-    // A pointer that is off by some retains is what no program writes; in a large heap it may be a good one, too.
+    // No program writes a pointer that is off by some retains; in a large heap it may be a valid one, though.
     guard !heap.range.contains(second), !isArena(second) else { return nil }
     let stray = (-Self.binnedStrays...Self.binnedStrays).first { count in
       count != 0 && isLink(second &- UInt64(bitPattern: count) &* HeapFacts.strongReference)

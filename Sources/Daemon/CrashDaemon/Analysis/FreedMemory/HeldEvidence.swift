@@ -1,15 +1,17 @@
 import CrashReport
 import CrashRing
 
-/// An object in quarantine that a crash goes back to: no stub saw the use, as with a direct call.
+/// An object in quarantine that explains a crash.
+///
+/// No stub detected the use, as with a direct call.
 struct HeldEvidence: Sendable {
-  var object: Ghost
-  /// What ties the fault to it.
+  var object: FreedRecord
+  /// The tie between the fault and the object.
   var tie: String
 
   private var policy: IncidentReport.Mode { IncidentBuilder.name(object.incident.mode) }
 
-  /// The sentence, without its place and the full stop.
+  /// The sentence, without its call site and full stop.
   func text(_ access: String) -> String {
     let age_ns = Int(clamping: object.incident.record?.age_ns ?? 0)
     let filling = object.incident.mode == .zero ? ", which emptied its fields" : ""
@@ -19,7 +21,7 @@ struct HeldEvidence: Sendable {
 }
 
 extension RingContents {
-  /// Objects in quarantine whose addresses a crash's registers had.
+  /// Objects in quarantine with their address in a register of the crash.
   func heldObjects(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -30,14 +32,14 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The object in quarantine whose method has failed.
+  /// The object in quarantine whose method failed.
   ///
-  /// A register that points at such an object is no evidence: after a last release it mostly still does. The fault must be
-  /// in a method of that class, about nothing, and the object the method's own: Swift passes it in r13. Of a method that
-  /// was inlined it is in any register; then r13 must not have a living object, whose method it may be. Other code has used the
-  /// object where it loaded the null pointer from it right before.
+  /// A register that points at such an object is no evidence: after a last release it usually still does. The fault
+  /// must be in a method of that class, for an empty value, on the method's own object, which Swift passes in r13. For
+  /// an inlined method it is in any register, and r13 must not hold a live object that the method may belong to. Other
+  /// code has used the object where it loaded the null pointer from it directly before.
   var heldObject: HeldEvidence? {
-    // A deinit that absorb has put off may use its object.
+    // A deinit that policy absorb has deferred may use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
       return HeldEvidence(object: object, tie: load.text)
@@ -58,19 +60,19 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether an address has what an object begins with: a class of an image.
+  /// Whether an address begins like an object: with a class of an image.
   private func isObject(_ address: UInt64?) -> Bool {
     guard let first = address.flatMap({ memory.word(at: $0) }) else { return false }
     return images.contains { $0.start <= first && first < $0.end }
   }
 
-  /// Whether what failed was to use nothing: a null pointer, an element of an empty list, an empty optional.
+  /// Whether an empty value failed: a null pointer, an element of an empty list, an empty optional.
   private var isFaultOfEmptyField: Bool {
     if isNullAccess || isTrapWithReason { return true }
     return isMemoryFault && isFetch && record.address < DiagnosisRule.nullPage
   }
 
-  /// Whether a function's name says that it is of a class, with or without its module.
+  /// Whether a function's name is that of a method of the class, with or without its module.
   private static func isMethod(_ frame: CrashReport.Frame, of className: String) -> Bool {
     guard frame.mangled.hasPrefix("$s"), let name = className.split(separator: ".").last else { return false }
     let text = frame.signature ?? frame.function

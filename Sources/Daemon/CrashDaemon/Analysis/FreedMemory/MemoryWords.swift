@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The words of the dead process's memory that its record holds.
+/// The words of the crashed process's memory in its record.
 struct MemoryWords: Sendable {
   /// Bytes from an address on.
   struct Piece: Sendable, Equatable {

@@ -1,14 +1,14 @@
 import CrashReport
 import CrashSymbols
 
-/// Decides which frames are the program's own code: the ones that its author wants to see first, and that name a group.
+/// Decides which frames are in-app: those that the author wants to see first, and that name a group.
 ///
-/// File and function decide, never the line: swiftc gives line 0 to calls that it has merged, to the failing branch of
-/// `T!` and to the resume address of an async function.
+/// Only file and function decide, never the line: swiftc gives line 0 to merged calls, to the failing branch of `T!`
+/// and to the resume address of an async function.
 ///
-/// Not own are: system and Swift runtime libraries; the standard library and the other runtime modules, also when they
-/// are linked statically; plumbing of the runtime; what the compiler made (thunks, accessors, generated code); headers
-/// of the system and of compilers; packages that the program depends on, which SwiftPM builds from `…/checkouts/…`;
+/// These are not in-app: system and Swift runtime libraries; the standard library and the other runtime modules, also
+/// when linked statically; internal functions of the runtime; compiler-generated code (thunks, accessors); headers of
+/// the system and of compilers; packages that the program depends on, which SwiftPM builds from `…/checkouts/…`; and
 /// this package's code.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
@@ -21,19 +21,19 @@ enum Ownership {
     case .foundation, .generated, .other: break
     }
     guard let file else { return origin != .foundation }
-    // Of a program with @main it is generated; of one with top-level code it has lines.
+    // A program with @main has a generated one; one with top-level code has lines.
     if mangled == "main", line == nil, file.hasSuffix(".swift") { return false }
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// What a linkage name alone shows of where its function comes from.
+  /// The origin of a function by its linkage name alone.
   enum Origin: Sendable {
-    /// The runtimes, or made by the compiler.
+    /// A runtime, or the compiler.
     case runtime
-    /// By its name one of Foundation's C parts, if there is no debug information.
+    /// One of Foundation's C parts by its name, if there is no debug information.
     case foundation
-    /// Made by the compiler, unless debug information has a line for it: `__allocating_init` of a class is a thunk where
-    /// the initializer is a designated one, and has the code of a convenience one.
+    /// Compiler-generated, unless debug information has a line for it: `__allocating_init` of a class is a thunk for a
+    /// designated initializer, and has the code of a convenience one.
     case generated
     case other
   }
@@ -48,7 +48,7 @@ enum Ownership {
     return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
 
-  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, what stands for a method that is passed on.
+  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, partial applications of methods.
   private static func isGenerated(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
     let stem = mangled.prefix { $0 != "." }
@@ -56,14 +56,14 @@ enum Ownership {
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
   }
 
-  /// An implicit closure in an implicit closure: what swiftc makes of `shop.respond` as an argument.
+  /// An implicit closure in an implicit closure, which swiftc emits for `shop.respond` as an argument.
   ///
-  /// Also its parts where it is async. The name of a closure of the program's in one of them ends otherwise.
+  /// Its parts count too where it is async. A closure of the program's in one of them has a name with another end.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
 
-  /// What swiftc makes of `@main`, also its parts where it is async.
+  /// Whether swiftc emitted it for `@main`, with its parts where it is async.
   private static func isMadeOfMain(_ mangled: String) -> Bool {
     (mangled.hasPrefix("$s") || mangled.hasPrefix("$S")) && mangled.contains("5$mainyy")
   }
@@ -88,13 +88,15 @@ enum Ownership {
     "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
     "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
-    // Of the static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
+    // From static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
-    // Made by swiftc, and named without a module.
+    // Emitted by swiftc, and named without a module.
     "objectdestroy",
   ]
-  /// Foundation's C parts; linked statically they come without debug information, other than a program's own `CF…`.
+  /// Foundation's C parts.
+  ///
+  /// Linked statically they have no debug information, unlike a program's own `CF…`.
   private static let foundation = [
     "CF", "_CF", "__CF", "___CF", "____CF", "_ZN6icu_", "_ZNK6icu_", "_ZNO6icu_", "_ZNKR6icu_",
   ]
@@ -102,15 +104,15 @@ enum Ownership {
     "_start", "start_thread", "clone", "clone3", "__clone", "__stack_chk_fail", "__asan_report_error",
   ]
 
-  /// Functions in C and C++ of the runtimes; linked statically they are in the program's own image.
+  /// Functions of the runtimes in C and C++; linked statically they are in the program's own image.
   static func isPlumbing(_ mangled: String) -> Bool {
     plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) } || isSwiftsCxx(mangled)
   }
 
-  /// C++ that speaks of the Swift runtime's types: `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)`
-  /// and others that are local to a file or in an unnamed namespace.
+  /// C++ with types of the Swift runtime: `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)` and
+  /// others that are local to a file or in an unnamed namespace.
   ///
-  /// C++ of the program that is called through a bridging header has no type of namespace `swift`.
+  /// The program's C++ that is called through a bridging header has no type of namespace `swift`.
   private static func isSwiftsCxx(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("_Z") else { return false }
     return mangled.contains("N5swift")
@@ -123,7 +125,7 @@ enum Ownership {
     "__C_Synthesized",
   ]
 
-  /// Swift code that comes with the toolchain, or with us.
+  /// Swift code of the toolchain, or of this package.
   static func isRuntime(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
     // `$ss…` is module Swift; `$sS…` is one of its types by its short code (Sa Array, Si Int, SS String, Sq Optional).
@@ -136,19 +138,20 @@ enum Ownership {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
 
-  /// Neither made by the compiler, nor a system's header, nor a dependency's.
+  /// Whether a file is neither compiler-generated, nor a system header, nor a dependency's.
   static func isOwn(file: String) -> Bool {
     !isGenerated(file: file) && !isDependency(file: file) && !isSystem(file: file) && !isShield(file: file)
   }
 
   private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
 
-  /// SwiftPM's and Xcode's place for the sources of dependencies.
+  /// The directory of SwiftPM and Xcode for the sources of dependencies.
   static func isDependency(file: String) -> Bool { file.contains("/checkouts/") }
 
   /// Headers of the system and of compilers, whose functions are inlined into the program's.
   ///
-  /// A compiler may write the way to one with `..`: `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
+  /// A compiler may write the path to one with `..`:
+  /// `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
   private static func isSystem(file: String) -> Bool {
     systemHeaderDirectories.contains(where: file.hasPrefix) || systemHeaderParts.contains(where: file.contains)
   }
@@ -160,7 +163,7 @@ enum Ownership {
     "/include/c++/", "/lib/gcc/", "/lib/clang/", "/usr/lib/swift/", "/usr/lib/swift_static/",
   ]
 
-  /// This package's code in the host process: its functions stand in the stacks of a deinit that was deferred.
+  /// This package's code in the host process, which is in the stacks of deferred deinits.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

@@ -2,15 +2,15 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// What a guard slot wrote of a crash before it happened: which object was used, and who had freed it.
+/// The guard page's record of a crash, written before it: the object, and the stack that freed it.
 struct PageEvidence: Sendable {
   var incident: Incident
-  /// Who freed the object, innermost first.
+  /// The stack that freed the object, innermost first.
   var release: [CrashReport.Frame]
-  /// Who allocated it.
+  /// The stack that allocated it.
   var allocation: [CrashReport.Frame]
 
-  /// The sentence, without its place and the full stop.
+  /// The sentence, without its call site and full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
     return text.prefix(1).uppercased() + text.dropFirst()
@@ -30,7 +30,7 @@ struct PageEvidence: Sendable {
     return " by thread \(tid)" + (own.map { " in \(FunctionName.short($0.function))" } ?? "")
   }
 
-  /// For the report.
+  /// The object for the report.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(
@@ -43,7 +43,7 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The incident that a crash comes of: it has the same thread and the same faulting address.
+  /// The incident that led to a crash: it has the same thread and faulting address.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in
@@ -52,7 +52,7 @@ extension RingContents {
     }
   }
 
-  /// The frames that such incidents name.
+  /// The frames in such incidents.
   var framesOfPages: [CrashRecord.Frame] {
     let incidents = records.compactMap { pageIncident(of: $0) }
     return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }
@@ -60,7 +60,7 @@ extension RingContents {
 }
 
 extension DiagnosisRule {
-  /// What a guard slot saw.
+  /// The rules for records of guard pages.
   static let pages: [DiagnosisRule] = [
     DiagnosisRule("guard-slot-freed", cause: .dangling, 1, on: [.signal, .address]) { facts in
       facts.page.flatMap { $0.isOfFreed ? $0.text : nil }

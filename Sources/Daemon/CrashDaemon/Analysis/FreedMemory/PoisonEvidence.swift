@@ -1,22 +1,24 @@
 import CrashReport
 import CrashRing
 
-/// A register that holds what the quarantine fills the fields of dead objects with, under the policy `diagnose`.
+/// A register with a poison value: the quarantine fills the fields of deallocated objects with it under the policy
+/// `diagnose`.
 struct PoisonEvidence: Sendable, Equatable {
   var register: Int
   /// The number of the object's record.
   var record: UInt32
-  /// The class that the number tells.
+  /// The class of that number.
   var className: String
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
-  /// 0x8000 and more for the object's size; an offset that led out of this may have changed the record as well.
+  /// 0x8000 plus the object's size, and an offset; beyond this range an offset may have changed the record number as
+  /// well.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
   /// Nil where the register's value is no poison of a class that the process protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
-    // The lowest sixteen bits tell the object's size; they may have an offset, or have lost those that a runtime masks.
+    // The lowest sixteen bits contain the object's size; they may have an offset, or lack bits that a runtime masks.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)
@@ -30,15 +32,15 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The class of the object that was used after its last release, where something names it.
+  /// The class of the object that was used after it was freed, where any evidence names it.
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
     if let heldObject { return heldObject.object.incident.subject }
-    return record.objectClass.isEmpty ? ghost?.incident.subject : record.objectClass
+    return record.objectClass.isEmpty ? freedRecord?.incident.subject : record.objectClass
   }
 
-  /// The register by which the fault came about holds such a mark.
+  /// The poison value in the register that led to the fault.
   var poison: PoisonEvidence? {
     guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }
     let numbers = [operand?.base, operand?.index].compactMap { $0 }

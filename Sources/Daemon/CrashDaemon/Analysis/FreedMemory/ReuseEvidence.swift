@@ -2,41 +2,42 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// A class that code expects an object to be of, by the types of its variables, or by what its functions name.
+/// A class that code expects an object to have, by the types of its variables, or by the classes that its functions
+/// name.
 struct ExpectedClass: Sendable, Equatable {
-  /// Without its module.
+  /// The name without its module.
   var name: String
-  /// Of an instance.
+  /// The size of an instance.
   var bytes: UInt64
-  /// The object may be of a class that is derived from it, whose instances are as large as this.
+  /// The object may be of a derived class, whose instances are as large as this.
   var isDerived = false
   /// A variable with the object's address has this class; else the function only names it.
   var isOfVariable = false
 
-  /// What glibc takes for an instance, its own message with it.
+  /// The block size that glibc uses for an instance, with its header.
   ///
   /// 0 where that is no size of an object.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of this size may be one that an instance had, and another tenant has now.
+  /// Whether a block of this size may have held an instance, and holds another allocation now.
   ///
-  /// Where less than the smallest block would be left, malloc gives out all of a larger one, of 16 bytes more: that is
-  /// rarer than a wrong one of such a size.
+  /// malloc uses a block that is 16 bytes larger where the rest would be below the smallest size. That is rarer than a
+  /// wrong match of that size, so it does not count.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
 extension CrashFacts {
-  /// The block that Swift took for an object, and that is none: what the fault is about came by way of its first words,
-  /// which are no class and no reference count.
+  /// The block that Swift used as an object although it is none: the fault came through its first words, which are
+  /// neither class nor reference count.
   ///
-  /// The words around leave out two of the ways to come there: an overrun of the block before destroys what glibc keeps in
-  /// front of this one, and a stray write over a living object leaves its reference count. What is left is that its memory
-  /// was used again, or that it was never an object.
+  /// The words around it exclude two other causes. An overrun of the block before destroys glibc's header of this one,
+  /// and a stray write to a live object leaves its reference count. What remains is that the memory was reused, or that
+  /// it was never an object.
   var blockWithoutObject: FreedBlock? { useWithoutObject?.block }
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
-    // The object of the method that is called comes first.
+    // The object of the called method comes first.
     let others = record.registers.prefix(16).enumerated().filter { $0.offset != 7 }.map(\.element)
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
@@ -54,16 +55,16 @@ extension CrashFacts {
     return nil
   }
 
-  /// Of a short block the record has what glibc keeps behind it, too: an overrun of this one has destroyed that.
+  /// For a short block the record includes glibc's header after it: an overrun of this block would have destroyed that.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)
   }
 
-  /// How the fault came about by way of the block's first words.
+  /// How the block's first words led to the fault.
   ///
-  /// The runtime follows an object's second word, its count, too, which may lead to a side table. The program's own code does
-  /// not, nor does it compute with its class.
+  /// The runtime also follows an object's second word, its reference count, which may lead to a side table. The
+  /// program's own code does not, nor does it compute with the class.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -74,18 +75,18 @@ extension CrashFacts {
     return operandEvidence(in: [object]) ?? callEvidence(in: [object]) ?? selfEvidence(in: [object])
   }
 
-  /// Whether what faulted is a function of the runtime that is given an object, and looks into it.
+  /// Whether a function of the runtime faulted that takes an object and reads it.
   ///
-  /// Static functions of C++ are named alike in all images; the runtime's have its types in their names.
+  /// Static functions of C++ have the same names in all images; the runtime's have its types in their names.
   private var isInObjectFunction: Bool {
     guard isInSwiftRuntime, let name = frames.first?.mangled, !name.hasPrefix("$s") else { return false }
     return !name.hasPrefix("_ZL") || name.contains("N5swift10HeapObject")
   }
 
-  /// Whether what could not be read is what a class has for its methods, or of what its values are like.
+  /// Whether the failed read was for a method or the value witnesses of a class.
   ///
-  /// At 0 and 8 an object has its class and its count: one that could not be read is itself the object, a pointer to it stands
-  /// in the block, and nothing says that the block should be one.
+  /// At 0 and 8 an object has its class and its count. A failed read there is of the object itself: the block holds a
+  /// pointer to it, and nothing shows that the block should be an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
       instruction?.kind != .jump
@@ -94,15 +95,15 @@ extension CrashFacts {
     return distance > Self.headerBytes || distance == Self.valueWitnesses
   }
 
-  /// A class has its first method behind this; an object its first field.
+  /// A class has its first method after this; an object its first field.
   private static let headerBytes: Int64 = 16
-  /// Where generic code finds in a class what its values are like.
+  /// The offset of a class's value witness table.
   private static let valueWitnesses: Int64 = -8
 
-  /// The block and how it was used, where it is as large as an object of a class that the code expects.
+  /// The block and its use, where it is as large as an object of a class that the code expects.
   ///
-  /// A pointer that never was one to an object leads to a block of any size; one to an object that is gone to a block of
-  /// that object's size, in which another one of about the same size is now.
+  /// A pointer that was never one to an object leads to a block of any size. A dangling pointer leads to a block of its
+  /// former object's size, which holds another allocation of about that size now.
   var danglingReuse: (evidence: DanglingEvidence, expected: ExpectedClass)? {
     guard !expectedClasses.isEmpty, let (block, evidence) = useWithoutObject,
       let expected = expectedClasses.first(where: { $0.fits(block.bytes + 8) })
@@ -110,15 +111,16 @@ extension CrashFacts {
     return (evidence, expected)
   }
 
-  /// Where an object was expected that the fault shows to be none: freed memory, or a block that others have.
+  /// The address where the code expected an object and the fault shows none: freed memory, or a reused block.
   var objectInQuestion: UInt64? { freedObject?.block ?? blockWithoutObject?.address }
 
-  /// The freed block that the fault is tied to.
+  /// The freed block that explains the fault.
   ///
-  /// The rules are asked in this order.
+  /// The order is that of the rules.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
-  /// The class that the code expects where the fault found freed memory; nil where it names none, or several of that size.
+  /// The class that the code expects where the fault found freed memory; nil where it names none, or several of that
+  /// size.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -130,7 +132,7 @@ extension CrashFacts {
     return first
   }
 
-  /// The name of the class that the code expects where a rule found freed memory, for the report; nil where none is known.
+  /// The class that the code expects where a rule found freed memory, for the report; nil when unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -138,15 +140,15 @@ extension CrashFacts {
     }
   }
 
-  /// Such as `; the code expects a Session`, for a sentence.
+  /// Such as `; the code expects an instance of Session`, for a sentence.
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
     let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
-    return expected.isOfVariable ? "; the code expects a \(name)" : "; the code there names a \(name)"
+    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code there names \(name)"
   }
 
-  /// The classes that variables with the object's address have, as the place of the crash sees them; where there are none,
-  /// those that the function names.
+  /// The classes of variables in scope at the crash with the object's address; where there are none, the classes that
+  /// the function names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
     guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in
@@ -167,7 +169,7 @@ extension CrashFacts {
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 
-  /// More different ones tell little: a program's main function names most of its classes.
+  /// A higher number proves little: a program's main function names most of its classes.
   private static let sizeLimit = 4
 
   private static func classes(

@@ -2,7 +2,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// Makes the report of an incident: names for its addresses, and a sentence.
+/// Builds the report of an incident: symbolicated addresses, and a sentence.
 struct IncidentBuilder: Sendable {
   private static let frameLimitBytes = 64 << 10
 
@@ -35,7 +35,7 @@ struct IncidentBuilder: Sendable {
       source: Self.name(incident.source), kind: kind, mode: mode,
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
-      // A deinit that was put off has not stopped yet what may rightly use the object until then.
+      // A deferred deinit has not yet ended uses of the object that are correct until then.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
@@ -54,7 +54,7 @@ struct IncidentBuilder: Sendable {
     return registers
   }
 
-  /// The frames of an incident, as far as images are known.
+  /// The frames of an incident, as far as their images are known.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     let record = incident.record.map { $0.stack + $0.origin } ?? []
     return frames(at: incident.use, images: images, isFirstExact: incident.isExact)
@@ -68,7 +68,7 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The code that a call was meant for.
+  /// The code address that a call was meant for.
   private static func method(of incident: Incident) -> UInt64? {
     incident.source == .pages ? nil : incident.method
   }
@@ -108,7 +108,7 @@ struct IncidentBuilder: Sendable {
       default: "\(subject) was used\(after)"
       }
     if let site = report.site { return what.prefix(1).uppercased() + what.dropFirst() + " (\(site))." }
-    // Else code of the program's that the compiler made.
+    // Else the program's compiler-generated code.
     let own =
       report.use.first { $0.isOwn && !$0.function.isEmpty }
       ?? report.use.first { $0.image == process.identity.executable && !$0.function.isEmpty }

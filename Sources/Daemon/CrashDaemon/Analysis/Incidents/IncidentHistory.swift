@@ -1,19 +1,20 @@
 import CrashReport
 import CrashRing
 
-/// What the shield saw in a process before it ended: of its incidents those that happened last.
+/// The last non-fatal incidents of a process before it ended.
 struct IncidentHistory: Sendable {
-  /// How many a report has: more would be a list of their own, and `crashctl incidents` has that.
+  /// The limit for one report; `crashctl incidents` lists all.
   static let limit = 16
 
-  /// In the order of their last time.
+  /// Ordered by their last time.
   var incidents: [Incident]
-  /// How many it leaves out.
+  /// The number of omitted ones.
   var omitted: Int
 
-  /// Those of a ring that began until `end_ns`, nanoseconds since 1970; nil when it is unknown when the process ended.
+  /// The incidents of a ring that began until `end_ns`, nanoseconds since 1970; nil when the time of the end is
+  /// unknown.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // What ends the process is reported elsewhere: by the object of a guard slot, and by the diagnosis.
+    // Fatal incidents are reported elsewhere: by the object of a guard page, and by the diagnosis.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }
@@ -24,20 +25,20 @@ struct IncidentHistory: Sendable {
 }
 
 extension RingContents {
-  /// The incidents before the first crash that the process has not survived, or before its silent end.
+  /// The incidents before the first crash that the process has not survived, or before its unreported exit.
   var history: IncidentHistory {
     let crashes = records.filter { $0.sequence >= survived }
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)
   }
 
-  /// What their sentences need names for.
+  /// The frames that their sentences name.
   var framesOfHistory: [CrashRecord.Frame] {
     history.incidents.flatMap { IncidentBuilder.placeFrames(of: $0, images: images) }
   }
 }
 
 extension ReportBuilder<OpenCaches> {
-  /// Gives the report what the shield saw before.
+  /// Adds the earlier incidents to the report.
   mutating func noteHistory() {
     let history = contents.history
     let builder = IncidentBuilder(images: contents.images, process: process, symbols: symbols)

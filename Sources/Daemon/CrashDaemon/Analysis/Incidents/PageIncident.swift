@@ -2,10 +2,10 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// What was done to the memory of a guard slot, in words.
+/// Describes an incident of a guard page.
 struct PageIncident: Sendable {
   var incident: Incident
-  /// Such as ` by thread 7 in drop()`: who freed it, where that is known.
+  /// Such as ` by thread 7 in drop()`: the thread that freed it, where known.
   var by = ""
 
   init(_ incident: Incident, by: String = "") {
@@ -27,7 +27,7 @@ struct PageIncident: Sendable {
     }
   }
 
-  /// Without its place and the full stop.
+  /// Without its call site and full stop.
   var text: String {
     let subject = incident.subject.isEmpty ? "a block of memory" : incident.subject
     let amount = incident.amount

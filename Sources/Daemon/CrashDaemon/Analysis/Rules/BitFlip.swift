@@ -1,8 +1,8 @@
 import CrashRing
 
-/// A pointer that differs in one bit from one that the thread also held.
+/// A pointer that differs in one bit from another one of the thread.
 struct BitFlip: Sendable, Equatable {
-  /// DWARF numbers of the wrong one and the right one.
+  /// The DWARF numbers of the wrong and the right one.
   var register: Int
   var other: Int
   var bit: Int
@@ -10,14 +10,14 @@ struct BitFlip: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// How near two pointers into one object are.
+  /// The distance of two pointers into one object.
   private static let near: UInt64 = 4_096
 
-  /// nil unless exactly one register and one bit explain the fault.
+  /// Nil unless exactly one register and one bit explain the fault.
   ///
-  /// Only pointers into the stack or an image count as right ones: of others the record does not tell that they are.
-  /// Mappings lie powers of two apart, so that a pointer to one that has gone is often one bit away from something: below
-  /// the bits that no pointer has set, the right pointer must be the same one, to the byte, and to no page's begin.
+  /// Only pointers into the stack or an image count as right ones; the record cannot verify others. Mappings are powers
+  /// of two apart, so that a pointer to a removed one is often one bit away from another. So below the bits that no
+  /// pointer has set, the right pointer must be exactly equal, and not the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
@@ -28,7 +28,7 @@ extension CrashFacts {
     var found: [BitFlip] = []
     for bit in 0..<64 {
       let repaired = value ^ (1 << UInt64(bit))
-      // A small difference is an offset, and no flip.
+      // A small difference is an offset, not a bit flip.
       guard repaired.isCanonical, 1 << UInt64(bit) > Self.near * 4 else { continue }
       for (number, right) in record.registers.prefix(16).enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired

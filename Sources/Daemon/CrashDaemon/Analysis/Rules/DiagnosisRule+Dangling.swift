@@ -1,10 +1,10 @@
-// Pointers to what is gone.
+// Use-after-free.
 import CrashReport
 import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// What the runtime itself said.
+  /// Causes that the runtime itself reported.
   static let danglingStated: [DiagnosisRule] = [
     DiagnosisRule("dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames]) { facts in
       let isSaid = facts.message.contains("Attempted to read an unowned reference")
@@ -15,10 +15,11 @@ extension DiagnosisRule {
       return "An unowned reference outlived its object\(of)\(message)"
     },
     DiagnosisRule("dangling-poison", cause: .dangling, 1, on: [.signal, .operand]) { facts in
-      facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
+      facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // What the quarantine has done to an object is no fault of what it leads to.
-    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
+    // The quarantine's own effect on an object does not count as evidence.
+    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code]) {
+      facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
       return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
@@ -29,16 +30,16 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Needs the code in front of the place.
+  /// Needs the code before the fault.
   static let field = "dangling-field"
-  /// The same of a null: zeros stand everywhere, and a jump from elsewhere may have skipped the load.
+  /// The same for null: zeros are everywhere, and a jump from elsewhere may have skipped the load.
   static let nullField = "dangling-field-null"
-  /// Needs the variables of the place.
+  /// Needs the variables in scope at the fault.
   static let reuse = "dangling-reuse"
   /// Needs the classes that the function there names.
   static let reuseByCode = "dangling-reuse-named"
 
-  /// What the freed memory tells: never more than probable.
+  /// Causes that freed memory shows: never more than probable.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule("dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
       facts.danglingOperand.map { "An object was used after it was freed: \($0.text)\(facts.freedClassText);" }
@@ -57,9 +58,10 @@ extension DiagnosisRule {
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },
     DiagnosisRule(
-      "dangling-ghost", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
+      "dangling-ghost", cause: .dangling, 0.8,
+      on: [.signal, .pc, .instruction, .operand, .memory, .frames, .freedRecords]
     ) { facts in
-      facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
+      facts.danglingFreedRecord.map { "An object was used after it was freed: \($0.text);" }
     },
     DiagnosisRule(field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
       facts.fieldLoad?.value == 0 ? nil : fieldText(facts)
@@ -70,12 +72,14 @@ extension DiagnosisRule {
     DiagnosisRule(
       reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects a \($1.name)") : nil }
+      facts.danglingReuse.flatMap {
+        $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil
+      }
     },
     DiagnosisRule(
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names a \($1.name)") }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
     },
   ]
 

@@ -1,4 +1,4 @@
-// What the processor refused to do, memory apart.
+// Faults of instructions, except memory accesses.
 import CrashReport
 import CrashRing
 import Glibc
@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
       return "The program stopped itself at a trap instruction"
     },
-    // Of a fault whose instruction was not copied, as of one whose signal a handler re-raised.
+    // The fault's instruction was not copied, as after a handler has re-raised the signal.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
       return "The program stopped itself, or the processor does not know an instruction,"

@@ -1,10 +1,10 @@
-// What is inferred from the address of a fault.
+// Causes that are inferred from the address of a fault.
 import CrashReport
 import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// Below this, an address is a null pointer and an offset: no mapping can be there (vm.mmap_min_addr).
+  /// An address below this is a null pointer plus an offset: no mapping can be there (vm.mmap_min_addr).
   static let nullPage: UInt64 = 65_536
 
   /// Such as `, probably the field 'total' of 'order'`.
@@ -59,7 +59,7 @@ extension DiagnosisRule {
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
-    // One wrong bit, and the pointer would be one that the thread also held right.
+    // With one bit changed, the pointer would equal another one of the thread.
     DiagnosisRule("bit-flip", 0.5, on: [.signal, .address, .operand]) { facts in
       guard let flip = facts.bitFlip else { return nil }
       return
@@ -75,7 +75,8 @@ extension DiagnosisRule {
       guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
-    // si_code 128 with si_addr 0 is no null dereference: the processor did not tell the address. The instruction does.
+    // si_code 128 with si_addr 0 is no null dereference: the processor reports no address, but the instruction shows
+    // it.
     DiagnosisRule("misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand]) {
       facts in
       guard facts.isGeneralProtection, let address = facts.operandAddress, address.isCanonical,
@@ -92,7 +93,7 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    // The processor has not left the function yet: what it took for the return address still stands there.
+    // The processor has not left the function yet: the invalid return address is still on the stack.
     DiagnosisRule(
       "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory]
     ) { facts in
@@ -106,7 +107,7 @@ extension DiagnosisRule {
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor does not tell which)"
     },
-    // A bad segment, a reserved bit in what is loaded: all addresses are good, and nothing tells more.
+    // A bad segment, or a reserved bit in a loaded value: all addresses are valid, and there is no more evidence.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction, and does not tell why (general protection);"

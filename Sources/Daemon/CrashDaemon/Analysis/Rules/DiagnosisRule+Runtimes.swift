@@ -1,4 +1,4 @@
-// Runtimes that stop a program and leave no words: what they were doing tells.
+// Runtimes that stop a program without a message: the frames show the reason.
 import CrashReport
 import CrashRing
 import Glibc
@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
       return "Code that belongs to an actor ran elsewhere"
     },
-    // Not by way of Swift's concurrency runtime: then an actor asks.
+    // Not through Swift's concurrency runtime: then it is an actor's check.
     DiagnosisRule("dispatch-precondition", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, facts.isStopped(in: ["dispatch_assert_queue"]) else { return nil }
       if facts.isStopped(in: ["dispatch_assert_queue_not"]) {
@@ -26,7 +26,7 @@ extension DiagnosisRule {
     },
   ]
 
-  /// C++'s runtime ends a program that has no exception to speak of.
+  /// C++'s runtime ends a program without an exception.
   static let cxxRuntime: [DiagnosisRule] = [
     DiagnosisRule("pure-virtual-call", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop else { return nil }
@@ -47,7 +47,7 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Of the static library; what a program calls so is its own.
+  /// Those of the static library; a program's function with such a name is its own.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
@@ -59,9 +59,9 @@ extension CrashFacts {
   /// How many of the innermost frames may belong to the runtime that stopped the program.
   private static let reach = 8
 
-  /// Whether C++'s terminate() ended the program, as it does when no handler catches.
+  /// Whether C++'s terminate() ended the program, as it does for an uncaught exception.
   ///
-  /// Not where the program's own code called it: what was thrown may be caught by then.
+  /// Not where in-app code called it: the exception may have been caught by then.
   var isTerminating: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
@@ -69,14 +69,14 @@ extension CrashFacts {
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
   }
 
-  /// Whether std::terminate() stands on the stack, whatever called it.
+  /// Whether std::terminate() is on the stack, whatever called it.
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
     return !frames.prefix(last).contains(where: \.isOwn)
   }
 
-  /// Whether the program's own code called abort() itself.
+  /// Whether in-app code called abort() itself.
   var isAbortCalledByOwn: Bool {
     guard let abort = frames.prefix(Self.reach).firstIndex(where: { $0.mangled == "abort" }) else { return false }
     return frames.indices.contains(abort + 1) && frames[abort + 1].isOwn
@@ -87,7 +87,7 @@ extension CrashFacts {
     "__clang_call_terminate",
   ]
 
-  /// Whether one of the innermost functions has a name with one of these in it; none of the program's own stands below.
+  /// Whether the name of one of the innermost functions contains one of `names`, before any in-app function.
   func isStopped(in names: [String]) -> Bool {
     for frame in frames.prefix(Self.reach) {
       if names.contains(where: frame.mangled.contains) { return true }

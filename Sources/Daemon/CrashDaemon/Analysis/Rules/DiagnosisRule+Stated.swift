@@ -1,4 +1,4 @@
-// What was stated: by the runtime, glibc, the sender of a signal.
+// Causes that were reported: by the runtime, glibc, or the sender of a signal.
 import CrashReport
 import CrashRing
 import Glibc
@@ -15,7 +15,7 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // The instruction has its own reason, whatever was said before.
+    // The instruction has its own reason, whatever messages came before.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
@@ -25,7 +25,7 @@ extension DiagnosisRule {
       let text = MessageText.core(facts.message)
       return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
-    // Before what else glibc says: its text holds the program's own message, which may be any.
+    // Before other messages of glibc: its text contains the program's own message, which may be anything.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
       guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
       return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
@@ -65,9 +65,9 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Where nothing more was stated.
+  /// Causes without any message.
   static let wordless: [DiagnosisRule] = [
-    // abort() raises, as raise() does: SI_TKILL.
+    // abort() raises its signal as raise() does: SI_TKILL.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
       facts.record.signal == SIGABRT && facts.record.code == -6 ? "The program called abort()" : nil
     },

@@ -1,18 +1,18 @@
 import CrashReport
 import CrashRing
 
-/// One thing that a crash can be.
+/// One possible cause of a crash.
 ///
-/// The first rule of the list that has a sentence says it.
+/// The first rule of the list that returns a sentence applies.
 struct DiagnosisRule: Sendable {
   var name: String
   /// A stable name for programs.
   var cause: CrashReport.Cause
-  /// How sure it is: 1 is a fact that the processor or the runtime stated, less an inference.
+  /// The confidence: 1 is a fact that the processor or the runtime reported, less an inference.
   var confidence: Double
-  /// What it looks at, for those who want to check it.
+  /// The evidence that it reads, so that people can check it.
   var looksAt: [Evidence]
-  /// What it says, without the place and the full stop; nil when it does not apply.
+  /// The sentence without the location and the full stop; nil when the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
 
   init(
@@ -28,7 +28,7 @@ struct DiagnosisRule: Sendable {
 }
 
 extension DiagnosisRule {
-  /// What a crash is, in a sentence that ends with its place.
+  /// The cause of a crash, as a sentence that ends with its location.
   static func diagnose(_ facts: CrashFacts, at frame: CrashReport.Frame?) -> CrashReport.Diagnosis {
     for rule in all {
       if let sentence = rule.sentence(facts) {
@@ -44,7 +44,7 @@ extension DiagnosisRule {
       confidence: 1)
   }
 
-  /// Every rule, in the order in which they are asked, and what it read.
+  /// Every rule, in order of evaluation, and its evidence.
   static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
     var isDecided = false
     return all.map { rule in
@@ -57,13 +57,13 @@ extension DiagnosisRule {
     }
   }
 
-  /// What the program could have had otherwise.
+  /// What would have prevented the crash.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
   }
 
-  /// What leads to a place, and says nothing without one.
+  /// Ends of sentences that introduce the location, and are dropped without one.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
 
   private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {
@@ -72,7 +72,7 @@ extension DiagnosisRule {
     return sentence.dropLast(lead.count) + "."
   }
 
-  /// Where the crash is in a deinit that ran later than the program meant it to.
+  /// Notes that the crash is in a deferred deinit.
   private static func deferral(_ facts: CrashFacts) -> String {
     facts.isDeferredDeinit
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
@@ -87,7 +87,7 @@ extension DiagnosisRule {
 }
 
 extension DiagnosisRule {
-  /// In the order in which they are asked: what was stated before what is inferred.
+  /// The rules in order of evaluation: reported causes before inferred ones.
   static let all: [DiagnosisRule] =
     pages + danglingStated + stated + runtimes + cxxRuntime + wordless + dangling + memory + instructions
 }

@@ -2,13 +2,13 @@ import CrashReport
 import CrashSymbols
 import Synchronization
 
-/// What is made of a linkage name, or of an image's path, kept for the next frame that has it.
+/// Caches results for a linkage name, or an image's path, for the next frame with the same text.
 ///
-/// To write a name out costs microseconds, and programs crash in the same few functions again and again. What stands here
-/// follows from the name alone, so that it serves everybody.
+/// Demangling takes microseconds, and programs crash in the same few functions again and again. A result depends on the
+/// name alone, so all users can share it.
 final class KnownNames: Sendable {
   struct Name: Sendable {
-    /// Both safe to show.
+    /// Both are safe to show.
     var simplified: String
     var full: String
     var origin: Ownership.Origin
@@ -28,7 +28,7 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Whether there is room; everything goes when there is none.
+    /// Makes room for an entry; empties the cache when it is full.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }
@@ -54,7 +54,7 @@ final class KnownNames: Sendable {
 
   func isSystem(image: String) -> Bool { known(Path(isImage: true, text: image), Ownership.isSystem) }
 
-  /// Whether a source file may be the program's own.
+  /// Whether a source file may belong to the program.
   func isOwn(file: String) -> Bool { known(Path(isImage: false, text: file), Ownership.isOwn) }
 
   private func known(_ path: Path, _ answer: (String) -> Bool) -> Bool {

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// What an instruction does with memory, as far as a diagnosis needs it.
+/// The memory accesses of an instruction, as far as a diagnosis needs them.
 struct MachineInstruction: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case call
@@ -10,28 +10,28 @@ struct MachineInstruction: Sendable, Equatable {
   }
 
   var kind = Kind.other
-  /// The places in memory that it touches, the explicit one first.
+  /// The memory operands, the explicit one first.
   var operands: [MemoryOperand] = []
-  /// The register that a call or a jump goes to, by its DWARF number; nil where the target is in memory or fixed.
+  /// The register with the target of a call or jump, by its DWARF number; nil where the target is in memory or fixed.
   var targetRegister: Int?
-  /// What the address must be a multiple of, where the processor insists: vectors, cmpxchg16b, saved states.
+  /// The required alignment of the address: vectors, cmpxchg16b, saved states.
   var alignment: UInt64?
-  /// Whether it touches memory that `operands` does not tell, or not exactly.
+  /// Whether it accesses memory that `operands` does not contain, or not exactly.
   var hasUnknownOperand = false
-  /// Whether only the kernel may use it.
+  /// Whether it is privileged.
   var isPrivileged = false
 
-  /// Whether it surely writes to its first operand, as a plain move to memory; others may write, too.
+  /// Whether it certainly writes to its first operand, as a plain move to memory does; others may write, too.
   var isStore = false
   /// Whether it divides integers.
   var isDivision = false
 
-  /// Where a call, a jump or a return takes its target from; nil for a fixed one.
+  /// The source of the target of a call, a jump or a return; nil for a fixed one.
   enum Target: Sendable, Equatable {
     case register(Int)
     case memory(MemoryOperand)
 
-    /// nil when the record does not have it.
+    /// Nil when the record does not have it.
     func value(_ registers: [UInt64], _ memory: MemoryWords) -> UInt64? {
       switch self {
       case .register(let number): registers.indices.contains(number) ? registers[number] : nil
@@ -44,23 +44,23 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A fixed call has no operand but the place of its return address.
+    // A fixed call has no operand but the slot of its return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil
     }
   }
 
-  /// The place that a fault is about.
+  /// Finds the operand that faulted.
   /// - Parameters:
-  ///   - address: What the processor reported; nil when it reported none (a general protection fault).
+  ///   - address: The address that the processor reported; nil when it reported none (a general protection fault).
   ///   - registers: By DWARF number.
-  /// - Returns: It; nil when none of the operands fits.
+  /// - Returns: The operand; nil when none fits.
   func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !start.isCanonical || isMisaligned(start) }
-      // An access over the end of a page faults at the begin of the next one.
+      // An access across the end of a page faults at the start of the next one.
       return address &- start < 64
     }
   }
@@ -68,7 +68,7 @@ struct MachineInstruction: Sendable, Equatable {
   func isMisaligned(_ address: UInt64) -> Bool { alignment.map { address % $0 != 0 } ?? false }
 }
 
-/// A place in memory as an instruction names it: base + index × scale + displacement.
+/// A memory operand of an instruction: base + index × scale + displacement.
 struct MemoryOperand: Sendable, Equatable {
   enum Segment: String, Sendable { case fs, gs }
 
@@ -80,7 +80,7 @@ struct MemoryOperand: Sendable, Equatable {
   var displacement: UInt64 = 0
   var segment: Segment?
 
-  /// Where it is; nil when that depends on a register that the record does not have.
+  /// Its address; nil when that depends on a register that the record does not have.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -108,7 +108,7 @@ struct MemoryOperand: Sendable, Equatable {
     return (segment.map { $0.rawValue + ":" } ?? "") + "[\(text)]"
   }
 
-  /// The operand's registers and what they held: `rdi = 0x10`.
+  /// The operand's registers and their values: `rdi = 0x10`.
   func values(_ registers: [UInt64]) -> String {
     [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != RegisterNames.pc }
       .map { "\(RegisterNames.name($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")

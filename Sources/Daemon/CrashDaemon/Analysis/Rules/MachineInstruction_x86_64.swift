@@ -1,6 +1,6 @@
-/// Decodes as much of an x86-64 instruction as tells which memory it touches.
+/// Decodes x86-64 instructions as far as their memory accesses require.
 ///
-/// Total: any bytes give a result, or nil. What it does not know (gathers, compressed displacements of AVX-512) has no
+/// Total: any bytes give a result, or nil. Unsupported forms (gathers, compressed displacements of AVX-512) have no
 /// operand rather than a wrong one.
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
@@ -10,20 +10,20 @@ struct InstructionDecoder_x86_64 {
   private(set) var repeatPrefix: UInt8 = 0
   private var segment: MemoryOperand.Segment?
   private var isCompressed = false
-  /// The prefix that cuts addresses down to 32 bits.
+  /// The prefix that truncates addresses to 32 bits.
   private var isAddressShort = false
-  /// Whether memory is touched that the result does not tell.
+  /// Whether an accessed memory operand is missing from the result.
   private var isOperandHidden = false
-  /// The register of the last operand that was one, as a DWARF number.
+  /// The register of the last register operand, as a DWARF number.
   private var lowRegister: Int?
 
   /// The longest instruction.
   private static let lengthLimit = 15
   private static let rsp = 7
-  /// The processor's numbers of registers as DWARF's.
+  /// The processor's register numbers as DWARF numbers.
   static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
 
-  /// nil when the bytes are no whole instruction, or one that it does not know.
+  /// Nil for an incomplete or unsupported instruction.
   static func decode(_ bytes: [UInt8]) -> MachineInstruction? {
     var decoder = InstructionDecoder_x86_64(bytes)
     var instruction = decoder.instruction()
@@ -93,14 +93,14 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
-    // mov between al, ax, eax or rax and an address of its own: 8 bytes, 4 with the prefix for short addresses.
+    // mov between al, ax, eax or rax and an absolute address: 8 bytes, 4 with the prefix for short addresses.
     case 0xa0...0xa3:
       guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
       let place = isAddressShort ? address & 0xffff_ffff : address
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
     // ins, outs, in, out, hlt, cli, sti
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
-    // int: but for breakpoints, overflows and the old system call the vectors are the kernel's.
+    // int: except for breakpoints, overflows and the old system call, the vectors are privileged.
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
     default: break
     }
@@ -138,9 +138,9 @@ extension InstructionDecoder_x86_64 {
     let hasByte = [0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     let following = bytes.indices.contains(position) ? bytes[position] : 0
     guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // Prefetches and long nops only look as if they touched memory.
+    // Prefetches and long nops have a memory operand, but do not access it.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    // maskmovq and maskmovdqu write where rdi points; a bit's number can lead far away from bt's operand.
+    // maskmovq and maskmovdqu write to the address in rdi; the bit number of bt can lead far away from its operand.
     if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
@@ -150,7 +150,7 @@ extension InstructionDecoder_x86_64 {
   /// The maps 0F38 and 0F3A.
   private mutating func longMap(_ map: UInt8) -> MachineInstruction? {
     guard let opcode = next(), let (operand, _) = modRM(immediate: { _ in map == 3 ? 1 : 0 }) else { return nil }
-    // movdir64b and enqcmd write where a register points; invept, invvpid and invpcid are the kernel's.
+    // movdir64b and enqcmd write to the address in a register; invept, invvpid and invpcid are privileged.
     if map == 2, opcode == 0xf8 { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(map: map, opcode),
@@ -197,7 +197,7 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// movaps, movapd, movntps, movdqa, movntdq, movntdqa: of the new forms these alone insist.
+  /// movaps, movapd, movntps, movdqa, movntdq, movntdqa: the only VEX forms that require alignment.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
     let isPacked = repeatPrefix == 0
     switch (map, opcode) {
@@ -208,12 +208,12 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that the whole byte names.
+  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that the whole byte selects.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }
     if selector == 6 { return true }
-    // vmcall and others of virtual machines, xsetbv, those of AMD's, swapgs
+    // vmcall and others of virtual machines, xsetbv, those of AMD, swapgs
     let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
     return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
@@ -226,7 +226,7 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// How many bytes follow the operand; they count for addresses relative to the next instruction.
+  /// The number of bytes after the operand; they count for addresses relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
     switch opcode {
     case 0x6b, 0x80, 0x82, 0x83, 0xc0, 0xc1, 0xc6: 1
@@ -240,7 +240,7 @@ extension InstructionDecoder_x86_64 {
 
 // Operands.
 extension InstructionDecoder_x86_64 {
-  /// The place in memory, nil where a register is meant, and the middle field, which selects within some opcodes.
+  /// The memory operand, nil for a register, and the middle field, which selects within some opcodes.
   private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
     guard let byte = next() else { return nil }
     let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
@@ -275,7 +275,7 @@ extension InstructionDecoder_x86_64 {
     if mode == 1 || isDisplacementLong {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
-      // AVX-512 scales a short displacement by the size of what it moves.
+      // AVX-512 scales a short displacement by the operand's size.
       if mode == 1 && isCompressed && displacement != 0 {
         isOperandHidden = true
         return (MemoryOperand?.none, selector)

@@ -1,5 +1,5 @@
-/// A method's address that is loaded for the call right behind it, as compilers do it without optimization:
-/// `mov rax, [rax+0x40]`, `call rax`.
+/// A load of a method's address directly before its call, as compilers emit it without optimization: `mov rax,
+/// [rax+0x40]`, `call rax`.
 enum MethodLoad_x86_64 {
   private static let load: UInt8 = 0x8b
 
@@ -11,14 +11,14 @@ enum MethodLoad_x86_64 {
     guard mode == 1 || mode == 2 else { return false }
     let length = 3 + (hasSIB ? 1 : 0) + (mode == 1 ? 1 : 4)
     let register = bytes[2] >> 3 & 7
-    // The register's highest bit stands in the prefixes: REX.R of the load, REX.B of the call.
+    // The register's highest bit is in the prefixes: REX.R of the load, REX.B of the call.
     let prefix: [UInt8] = bytes[0] & 4 == 0 ? [] : [0x41]
     return [0xd0, 0xe0].contains { bytes.dropFirst(length).starts(with: prefix + [0xff, $0 + register]) }
   }
 
-  /// Whether the bytes begin with what finds an async method's code: a number that leads there from where it stands.
+  /// Whether the bytes begin with the address computation of an async method: a relative offset plus its own address.
   ///
-  /// `movsxd rcx, [rax]`, `add rcx, rax`, without optimization with a `mov` between.
+  /// `movsxd rcx, [rax]`, `add rcx, rax`; without optimization with a `mov` in between.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
     // REX.W; ModRM of a register's memory, without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,

@@ -1,25 +1,26 @@
 #if arch(x86_64)
-  /// The moves that stand right in front of an instruction: `mov rax, [rbx+0x18]`, `mov rdi, rax`.
+  /// The moves directly before an instruction: `mov rax, [rbx+0x18]`, `mov rdi, rax`.
   ///
-  /// Code cannot be read backwards for certain, so that what it tells has to be compared with memory.
+  /// Code cannot be decoded backwards with certainty, so the result must be compared with memory.
   struct PrecedingLoads_x86_64 {
     private let code: [UInt8]
     private let registers: [UInt64]
     private let memory: MemoryWords
 
-    /// `registers` and `memory` are those behind the code.
+    /// `registers` and `memory` are those after the code.
     init(_ code: [UInt8], _ registers: [UInt64], _ memory: MemoryWords) {
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
-    /// The end of the code that runs as a whole: nothing of it may be jumped to, as far as its bytes tell.
+    /// The end of the code that certainly ran as a whole: as far as its bytes show, no jump leads into it.
     ///
-    /// What only looks like a jump cuts it, too, also one in `following`, as of a loop. A jump from elsewhere does not show.
+    /// Bytes that only look like a jump cut it too, also in `following`, as for a loop. Jumps from elsewhere are
+    /// invisible.
     static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
       var start = 0
       let code = before + following
       for at in code.indices {
-        // One byte of distance; four, behind one or two of opcode.
+        // One byte of distance; four, after one or two of opcode.
         let (length, bytes) =
           switch code[at] {
           case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)
@@ -38,16 +39,16 @@
 
     struct Move: Equatable {
       var destination: Int
-      /// A register, or the base of what is loaded.
+      /// A register, or the base of the load.
       var source: Int
-      /// nil: the register itself.
+      /// Nil: the register itself.
       var displacement: UInt64?
     }
 
-    /// The pointer by which a register was loaded, and the place that it was loaded from; nil where the code does not tell.
+    /// The pointer that a register was loaded through, and the loaded address; nil where the code does not show it.
     func origin(of register: Int) -> (pointer: UInt64, address: UInt64)? { origin(of: register, code[...], []) }
 
-    /// `written`: registers that code behind this has changed.
+    /// `written`: registers that later code has changed.
     private func origin(
       of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>
     ) -> (pointer: UInt64, address: UInt64)? {
@@ -58,7 +59,7 @@
       return value(of: move.source, rest, later).map { ($0, $0 &+ displacement) }
     }
 
-    /// What a register had behind `code`.
+    /// The value of a register after `code`.
     private func value(of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>) -> UInt64? {
       guard written.contains(register) else { return registers.indices.contains(register) ? registers[register] : nil }
       guard let (move, rest) = Self.last(of: code) else { return nil }
@@ -69,7 +70,7 @@
       return source.flatMap { memory.word(at: $0 &+ displacement) }
     }
 
-    /// The move that the code ends with, and what stands before it.
+    /// The move at the end of the code, and the code before it.
     static func last(of code: ArraySlice<UInt8>) -> (move: Move, rest: ArraySlice<UInt8>)? {
       for length in 3...8 where code.count >= length {
         if let move = move(Array(code.suffix(length))) { return (move, code.dropLast(length)) }
@@ -77,7 +78,7 @@
       return nil
     }
 
-    /// The move that the bytes are, all of them.
+    /// The move that all the bytes encode.
     private static func move(_ bytes: [UInt8]) -> Move? {
       let (prefix, opcode, form) = (bytes[0], bytes[1], bytes[2])
       // REX.W, without an index.

@@ -1,6 +1,6 @@
 import CrashRing
 
-/// What Linux puts on the stack before it calls a signal handler (struct rt_sigframe): the trampoline's address, the
+/// The data that Linux pushes before it calls a signal handler (struct rt_sigframe): the trampoline's address, the
 /// context of the interrupted code, the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
@@ -13,7 +13,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   var trapNumber: UInt64
   var faultAddress: UInt64
 
-  // Offsets from the word that holds the trampoline's address: struct ucontext, then siginfo.
+  // Offsets from the trampoline's address: struct ucontext, then siginfo.
   private static let general: UInt64 = 8 + 40
   private static let siginfo: UInt64 = 8 + 304
   /// The processor's registers by DWARF number, as their index in the context: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax,
@@ -25,7 +25,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// The innermost one of the record's stack whose code goes on at `pc`; nil where none holds together.
+  /// The innermost one on the record's stack that resumes at `pc`; nil where none is consistent.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -41,7 +41,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     return nil
   }
 
-  /// Nil where what stands there is no fault of the processor's.
+  /// Nil where it is no processor fault.
   private init?(at start: UInt64, _ memory: MemoryWords, expecting expected: Int32) {
     func word(_ index: UInt64) -> UInt64? { memory.word(at: start &+ Self.general &+ 8 * index) }
     let registers = Self.order.compactMap(word)
@@ -53,27 +53,27 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes it for handlers with SA_SIGINFO only; for others the stack has what was there before.
+    // The kernel writes it only for handlers with SA_SIGINFO; for others the stack has older data.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Else it was sent, and the exception is an earlier one's.
+      // Else the signal was sent, and the exception is an earlier one.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A division has number 0, as no exception has.
+      // A division has number 0, as the absence of an exception has.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }
 
-  /// Whether a page fault may be of this code: of a signal that was sent, the exception is an earlier one's.
+  /// Whether a page fault may belong to this code: for a sent signal, the exception is an earlier one.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }

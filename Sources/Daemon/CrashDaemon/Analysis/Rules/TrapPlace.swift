@@ -1,24 +1,24 @@
 import CrashSymbols
 
-/// Where a check of Swift's failed, in the functions that were inlined there.
+/// Finds the function of a failed Swift check among the inlined ones.
 ///
-/// Of `f(x)!` swiftc gives the trap the line of the `!`, but the scope of `f`, which was inlined: the function that the
-/// debug information calls the innermost one has not failed, and the line is not in it.
+/// For `f(x)!` swiftc gives the trap the line of the `!`, but the scope of the inlined `f`. So the innermost function
+/// in the debug information has not failed, and does not contain the line.
 enum TrapPlace {
   /// The functions at a trap, innermost first, without those that had returned before the check.
   ///
-  /// The innermost line is the check's, on whichever line of its expression the call before it stands.
+  /// The innermost line is the check's, whatever line of the expression the call before it is on.
   static func chain(_ chain: [SourceFrame]) -> [SourceFrame] {
     guard let leaf = chain.first, let file = leaf.file, let line = leaf.line, !leaf.isLineApproximate,
       let number = function(around: line, of: file, in: chain), number > 0
     else { return chain }
     var kept = Array(chain[number...])
-    // The check's place, not that of the call before it.
+    // The location of the check, not of the call before it.
     (kept[0].file, kept[0].line, kept[0].column) = (file, line, leaf.column ?? kept[0].column)
     return kept
   }
 
-  /// The function that a line is in: of those that are declared above it, the last one that has not ended.
+  /// The function that contains a line: of those that are declared above it, the last one that has not ended.
   private static func function(around line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     var found: (number: Int, line: Int)?
     var isDeclared = false
@@ -33,7 +33,7 @@ enum TrapPlace {
     return isDeclared ? found?.number : caller(on: line, of: file, in: chain)
   }
 
-  /// Whether a closure, or a function in a function, ends above the line: the one that it is in calls it from between.
+  /// Whether a closure, or a nested function, ends above the line: the enclosing function calls it from in between.
   private static func hasEnded(
     _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
   ) -> Bool {
@@ -45,8 +45,8 @@ enum TrapPlace {
 
   /// Without declarations: the innermost function that calls something on the line.
   ///
-  /// What was inlined there had returned. Nil where a closure, or a function in a function, stands on the line of the one
-  /// that it is in.
+  /// Functions inlined there had returned. Nil where a closure, or a nested function, is on the same line as the
+  /// enclosing one.
   private static func caller(on line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     guard let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line }),
       !chain[number].mangled.isEmpty,
@@ -55,7 +55,7 @@ enum TrapPlace {
     return number
   }
 
-  /// Whether a function's name begins with another one's: what is local to it is named so.
+  /// Whether a function's name begins with another one's, as the names of local entities do.
   private static func isPart(_ name: String, of function: String) -> Bool {
     let stem = function.prefix { $0 != "." }
     return !stem.isEmpty && name != function && name.hasPrefix(stem)

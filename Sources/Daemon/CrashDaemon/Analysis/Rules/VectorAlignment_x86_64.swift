@@ -1,8 +1,8 @@
-// Which instructions of SSE's time insist on an aligned operand. Measured, by running each of them with an operand that is
-// 8 bytes off: Intel's and AMD's manuals have it scattered over hundreds of pages.
+// The legacy SSE instructions that require an aligned operand. Measured, by running each of them with an operand that
+// is 8 bytes off: Intel's and AMD's manuals scatter it over hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
-  /// What the operand of an instruction of the map 0F must be a multiple of; nil where anything is good.
+  /// The required alignment of an operand in the map 0F; nil where any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
     // fxsave, fxrstor; xsave, xrstor, xsaveopt

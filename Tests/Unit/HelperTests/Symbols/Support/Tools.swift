@@ -14,7 +14,7 @@ enum Tools {
 
   /// A file that this process has mapped.
   static func mappedFile(named name: String) throws -> URL {
-    // Files of /proc tell no size: they must be read to their end.
+    // Files of /proc have no size: they must be read to their end.
     let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
     for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") where line.hasSuffix("/" + name) {
       if let slash = line.firstIndex(of: "/") { return URL(fileURLWithPath: String(line[slash...])) }

@@ -4,26 +4,26 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Whose stacks a record shows, while its place and its memory have one tenant after the other.
+/// Whose stacks a record shows while its slot and its memory hold one object after the other.
 ///
-/// An object goes, and is used, in one of four ways, which its address and the thread decide on. A record has both, so
-/// what it shows can be told right from wrong.
+/// An object is released, and used, in one of four ways, which its address and the thread decide. A record has both, so
+/// the test can check its stacks.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
-struct TenantTests {
-  @Test("places that eight threads recycle never show a stack of another tenant", arguments: [0, 1, 2])
+struct SlotReuseTests {
+  @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
   func recycling(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
-      try Shield.protect(Tenant.self, policy: DanglingPolicy.allCases[number], limit: 20)
+      try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // Who uses a dead object lets nobody release one meanwhile: else it might leave the quarantine under the use.
+      // A use excludes releases on other threads, which might evict the object during the use.
       let gate = Gate()
       onThreads(8) { _ in
         for round in 0..<2000 {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
-          let address = Tenant.comeAndGo()
-          // Where there was no room for it, it has gone already.
+          let address = Item.makeAndFree()
+          // Without room for it, it is deallocated already.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -32,21 +32,21 @@ struct TenantTests {
           gate.leave()
           switch unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) {
           case .quarantined(let record), .freed(let record):
-            // Perhaps already a later tenant's: then it has that one's thread.
+            // The record may already be a later object's: then it has that one's thread.
             check(marks.releases.fit(record.release, address: address))
-            check(record.className.hasSuffix("Tenant") && record.age >= .zero)
+            check(record.className.hasSuffix("Item") && record.age >= .zero)
             seen.add(1, ordering: .relaxed)
           case .live, .unknown: break
           }
         }
       }
-      // Those of the learning went each way, whatever the address.
+      // Incidents of `learn` took each way, whatever the address.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
         // Only these were used, each while it was in quarantine.
         guard let object = incident.object, incident.kind == .call else { Glibc.exit(2) }
-        check(incident.className.hasSuffix("Tenant") && incident.record != nil && incident.age != nil)
+        check(incident.className.hasSuffix("Item") && incident.record != nil && incident.age != nil)
         check(marks.uses.fit(incident.use, address: object))
         check(marks.releases.fit(incident.release, address: object))
       }
@@ -92,9 +92,9 @@ private struct Marks {
     var releases: [[UInt]] = []
     var uses: [[UInt]] = []
     for number in 0..<4 {
-      var tenant: Tenant? = Tenant.make()
-      let address = tenant.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
-      release(&tenant, inWay: number)
+      var item: Item? = Item.make()
+      let address = item.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
+      release(&item, inWay: number)
       let before = Set(Shield.danglingIncidents().map(\.use.frames))
       if let object = unsafe UnsafeMutableRawPointer(bitPattern: address) { unsafe use(object, inWay: number) }
       guard case .quarantined(let record) = unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)),
@@ -108,73 +108,73 @@ private struct Marks {
   }
 }
 
-private class Tenant {
+private class Item {
   var one = 1
   var two = 2
   func number() -> Int { one }
 
   @inline(never)
-  static func make() -> Tenant { Tenant() }
+  static func make() -> Item { Item() }
 
-  /// One that has gone; where it stood.
-  static func comeAndGo() -> UInt {
-    var tenant: Tenant? = make()
-    let address = tenant.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
-    release(&tenant, inWay: way(address, thread: Int(gettid_())))
+  /// Makes and releases an object; returns its address.
+  static func makeAndFree() -> UInt {
+    var item: Item? = make()
+    let address = item.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
+    release(&item, inWay: way(address, thread: Int(gettid_())))
     return address
   }
 }
 
 /// Keeps the call virtual in optimized builds.
-private final class Lodger: Tenant {
+private final class SubItem: Item {
   override func number() -> Int { two }
 }
 
-nonisolated(unsafe) var otherTenant: AnyObject = Lodger()
+nonisolated(unsafe) var otherItem: AnyObject = SubItem()
 
-/// What keeps the optimizer from making one function of several, or none of a call.
+/// Keeps the optimizer from merging functions and from removing calls.
 private let steps = Atomic<Int>(0)
 
-private func release(_ tenant: inout Tenant?, inWay number: Int) {
+private func release(_ item: inout Item?, inWay number: Int) {
   switch number {
-  case 0: releaseFirst(&tenant)
-  case 1: releaseSecond(&tenant)
-  case 2: releaseThird(&tenant)
-  default: releaseFourth(&tenant)
+  case 0: releaseFirst(&item)
+  case 1: releaseSecond(&item)
+  case 2: releaseThird(&item)
+  default: releaseFourth(&item)
   }
 }
 
 @inline(never)
-private func releaseFirst(_ tenant: inout Tenant?) {
-  descend(5, &tenant)
+private func releaseFirst(_ item: inout Item?) {
+  descend(5, &item)
   steps.add(1, ordering: .relaxed)
 }
 
 @inline(never)
-private func releaseSecond(_ tenant: inout Tenant?) {
-  descend(5, &tenant)
+private func releaseSecond(_ item: inout Item?) {
+  descend(5, &item)
   steps.add(2, ordering: .relaxed)
 }
 
 @inline(never)
-private func releaseThird(_ tenant: inout Tenant?) {
-  descend(5, &tenant)
+private func releaseThird(_ item: inout Item?) {
+  descend(5, &item)
   steps.add(3, ordering: .relaxed)
 }
 
 @inline(never)
-private func releaseFourth(_ tenant: inout Tenant?) {
-  descend(5, &tenant)
+private func releaseFourth(_ item: inout Item?) {
+  descend(5, &item)
   steps.add(4, ordering: .relaxed)
 }
 
 @inline(never)
-private func descend(_ depth: Int, _ tenant: inout Tenant?) {
-  if depth == 0 { tenant = nil } else { descend(depth - 1, &tenant) }
+private func descend(_ depth: Int, _ item: inout Item?) {
+  if depth == 0 { item = nil } else { descend(depth - 1, &item) }
   steps.add(1, ordering: .relaxed)
 }
 
-/// The address is that of a tenant that has gone, and stays in quarantine meanwhile.
+/// Precondition: the address is that of a freed object, which stays in quarantine meanwhile.
 private func use(_ object: UnsafeMutableRawPointer, inWay number: Int) {
   switch number {
   case 0: unsafe useFirst(object)
@@ -212,7 +212,7 @@ private func useFourth(_ object: UnsafeMutableRawPointer) {
 private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   if depth == 0 {
     // In quarantine, so it is still there.
-    let number = unsafe Unmanaged<Tenant>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.number() }
+    let number = unsafe Unmanaged<Item>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.number() }
     steps.add(number & 1, ordering: .relaxed)
   } else {
     unsafe call(depth - 1, object)
@@ -220,7 +220,7 @@ private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// Many together, or one alone.
+/// A lock for many releases at once, or one use alone.
 @safe
 private final class Gate: @unchecked Sendable {
   /// Only touched by the functions of C, which synchronize.

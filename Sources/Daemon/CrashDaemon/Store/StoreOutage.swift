@@ -2,29 +2,29 @@ import CrashReport
 import CrashStore
 import Synchronization
 
-/// What is wrong with the store, and the reports that wait in memory until it is well again.
+/// Failures of the store, and the reports that wait in memory until it recovers.
 ///
-/// A full disk, or a database that is being replaced, loses no crash as long as the reports of it fit.
-final class StoreTrouble: Sendable {
-  /// A report that could not be stored yet.
+/// During an outage, such as a full disk or a replaced database, no crash is lost while its reports fit.
+final class StoreOutage: Sendable {
+  /// A report that is not stored yet.
   struct Held: Sendable {
     var report: CrashReport
     var raw: [UInt8]
     var owner: Peer
     var process: String
-    /// As the process sees itself.
+    /// The pid in the process's own namespace.
     var ownPID: Int?
-    /// systemd keeps the ring under this name as long as the report is not stored.
+    /// The name in systemd's descriptor store, which holds the ring until the report is stored.
     var keptName: String?
-    /// Whether nobody else lets go of it.
+    /// Whether the descriptor store may drop the ring as soon as the report is stored.
     var mayForget = false
 
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// The store takes more than it did: reports that waited are stored, or spool files that were left are due again.
+  /// The store recovered partly: waiting reports are stored, or left spool files are due again.
   struct Change: Sendable {
-    /// The store did not work before, and nothing waits any more: what failed may succeed now.
+    /// The store failed before, and nothing waits any more: failed work may succeed now.
     var isWell: Bool
   }
 
@@ -36,7 +36,7 @@ final class StoreTrouble: Sendable {
     var since: String?
     var corruption: String?
     var notes: [String] = []
-    /// Spool files that were left where they are, counted each time.
+    /// Spool files that were left in place, counted each time.
     var leavings: UInt64 = 0
     var hasLeftFiles = false
 
@@ -50,7 +50,7 @@ final class StoreTrouble: Sendable {
 
   private let state = Mutex(State())
   private let limits: Limits
-  /// One element for any number of occasions to look after the store.
+  /// One element for any number of reasons to check the store.
   let wakeUps: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
@@ -62,25 +62,25 @@ final class StoreTrouble: Sendable {
     if let failure { note(failure) }
   }
 
-  /// Has the keeper look after the store.
+  /// Makes the keeper check the store.
   func wake() { waker.yield() }
 
-  /// All changes from now on; they wait for a consumer.
+  /// All changes from now on; they are buffered for the consumer.
   func changes() -> AsyncStream<Change> {
     let (stream, continuation) = AsyncStream.makeStream(of: Change.self)
     state.withLock { $0.listeners.append(continuation) }
     return stream
   }
 
-  /// For the keeper, which brings each change about.
+  /// Publishes a change; only the keeper calls it.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
 
-  /// Keeps a report that the store did not take.
-  /// - Returns: false: there is no room.
+  /// Holds a report that the store did not accept.
+  /// - Returns: False: there is no room.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    // The keeper wakes last: where it sees the failure without the report, it takes the store for well.
+    // Ordering: the keeper wakes last. If it saw the failure without the report, it would consider the store recovered.
     defer { if error.isOutage { wake() } }
     return state.withLock { state in
       state.note(error)
@@ -96,19 +96,20 @@ final class StoreTrouble: Sendable {
     }
   }
 
-  /// Something could not be read or written: the keeper looks after it.
+  /// Records a failed read or write, and wakes the keeper.
   func notice(_ error: StoreError) {
     note(error)
     if error.isOutage { wake() }
   }
 
-  /// The same, for the keeper itself, which tries again when it is time.
+  /// The same for the keeper itself, which retries at its own time.
   func note(_ error: StoreError) {
     state.withLock { $0.note(error) }
   }
 
-  /// A file stays in the spool, because the store does not answer or crashd itself lacks something: the keeper has the
-  /// spool looked through again.
+  /// Records that a file stays in the spool, because the store fails or crashd lacks a resource.
+  ///
+  /// The keeper triggers another reading of the spool.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in
@@ -116,14 +117,14 @@ final class StoreTrouble: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // The others are left while the keeper knows of it: it comes again when it is time.
+    // Only the first one wakes the keeper, which retries the others at its own time.
     if isFirst { wake() }
   }
 
-  /// How often a file was left; nil: none waits.
+  /// How many times files were left; nil: none waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// Notes that all files were read again which were there when `leavings` was read.
+  /// Records that all files have been read again that existed when `leavings` was read.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
@@ -131,7 +132,7 @@ final class StoreTrouble: Sendable {
     wake()
   }
 
-  /// What is found to be corrupt; it is told once.
+  /// Takes the finding of corruption, which is reported once.
   func takeCorruption() -> String? {
     state.withLock { state in
       defer { state.corruption = nil }
@@ -139,7 +140,7 @@ final class StoreTrouble: Sendable {
     }
   }
 
-  /// What the operator is to know until crashd is started again.
+  /// Adds a sentence for the operator that stays until crashd restarts.
   func note(_ sentence: String) {
     state.withLock { state in
       state.notes.append(sentence)
@@ -147,7 +148,7 @@ final class StoreTrouble: Sendable {
     }
   }
 
-  /// The first one that waits.
+  /// The oldest waiting report.
   var first: Held? { state.withLock { $0.held.first } }
   var count: Int { state.withLock { $0.held.count } }
 
@@ -157,7 +158,7 @@ final class StoreTrouble: Sendable {
     state.withLock { $0.held.contains { $0.report.id == id && $0.owner.uid == user } }
   }
 
-  /// It is stored, or never will be.
+  /// Removes a report: it is stored, or never will be.
   func release(_ id: String) -> Held? {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.report.id == id }) else { return nil }
@@ -167,7 +168,7 @@ final class StoreTrouble: Sendable {
     }
   }
 
-  /// The process has ended, and systemd may let go of its ring: now, or when its report is stored.
+  /// Whether systemd may drop the ring of an ended process now; else it does when the report is stored.
   /// - Returns: Whether now.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
@@ -177,21 +178,21 @@ final class StoreTrouble: Sendable {
     }
   }
 
-  /// Whether the store is known not to work.
+  /// Whether the store is known to fail.
   var isFailing: Bool { state.withLock { $0.failure != nil } }
 
-  /// The store takes reports again.
+  /// Records that the store accepts reports again.
   /// - Returns: Whether it did not before.
   func recovered() -> Bool {
     state.withLock { state in
-      // One that has come meanwhile has its failure.
+      // A report that arrived meanwhile brings its own failure.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
     }
   }
 
-  /// Sentences for the operator; none: all is well.
+  /// Sentences for the operator; empty: no failure.
   var sentences: [String] {
     state.withLock { state in
       var sentences = state.notes
@@ -209,7 +210,7 @@ final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-  /// Whether the store as such does not work now.
+  /// Whether the store as such fails now.
   var isOutage: Bool {
     switch self {
     case .unavailable, .corrupt: true

@@ -1,12 +1,12 @@
 import CrashReport
 import CrashRing
 
-/// An object that had left the quarantine before a crash, and whose address a register had then.
+/// A freed-object record: an object that had left the quarantine before a crash, with its address in a register.
 ///
-/// By itself that says nothing: its memory may have been given to others since, and the crash may be theirs.
-struct Ghost: Sendable {
+/// Alone it is no evidence: the memory may have been reused, and the crash may belong to its new owner.
+struct FreedRecord: Sendable {
   var incident: Incident
-  /// Who released it last, innermost first.
+  /// The stack of the last release, innermost first.
   var release: [CrashReport.Frame]
 
   var address: UInt64 { incident.record?.address ?? 0 }
@@ -18,7 +18,7 @@ struct Ghost: Sendable {
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
   }
 
-  /// For the report.
+  /// The object for the report.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(
@@ -29,46 +29,48 @@ struct Ghost: Sendable {
 }
 
 extension RingContents {
-  /// More are not read; a process of ours writes fewer.
-  private static let ghostLimit = 8
+  /// A ring that the shield writes has no more.
+  private static let freedRecordLimit = 8
 
-  /// What the quarantine knew of addresses in a crash's registers.
-  func ghosts(of record: CrashRecord) -> [Incident] {
+  /// The quarantine's records for addresses in a crash's registers.
+  func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
-      $0.isGhost && $0.useTid == record.tid && $0.amount == sequence && $0.record != nil && !$0.subject.isEmpty
+      $0.isFreedRecord && $0.useTid == record.tid && $0.amount == sequence && $0.record != nil && !$0.subject.isEmpty
     }
-    return Array(own.prefix(Self.ghostLimit))
+    return Array(own.prefix(Self.freedRecordLimit))
   }
 
-  /// The frames that those name.
-  var framesOfGhosts: [CrashRecord.Frame] {
-    records.flatMap { ghosts(of: $0) + heldObjects(of: $0) }.flatMap { IncidentBuilder.frames(of: $0, images: images) }
+  /// The frames in those records.
+  var framesOfFreedRecords: [CrashRecord.Frame] {
+    records.flatMap { freedRecords(of: $0) + heldObjects(of: $0) }.flatMap {
+      IncidentBuilder.frames(of: $0, images: images)
+    }
   }
 }
 
 extension CrashFacts {
-  /// The object that the evidence of a dangling rule leads to, as far as the quarantine had it.
+  /// The object of a use-after-free rule's evidence, if the quarantine had it.
   ///
-  /// The rules are asked in this order.
-  var ghost: Ghost? {
-    guard !ghosts.isEmpty,
-      let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingGhost ?? danglingField
+  /// The order is that of the rules.
+  var freedRecord: FreedRecord? {
+    guard !freedRecords.isEmpty,
+      let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField
     else { return nil }
-    return ghosts.first { $0.address == evidence.block }
+    return freedRecords.first { $0.address == evidence.block }
   }
 
   /// Memory that was an object of a protected class, belongs to other code by now, and was used as an object.
   ///
-  /// An address has many tenants, so that one of them was such an object is no evidence. What the fault is about must be
-  /// that Swift took what stands there for an object, which it can be none of:
-  /// - the call of a method, with the object in r13, went by way of a first word that is no class;
-  /// - or the runtime, which retained, released or destroyed it, went by way of such a word.
+  /// Many objects share an address over time, so that a former object there is no evidence. The fault itself must show
+  /// that Swift used the memory as an object, although it is none:
+  /// - the call of a method, with the object in r13, went through a first word that is no class;
+  /// - or the runtime, which retained, released or destroyed it, went through such a word.
   ///
-  /// The words around tell a use of freed memory from an overrun of a living object: its reference count would look like
-  /// one, and glibc's size in front of it would have been overwritten first.
-  var danglingGhost: DanglingEvidence? {
-    let blocks = ghostBlocks
+  /// The words around it distinguish a use of freed memory from an overrun of a live object. Its reference count would
+  /// still look like one, and glibc's size before it would have been overwritten first.
+  var danglingFreedRecord: DanglingEvidence? {
+    let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }
     if isInSwiftRuntime { return operandEvidence(in: blocks) ?? callEvidence(in: blocks) }
     let own = blocks.filter { $0.address == swiftSelfValue }
@@ -76,11 +78,12 @@ extension CrashFacts {
     return operandEvidence(in: own) ?? callEvidence(in: own) ?? selfEvidence(in: own)
   }
 
-  private var ghostBlocks: [FreedBlock] {
-    ghosts.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
+  private var freedRecordBlocks: [FreedBlock] {
+    freedRecords.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
   }
 
-  /// A block in use whose words are none of an object's, living or gone; nil where they may be, or the record lacks them.
+  /// A block in use whose words cannot be those of an object, live or freed; nil where they can be, or the record lacks
+  /// them.
   func block(withoutObjectAt address: UInt64, what: String) -> FreedBlock? {
     guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
       let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
@@ -91,13 +94,13 @@ extension CrashFacts {
       address: address, register: register, state: .taken(what), words: (first, second), bytes: (size & ~7) - 8)
   }
 
-  /// What glibc writes in front of a block: its size, and three flags.
+  /// Whether a word is glibc's header of a block: its size, and three flags.
   static func isBlockSize(_ word: UInt64) -> Bool {
     let bytes = word & ~7
     return bytes % 16 == 0 && (32...1 << 30).contains(bytes)
   }
 
-  /// Whether a second word is that of an object that lives: not in deinit, some references, or a side table.
+  /// Whether a second word is that of a live object: not in deinit, with references, or a side table.
   private func isAlive(_ counts: UInt64) -> Bool {
     if counts & 0xffff_ffff == 0xffff_ffff { return true }
     if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> 47 == 0 }
@@ -114,7 +117,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether what cannot be read is to tell where an async method's code is.
+  /// Whether the failed read was for the code address of an async method.
   var isAsyncCall: Bool {
     #if arch(x86_64)
       return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)
@@ -123,7 +126,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether what faulted is a function of Swift's runtime that gets objects.
+  /// Whether a function of Swift's runtime faulted that takes objects.
   var isInSwiftRuntime: Bool {
     guard let frame = frames.first, frame.address.rawValue == pc else { return false }
     return ["swift_", "_swift_", "_ZN5swift", "_ZNK5swift", "_ZL"].contains { frame.mangled.hasPrefix($0) }

@@ -3,29 +3,28 @@ import CrashClient
 import CrashControl
 import CrashProtocol
 
-struct Reanalyse: ParsableCommand {
+struct Reanalyze: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Analyses stored crashes again, with the rules and symbols of today.",
+    abstract: "Analyze stored crashes again, with the current rules and symbols",
     discussion: """
-      A report keeps its id; who follows sees it again when it says something else now. With --all every crash that the \
-      other options leave over, such as crashctl reanalyse --all --exe /srv/shop -S -7d after its debug information was \
-      installed.
+      A report keeps its id; subscribers get it again if its diagnosis changed. With --all, it analyzes every crash that \
+      matches the filters, such as crashctl reanalyze --all --exe /srv/shop -S -7d after installing debug information.
       """)
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var count: LimitOptions
   @OptionGroup var filter: FilterOptions
 
-  @Flag(help: "Many crashes, the newest first; those that say something else now are listed.")
+  @Flag(help: "Analyze all matching crashes (newest first) and list changed ones")
   var all = false
 
-  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
   var id: String?
 
   func validate() throws {
-    if all, id != nil { throw ValidationError("--all and an id are not given together") }
+    if all, id != nil { throw ValidationError("--all and an id exclude each other") }
     if !all, filter.isRestricting || count.limit != nil {
-      throw ValidationError("-n and the options that restrict go with --all")
+      throw ValidationError("-n and filters need --all")
     }
   }
 
@@ -39,13 +38,13 @@ struct Reanalyse: ParsableCommand {
   private func runAll() throws {
     var query = ListQuery(limit: count.limit, filter: filter.filter)
     query.count = true
-    var bar = ProgressBar("reanalyse", writesLines: true, environment: connection.environment)
+    var bar = ProgressBar("reanalyze", writesLines: true, environment: connection.environment)
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var (done, changed, kept) = (0, 0, 0)
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
       if done == 0, let more = page.more { bar.total = min(count.limit ?? Int.max, page.reports.count + more) }
       for summary in page.reports {
-        switch try reanalyse(summary.id) {
+        switch try reanalyze(summary.id) {
         case let outcome? where outcome.changed:
           changed += 1
           let text = connection.json == .off ? ReportText.line(outcome) : try connection.json.text(outcome.report.json)
@@ -60,11 +59,11 @@ struct Reanalyse: ParsableCommand {
     bar.end()
     if done == 0 { throw filter.nothingFound(connection.client) }
     let rest = kept > 0 ? "; \(kept) have no record any more, or were removed meanwhile" : ""
-    Output.complain("\(done) analysed again: \(changed) say something else\(rest)")
+    Output.complain("\(done) analyzed again: \(changed) changed\(rest)")
   }
 
-  /// nil: it cannot be analysed again, or is gone.
-  private func reanalyse(_ id: String) throws -> ReanalysedReport? {
+  /// The new report; nil if it cannot be analyzed again, or was removed.
+  private func reanalyze(_ id: String) throws -> ReanalysedReport? {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) { return try client.reanalyse(id: id) } catch {
         switch error {
@@ -74,4 +73,13 @@ struct Reanalyse: ParsableCommand {
       }
     }
   }
+}
+
+/// The former spelling of `reanalyze`, for scripts.
+struct Reanalyse: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: Reanalyze.configuration.abstract, shouldDisplay: false)
+
+  @OptionGroup var command: Reanalyze
+
+  func run() throws { try command.run() }
 }

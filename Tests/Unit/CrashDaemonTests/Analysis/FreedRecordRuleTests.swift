@@ -9,14 +9,14 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Memory that was an object of a protected class and is somebody else's: what may be said of it.
-  @Suite("The diagnosis of memory that was used again")
-  struct GhostRuleTests {
+  /// Faults in memory that held an object of a protected class and has been allocated again.
+  @Suite("Diagnosis of freed objects whose memory is in use again")
+  struct FreedRecordRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
 
-    /// A method of an object is called, whose memory has a text by now.
+    /// A method call on a freed object whose memory holds a text by now.
     private struct Fault {
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1]
@@ -26,16 +26,16 @@ import Testing
       var address: UInt64 = 0
       var function = "$s4shop5visityyF"
       var image: String?
-      var ghosts: [UInt64] = [block]
+      var freed: [UInt64] = [block]
       var images: [RingContents.Image] = []
     }
 
-    private static func ring(_ ghosts: [UInt64], sequence: Int64 = 0) throws -> RingContents {
+    private static func ring(_ freed: [UInt64], sequence: Int64 = 0) throws -> RingContents {
       var ring = TestRing()
       ring.addImage(0)
-      for (index, address) in ghosts.enumerated() {
+      for (index, address) in freed.enumerated() {
         ring.addIncident(index, key: UInt64(index + 1), subject: "App.Session", count: 1, mode: 4)
-        ring.makeGhost(index, at: address, tid: 4712, sequence: sequence)
+        ring.makeFreedRecord(index, at: address, tid: 4712, sequence: sequence)
       }
       ring.addCrash(signal: SIGSEGV)
       return try RingSource(memory: ring.memory()).mapping.contents()
@@ -55,14 +55,14 @@ import Testing
           CrashReport.Frame(address: 0x10010, mangled: fault.function, image: fault.image, trust: .context)
         ],
         words: [MemoryWords.Piece(start: block - 8, bytes: bytes)], heap: HeapFacts(key: 0x8dd2_38a1_0f3c_5b77))
-      let contents = try ring(fault.ghosts)
+      let contents = try ring(fault.freed)
       let crash = try #require(contents.records.first)
-      facts.ghosts = contents.ghosts(of: crash).map { Ghost(incident: $0, release: []) }
-      #expect(facts.ghosts.map(\.address) == fault.ghosts)
+      facts.freedRecords = contents.freedRecords(of: crash).map { FreedRecord(incident: $0, release: []) }
+      #expect(facts.freedRecords.map(\.address) == fault.freed)
       return facts
     }
 
-    @Test("a call of what stands where a protected class's object died is dangling, with its class, and not sure")
+    @Test("a call through the reused memory of a protected class's object is a use-after-free, though not certain")
     func call() throws {
       let facts = try Self.facts(Fault())
       let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
@@ -70,7 +70,7 @@ import Testing
       #expect(
         diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is memory that was a App.Session until 2 ms"))
       #expect(facts.danglingClass == "App.Session")
-      let object = try #require(facts.ghost?.object)
+      let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
       // A number, which is an address: also one that would be taken for null elsewhere.
       let number = Fault(
@@ -86,7 +86,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(try Self.facts(release), at: nil).rule == "dangling-ghost")
     }
 
-    @Test("where a living object, or no object, explains the fault as well, an earlier tenant of the address is none")
+    @Test("a fault that a living object or another cause explains is not blamed on the previous object of the address")
     func others() throws {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -94,8 +94,8 @@ import Testing
         change(&fault)
         faults.append((what, fault))
       }
-      add("nobody died there") { $0.ghosts = [] }
-      add("somebody died elsewhere") { $0.ghosts = [Self.block + 0x40] }
+      add("no object was freed there") { $0.freed = [] }
+      add("an object was freed elsewhere") { $0.freed = [Self.block + 0x40] }
       add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
       add("one that is immortal") { $0.words[1] = 0x8000_0004_ffff_ffff }
       add("one with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-      "a load of what is called next is known in all registers, and nothing else is",
+      "a load of the function that is called next is recognized in all registers, and nothing else is",
       arguments: [
         ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0], true), ([0x48, 0x8b, 0x81, 0, 1, 0, 0, 0xff, 0xd0], true),
         ([0x4c, 0x8b, 0x48, 0x40, 0x41, 0xff, 0xd1], true), ([0x49, 0x8b, 0x44, 0x24, 0x40, 0xff, 0xe0], true),
@@ -132,7 +132,7 @@ import Testing
     func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
 
     @Test(
-      "a number that leads to an async method's code is known in all registers, and nothing else is",
+      "a load of an async method's relative code address is recognized in all registers, and nothing else is",
       arguments: [
         ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
         ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // with mov rcx, rax; add rcx, rdx
@@ -146,22 +146,22 @@ import Testing
       ] as [([UInt8], Bool)])
     func asyncLoads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.beginsAsync(bytes) == isLoad) }
 
-    @Test("a ghost is for its own crash's report, and no incident")
+    @Test("a freed-object record belongs to its own crash's report, and is no incident")
     func crashes() async throws {
       let contents = try Self.ring([Self.block])
       let record = try #require(contents.records.first)
-      #expect(contents.ghosts(of: record).count == 1 && contents.framesOfGhosts.map(\.pc) == [0x40_0030])
+      #expect(contents.freedRecords(of: record).count == 1 && contents.framesOfFreedRecords.map(\.pc) == [0x40_0030])
       var other = record
       other.tid += 1
-      #expect(contents.ghosts(of: other).isEmpty)
-      #expect(try Self.ring([Self.block], sequence: 1).ghosts(of: record).isEmpty)
+      #expect(contents.freedRecords(of: other).isEmpty)
+      #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
       // A hostile process writes many.
-      #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).ghosts(of: record).count == 8)
+      #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())
       var ring = TestRing()
       ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
-      ring.makeGhost(0, at: Self.block, tid: 4712, sequence: 0)
+      ring.makeFreedRecord(0, at: Self.block, tid: 4712, sequence: 0)
       let source = try RingSource(memory: ring.memory())
       let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
       let process = AttachedProcess(number: 4, facts: facts, ring: source)

@@ -1,13 +1,13 @@
 import CrashShield
 
-/// Who has the memory now.
+/// The blocks that reuse the memory.
 nonisolated(unsafe) private var texts: [UnsafeMutablePointer<UInt64>] = unsafe []
 
-// Under its own name: crashd knows Swift by how its functions are called.
+// A function with a mangled name: crashd recognizes Swift by its functions' names.
 @inline(never)
 private func greet(_ session: Session) -> Int { session.greet() }
 
-/// Calls a method of an object that has left the quarantine, and whose memory has a text by now; crashd looks on.
+/// Calls a method of an object that has left the quarantine and whose memory has a text now, with crashd attached.
 func useAfterQuarantine() {
   startAttached()
   do throws(Shield.ProtectionError) {

@@ -1,0 +1,28 @@
+// Finds the functions of the Swift runtime.
+#include "swift_runtime.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
+extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
+extern void *swift_task_getCurrent(void) __attribute__((weak));
+extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));
+extern void *swift_task_currentPriority(void *task) __attribute__((weak));
+
+const cs_swift_runtime *cs_swift_runtime_find(void) {
+  static cs_swift_runtime runtime;
+  static bool is_found;
+  if (is_found) return &runtime;
+  is_found = true;
+  runtime = (cs_swift_runtime){
+      .message_buffer = swift_getFatalErrorMessageBuffer,
+      .current_task = (const void *)swift_task_getCurrent,
+      .task_name = (const void *)swift_task_getCurrentTaskName,
+      .task_priority = (const void *)swift_task_currentPriority,
+  };
+#ifdef CS_PRELOAD
+  if (runtime.message_buffer == NULL) cs_swift_runtime_read(&runtime);
+#endif
+  return &runtime;
+}
