@@ -106,16 +106,23 @@ final class FragmentList: Sendable {
     return json
   }
 
-  /// By libc's memmem: a reply may have 10 MB of a raw record before the mark.
+  /// By libc's memchr, since the Glibc module has no memmem: a reply may have 10 MB of a raw record before the mark.
   private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
     unsafe json.withUnsafeBytes { json in
       unsafe mark.withUnsafeBytes { mark in
         // The pointers live for the call, and the result lies within the bytes.
-        guard let start = json.baseAddress, let sought = mark.baseAddress,
-          let found = unsafe memmem(start, json.count, sought, mark.count)
-        else { return nil }
-        let offset = unsafe found - UnsafeMutableRawPointer(mutating: start)
-        return offset..<offset + mark.count
+        guard let start = json.baseAddress, let sought = mark.baseAddress, let first = unsafe mark.first else {
+          return nil
+        }
+        var offset = 0
+        while json.count - offset >= mark.count,
+          let found = unsafe memchr(start + offset, Int32(first), json.count - offset - mark.count + 1)
+        {
+          offset = unsafe UnsafeRawPointer(found) - start
+          if unsafe memcmp(start + offset, sought, mark.count) == 0 { return offset..<offset + mark.count }
+          offset += 1
+        }
+        return nil
       }
     }
   }
