@@ -15,17 +15,18 @@ extension ReportStore {
     return try Self.translating(path) {
       let json = try JSONFragment(report).bytes
       return try write { database in
-        let old = try Row.fetchOne(
-          database, sql: "SELECT uid, length(json) AS bytes FROM reports WHERE id = ? AND seq = ?",
+        let bytes = try Int.fetchOne(
+          database, sql: "SELECT length(json) FROM reports WHERE id = ? AND seq = ?",
           arguments: [report.id, expected.sequence])
-        guard let old else { return false }
+        guard let bytes else { return false }
         try database.execute(sql: "UPDATE reports SET json = ? WHERE id = ?", arguments: [json, report.id])
         // Its owner's share is what the rows of its groups add up to.
-        let growth = json.count - (old["bytes"] as Int)
+        let growth = json.count - bytes
         try database.execute(
           sql: "UPDATE group_reports SET bytes = bytes + ? WHERE id = ? AND bytes > 0", arguments: [growth, report.id])
         try database.execute(
-          sql: "UPDATE user_shares SET bytes = bytes + ? WHERE uid = ?", arguments: [growth, old["uid"] as Int64])
+          sql: "UPDATE user_shares SET bytes = bytes + ? WHERE uid = (SELECT uid FROM reports WHERE id = ?)",
+          arguments: [growth, report.id])
         return true
       }
     }

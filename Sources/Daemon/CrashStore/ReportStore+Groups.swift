@@ -13,6 +13,23 @@ private enum GroupState: String {
   case regressed
 }
 
+/// A group that passes the filter, with its sum if the sum holds for the filter.
+private struct FoundGroup: Decodable, FetchableRecord {
+  var key: String
+  var uid: Int64
+  var count: Int?
+}
+
+/// The first or the last crash of a group.
+private struct GroupEdge: Decodable, FetchableRecord {
+  var build, title, executable, first, last: String
+}
+
+/// A program with crashes in a group.
+private struct GroupPart: Decodable, FetchableRecord {
+  var build, name: String
+}
+
 extension ReportStore {
   private static let nameLimit = 8
 
@@ -53,10 +70,10 @@ extension ReportStore {
               GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset))
           GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit OFFSET :offset
           """
-        let rows = try Row.fetchAll(
+        let found = try FoundGroup.fetchAll(
           database, sql: sql, arguments: wanted.arguments(["limit": limit, "offset": offset]))
         var builds = NewestBuilds()
-        return try rows.compactMap { try Self.group($0, wanted, &builds, in: database) }
+        return try found.compactMap { try Self.group($0, wanted, &builds, in: database) }
       }
     }
   }
@@ -74,18 +91,17 @@ extension ReportStore {
       }
       // Resolved outside of the writer, which stores crashes meanwhile.
       let found = try pool.read { database in
-        try Row.fetchAll(
+        try FoundGroup.fetchAll(
           database,
           sql: """
-            SELECT group_key, uid FROM group_reports \(wanted.clause)
+            SELECT group_key AS key, uid FROM group_reports \(wanted.clause)
             UNION SELECT group_key, uid FROM group_past \(wanted.pastClause) LIMIT 1000
             """, arguments: wanted.arguments([:]))
       }
-      let keys = Set(found.map { $0["group_key"] as String })
+      let keys = Set(found.map(\.key))
       guard let key = keys.first, keys.count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
       try write { database in
-        for row in found {
-          let uid: Int64 = row["uid"]
+        for uid in found.map(\.uid) {
           if isResolved {
             try database.execute(
               sql: "INSERT OR REPLACE INTO group_states (group_key, uid, resolved_time) VALUES (?, ?, ?)",
@@ -102,14 +118,13 @@ extension ReportStore {
 
   /// nil when nothing of the group is there; within one transaction that does not happen.
   private static func group(
-    _ row: Row, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
+    _ found: FoundGroup, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
-    let key: String = row["key"]
-    let uid: Int64 = row["uid"]
+    let (key, uid) = (found.key, found.uid)
     let own = wanted.narrowed(to: key, uid)
     // Each end stands at an end of the tables' order.
     let edge = { (order: String, of: (reports: String, past: String)) in
-      try Row.fetchOne(
+      try GroupEdge.fetchOne(
         database,
         sql: """
           SELECT build, title, executable, first, last FROM (
@@ -124,31 +139,28 @@ extension ReportStore {
     guard let oldest = try edge("first", ("time", "hour, first")),
       let newest = try edge("last DESC", ("time DESC", "hour DESC, last DESC"))
     else { return nil }
-    let first: String = oldest["first"]
-    let last: String = newest["last"]
-    let (count, parts) = try sums(row, wanted, own, in: database)
-    let names = Set(parts.map { $0["name"] as String }).sorted().prefix(nameLimit)
+    let (count, parts) = try sums(found, wanted, own, in: database)
+    let names = Set(parts.map(\.name)).sorted().prefix(nameLimit)
     let report = try String.fetchOne(
       database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
       arguments: own.arguments([:]))
-    let firstBuild: String = oldest["build"]
-    let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
-    let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
+    let isInNewest = try builds.isNewest(oldest.build, of: newest.executable, uid, in: database)
+    let state = try state(key, uid, last: newest.last, isInNewest: isInNewest, in: database)
     return ReportGroup(
-      key: key, uid: OwnerKey.uid(uid), title: newest["title"], count: count, first: first, last: last,
-      builds: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
-      lastBuild: newest["build"], names: Array(names), state: state.rawValue, report: report ?? "")
+      key: key, uid: OwnerKey.uid(uid), title: newest.title, count: count, first: oldest.first, last: newest.last,
+      builds: Set(parts.map(\.build)).count, firstBuild: oldest.build, lastBuild: newest.build,
+      names: Array(names), state: state.rawValue, report: report ?? "")
   }
 
   /// How many crashes there were, and the builds and names of their programs.
   private static func sums(
-    _ row: Row, _ wanted: GroupRestriction, _ own: GroupRestriction, in database: Database
-  ) throws -> (count: Int, parts: [Row]) {
-    if wanted.hasWholeGroups {
-      let parts = try Row.fetchAll(
+    _ found: FoundGroup, _ wanted: GroupRestriction, _ own: GroupRestriction, in database: Database
+  ) throws -> (count: Int, parts: [GroupPart]) {
+    if wanted.hasWholeGroups, let count = found.count {
+      let parts = try GroupPart.fetchAll(
         database, sql: "SELECT build, name FROM group_parts WHERE group_key = ? AND uid = ?",
-        arguments: [row["key"], row["uid"]])
-      return (row["count"], parts)
+        arguments: [found.key, found.uid])
+      return (count, parts)
     }
     // Two passes over the group's rows: one that counted each build and name would have to sort them.
     let count = try Int.fetchOne(
@@ -157,7 +169,7 @@ extension ReportStore {
         SELECT (SELECT count(*) FROM group_reports \(own.clause))
           + (SELECT ifnull(sum(count), 0) FROM group_past \(own.pastClause))
         """, arguments: own.arguments([:]))
-    let parts = try Row.fetchAll(
+    let parts = try GroupPart.fetchAll(
       database,
       sql: """
         SELECT * FROM (SELECT DISTINCT build, name FROM group_reports \(own.clause))

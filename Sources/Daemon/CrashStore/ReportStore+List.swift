@@ -34,19 +34,25 @@ extension ReportStore {
         if let after { wanted.add(after: after.sequence) }
         let order = isOldestFirst ? "ASC" : "DESC"
         // Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
-        let rows = try Row.fetchAll(
+        let rows = try TypedRow<ReportSummary>.fetchAll(
           database,
           sql: """
-            SELECT \(ReportSummary.columns) FROM reports WHERE seq IN (
+            SELECT \(ReportRow.summary) FROM reports WHERE seq IN (
               SELECT seq FROM reports INDEXED BY reports_list \(wanted.clause) ORDER BY seq \(order) LIMIT :limit)
             ORDER BY seq \(order)
             """, arguments: wanted.arguments(["limit": limit]))
-        let reports = rows.map { ReportSummary($0, epoch: epoch) }
+        let last = rows.last.flatMap { Int64($0.fields.cursor) }
+        let reports = rows.map { row in
+          var summary = row.fields
+          summary.cursor = Int64(summary.cursor).map { StoreCursor(epoch: epoch, sequence: $0).description } ?? ""
+          summary.uid = OwnerKey.uid(Int64(summary.uid))
+          return summary
+        }
         guard counts else { return ReportPage(reports: reports, more: nil) }
         if filter == ReportFilter(), before == nil, after == nil {
           return ReportPage(reports: reports, more: max(0, try Self.count(visibility, in: database) - reports.count))
         }
-        if let last: Int64 = rows.last?["seq"] {
+        if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
         // As many as there may be were not looked for, or are all there.

@@ -23,7 +23,7 @@ extension ReportStore {
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
-    let first = shown.prefix(limit).map { ReportSummary(unstored: $0.report, at: $0.cursor) }
+    let first = shown.prefix(limit).map { ReportSummary($0.report, cursor: $0.cursor.description) }
     var page = try page(
       filter, visibility: visibility, before: before?.isUnstored == true ? nil : before, after: after,
       isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)

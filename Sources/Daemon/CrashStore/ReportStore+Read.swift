@@ -29,7 +29,11 @@ extension ReportStore {
         // One that a clock which was wrong has put into the future is the last one only where there is no other.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        return try StoredReport(row, epoch: epoch)
+        // In a damaged database a column may hold any type.
+        guard let event = try? EventRow(row: row) else {
+          throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
+        }
+        return try StoredReport(event, epoch: epoch)
       }
     }
   }
@@ -94,28 +98,14 @@ extension ReportStore {
         try Self.check(cursor, epoch: epoch, in: database)
         var wanted = ReportConditions(filter, visibility)
         wanted.add(after: cursor.sequence)
-        // A row at a time: of a report that does not fit any more only the size is read.
-        let rows = try Row.fetchCursor(
-          database,
-          sql: """
-            SELECT seq, id, time, length(json) AS bytes, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit
-            """,
-          arguments: wanted.arguments(["limit": limit]))
-        var (events, count, bytes, end): ([StoredReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
-        var isFull = false
-        while !isFull, let row = try rows.next() {
-          bytes += row["bytes"] as Int
-          isFull = count > 0 && bytes > limitBytes
-          guard !isFull else { continue }
-          count += 1
-          end = row["seq"]
-          if let event = try? StoredReport(row, epoch: epoch) { events.append(event) }
-        }
-        let isLast = !isFull && count < limit
-        if isLast { end = try Self.newestSequence(in: database) }
+        let page = try EventRow.page(
+          database, sql: "SELECT seq, id, time, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
+          wanted.arguments(["limit": limit]), limit: limit, limitBytes: limitBytes)
+        let events = page.rows.compactMap { try? StoredReport($0, epoch: epoch) }
+        let end = page.isFull ? page.last ?? cursor.sequence : try Self.newestSequence(in: database)
         return EventPage(
-          events: events, unreadable: count - events.count, end: StoreCursor(epoch: epoch, sequence: end),
-          isLast: isLast)
+          events: events, unreadable: page.unreadable + page.rows.count - events.count,
+          end: StoreCursor(epoch: epoch, sequence: end), isLast: !page.isFull)
       }
     }
   }
@@ -198,22 +188,5 @@ extension ReportStore {
   /// The number last given out, also when its report was replaced since.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
-  }
-}
-
-extension StoredReport {
-  /// Of a row with `seq`, `id`, `time` and `json`; in a damaged database a column may hold any type.
-  init(_ row: Row, epoch: StoreEpoch) throws {
-    let id = String.fromDatabaseValue(row["id"]) ?? ""
-    guard let time = String.fromDatabaseValue(row["time"]), let bytes = Data.fromDatabaseValue(row["json"]),
-      let json = JSONFragment(bytes, id: id)
-    else { throw StoreError.unreadable(id: id) }
-    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: id, time: time, json: json)
-  }
-
-  /// Of one that is not stored yet.
-  init(unstored report: CrashReport, epoch: StoreEpoch) throws {
-    self.init(
-      cursor: .unstored(report, in: epoch), id: report.id, time: report.time, json: try JSONFragment(report))
   }
 }

@@ -77,17 +77,18 @@ extension ReportStore {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        let rows = try Row.fetchAll(
+        let rows = try TypedRow<Subscriber>.fetchAll(
           database,
           sql: """
-            SELECT name, uid, acked, time FROM subscribers WHERE (:uid IS NULL OR uid = :uid) ORDER BY name, uid
+            SELECT name, uid, CAST(acked AS TEXT) AS cursor, time FROM subscribers WHERE (:uid IS NULL OR uid = :uid) ORDER BY name, uid
             LIMIT 1000
             """, arguments: ["uid": visibility.uid])
         return try rows.map { row in
-          let cursor = StoreCursor(epoch: epoch, sequence: row["acked"])
-          return Subscriber(
-            name: row["name"], uid: row["uid"], cursor: cursor.description, time: row["time"],
-            behind: try Self.events(after: cursor.sequence, visibility, in: database))
+          let acknowledged = Int64(row.fields.cursor) ?? 0
+          var subscriber = row.fields
+          subscriber.cursor = StoreCursor(epoch: epoch, sequence: acknowledged).description
+          subscriber.behind = try Self.events(after: acknowledged, visibility, in: database)
+          return subscriber
         }
       }
     }

@@ -3,6 +3,14 @@ import FoundationEssentials
 import GRDB
 import Synchronization
 
+/// A row that a new report may replace.
+private struct OldRow: Decodable, FetchableRecord {
+  var seq: Int64
+  var uid: Int64
+  var pid: Int
+  var json: Data
+}
+
 extension ReportStore {
   /// Of a report and its raw record together; of more, parts are left out, and counted in the report's losses.
   public static let reportLimitBytes = 8 << 20
@@ -41,22 +49,18 @@ extension ReportStore {
   ) throws -> StoreChange {
     return try pool.write { database in
       var (sized, report) = (sized, sized.report)
-      let old = try Row.fetchOne(
+      let old = try OldRow.fetchOne(
         database.cachedStatement(sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?"), arguments: [report.id])
-      if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
-        throw StoreError.changedMeanwhile(id: report.id)
-      }
+      if let expected, old?.seq != expected.sequence { throw StoreError.changedMeanwhile(id: report.id) }
       if let old {
-        let pid: Int = old["pid"]
-        let owner: Int64 = old["uid"]
-        guard OwnerKey.uid(owner) == report.process.uid, pid == report.process.pid || pid == ownPID else {
+        guard OwnerKey.uid(old.uid) == report.process.uid, old.pid == report.process.pid || old.pid == ownPID else {
           throw StoreError.identifierTaken(id: report.id)
         }
-        if OwnerKey.isRestricted(owner), report.process.isRestricted != true {
+        if OwnerKey.isRestricted(old.uid), report.process.isRestricted != true {
           sized = try sized.restricted()
           report = sized.report
         }
-        if Self.isSame(old["json"], report) { return .unchanged }
+        if Self.isSame(old.json, report) { return .unchanged }
         try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
       } else if try Self.isRemoved(report.id, report.process.uid, in: database) {
         return .unchanged
@@ -79,21 +83,8 @@ extension ReportStore {
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    let frame = report.namingFrame
-    // Prepared once a connection: to prepare one costs more than to run it.
-    try database.cachedStatement(
-      sql: """
-        INSERT INTO reports (seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file,
-          line, group_key, group_title, json)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    ).execute(
-      arguments: [
-        number, report.id, report.time, report.process.pid, report.process.ownerKey, report.process.name,
-        report.process.executable, report.process.unit, report.signal.name, report.reason,
-        report.diagnosis.sentence, frame?.function ?? "", frame?.file, frame?.line, report.group.key,
-        report.group.title, json,
-      ])
+    // GRDB prepares the statement once per connection: preparing costs more than running it.
+    try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(
       sql: """

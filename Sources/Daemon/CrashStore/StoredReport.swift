@@ -21,6 +21,18 @@ public struct StoredReport: Sendable, Equatable {
       return report
     }
   }
+
+  init(_ row: EventRow, epoch: StoreEpoch) throws(StoreError) {
+    guard let json = JSONFragment(row.json, id: row.id) else { throw .unreadable(id: row.id) }
+    (cursor, id, time) = (StoreCursor(epoch: epoch, sequence: row.seq), row.id, row.time)
+    self.json = json
+  }
+
+  /// A report that is not stored yet.
+  init(unstored report: CrashReport, epoch: StoreEpoch) throws {
+    (cursor, id, time) = (.unstored(report, in: epoch), report.id, report.time)
+    json = try JSONFragment(report)
+  }
 }
 
 /// What a write did.
@@ -31,13 +43,4 @@ public enum StoreChange: Sendable, Equatable {
   case updated(StoreCursor)
   /// The same report was there already; no event.
   case unchanged
-}
-
-extension CrashReport {
-  /// The frame that names the crash in a list: the first own one of the first crashed thread, else the first that
-  /// has a name.
-  var namingFrame: Frame? {
-    guard let frames = threads.first?.frames else { return nil }
-    return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
-  }
 }

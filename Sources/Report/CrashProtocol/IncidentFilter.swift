@@ -1,11 +1,13 @@
+public import CrashReport
+
 /// Selects incidents; nil does not restrict.
 public struct IncidentFilter: Codable, Sendable, Hashable {
   /// The beginning of the id.
   public var id: String?
-  /// The part of the shield that recorded it, such as `quarantine`.
-  public var source: String?
-  /// The kind, such as `index`.
-  public var kind: String?
+  /// The part of the shield that recorded it.
+  public var source: IncidentReport.Source?
+  /// The kind.
+  public var kind: IncidentReport.Kind?
   /// A part of the guard's call site, such as `Shop.swift:12`.
   public var site: String?
   /// A part of the program's name.
@@ -15,8 +17,8 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
 
   /// Makes a filter.
   public init(
-    id: String? = nil, source: String? = nil, kind: String? = nil, site: String? = nil, name: String? = nil,
-    since: String? = nil
+    id: String? = nil, source: IncidentReport.Source? = nil, kind: IncidentReport.Kind? = nil, site: String? = nil,
+    name: String? = nil, since: String? = nil
   ) {
     (self.id, self.source, self.kind) = (id, source, kind)
     (self.site, self.name, self.since) = (site, name, since)

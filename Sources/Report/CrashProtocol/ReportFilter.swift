@@ -45,16 +45,35 @@ extension ReportFilter {
     package var name: String
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
+    /// The values that a setting takes, for its error message.
+    package var takes: String
+    /// Whether a setting takes this value.
+    package var isGood: @Sendable (String) -> Bool = { !$0.isEmpty }
     /// The text of a report.
     package var text: @Sendable (CrashReport) -> String?
   }
 
   package static let texts = [
-    Text(name: "name", path: \.name, match: .part) { $0.process.name },
-    Text(name: "unit", path: \.unit, match: .whole) { $0.process.unit },
-    Text(name: "signal", path: \.signal, match: .whole) { $0.signal.name },
-    Text(name: "executable", path: \.executable, match: .part) { $0.process.executable },
+    Text(name: "name", path: \.name, match: .part, takes: "a part of a program's name") { $0.process.name },
+    Text(
+      name: "unit", path: \.unit, match: .whole, takes: "the name of a unit, such as shop.service",
+      isGood: { $0.contains(".") }
+    ) { $0.process.unit },
+    // As reports write it.
+    Text(
+      name: "signal", path: \.signal, match: .whole, takes: "the name of a signal, such as SIGSEGV",
+      isGood: { text in (1...64).contains { SignalNames.name(of: $0) == text } }
+    ) { $0.signal.name },
+    Text(name: "executable", path: \.executable, match: .part, takes: "a part of an executable's path") {
+      $0.process.executable
+    },
   ]
+
+  /// The wanted value of the text with this name.
+  package subscript(text name: String) -> String? {
+    get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }
+    set { if let field = Self.texts.first(where: { $0.name == name }) { self[keyPath: field.path] = newValue } }
+  }
 
   /// The texts that it filters by.
   package var wantedTexts: [(field: Text, wanted: String)] {

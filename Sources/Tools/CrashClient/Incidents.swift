@@ -22,7 +22,7 @@ extension CrashClient {
   /// - Returns: The incidents.
   /// - Throws: `ClientError`.
   public func incidents(
-    id: String? = nil, source: String? = nil, name: String? = nil, offset: Int? = nil, limit: Int? = nil
+    id: String? = nil, source: IncidentReport.Source? = nil, name: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [IncidentReport] {
     try incidents(
       IncidentQuery(limit: limit, offset: offset, filter: IncidentFilter(id: id, source: source, name: name)))

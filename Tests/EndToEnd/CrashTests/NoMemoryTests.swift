@@ -103,7 +103,7 @@ struct NoMemoryTests {
     try await blocking {
       try Patience.wait(for: "no process whose memory is '\(word)'") { _ -> Void? in
         for _ in 0..<100 {
-          if try client.processes().map(\.memory) == [word] { return () }
+          if try client.processes().map(\.memory?.rawValue) == [word] { return () }
           usleep(10_000)
         }
         return nil

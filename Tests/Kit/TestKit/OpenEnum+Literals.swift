@@ -8,6 +8,7 @@ extension OpenEnum where Self: ExpressibleByStringLiteral {
 
 extension CrashReport.Cause: ExpressibleByStringLiteral {}
 extension CrashReport.ReplacedHandler.Kind: ExpressibleByStringLiteral {}
+extension IncidentReport.Confidence: ExpressibleByStringLiteral {}
 extension IncidentReport.Kind: ExpressibleByStringLiteral {}
 extension IncidentReport.Mode: ExpressibleByStringLiteral {}
 extension IncidentReport.Source: ExpressibleByStringLiteral {}

@@ -15,12 +15,12 @@ extension PolicyKeeper {
     let classes = policy.protectedClasses.map { name in
       let word = policy.plan?.words.first { $0.name == name }
       return DanglingPolicyReport.Class(
-        name: name, listedBy: rules.listedClasses.contains(name) ? "operator" : "statistics",
+        name: name, listedBy: rules.listedClasses.contains(name) ? .byOperator : .statistics,
         mode: word.map { .init($0.policy.rawValue) } ?? .zero, limit: word?.limit ?? 0)
     }
     return DanglingPolicyReport(
-      uid: Int(key.uid), name: policy.name, program: key.program, level: protection.level.rawValue,
-      pin: rules.pin.rawValue, isAutomaticAllowed: rules.allowsAutomaticProtection,
+      uid: Int(key.uid), name: policy.name, program: key.program, level: .init(protection.level.rawValue),
+      pin: .init(rules.pin.rawValue), isAutomaticAllowed: rules.allowsAutomaticProtection,
       budgetBytes: Int(clamping: protection.budgetBytes), baseBudgetBytes: Int(clamping: rules.baseBudgetBytes),
       raisedBudgetBytes: Int(clamping: rules.raisedBudgetBytes), crashLoopSeconds: rules.crashLoop_s,
       evidence: loop.detector.value, alarmThresholdDays: rules.alarmThreshold_days,

@@ -111,9 +111,9 @@ actor PolicyKeeper {
     do throws(StoreError) {
       for state in try store.danglingStates() {
         do {
-          let policy = try JSONDecoder().decode(ServicePolicy.self, from: Data(state.policy))
+          let policy = try JSONDecoder().decode(ServicePolicy.self, from: state.policy)
           var service = Service(policy: policy, counted_s: time_s)
-          service.book = try JSONDecoder().decode(ClassBook.self, from: Data(state.classes))
+          service.book = try JSONDecoder().decode(ClassBook.self, from: state.classes)
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
@@ -226,11 +226,11 @@ extension PolicyKeeper {
       let encoder = JSONEncoder()
       let state = DanglingState(
         uid: key.uid, program: key.program, isRestricted: key.isRestricted,
-        policy: Array(try encoder.encode(service.policy)), classes: Array(try encoder.encode(service.book)))
+        policy: try encoder.encode(service.policy), classes: try encoder.encode(service.book))
       let events = try decisions.map { decision in
         DanglingEvent(
           uid: key.uid, program: key.program, isRestricted: key.isRestricted, time: decision.time,
-          json: Array(try encoder.encode(decision)))
+          json: try encoder.encode(decision))
       }
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false

@@ -1,5 +1,4 @@
 import CrashProtocol
-import CrashReport
 import CrashSettings
 import Glibc
 
@@ -17,17 +16,13 @@ extension Settings {
         "format", \.format, "jsonl or varlink", { ForwardSettings.Format(rawValue: $0) }, { $0.rawValue }),
       acknowledge,
       .flag("scrub", \.scrubs),
-      filter("name", \.filter.name, "a part of a program's name") { !$0.isEmpty },
       filter("group", \.filter.group, "the beginning of a group's key") {
         !$0.isEmpty && $0.utf8.allSatisfy("0123456789abcdef".utf8.contains)
       },
-      filter("unit", \.filter.unit, "the name of a unit, such as shop.service") { $0.contains(".") },
-      // As reports write it.
-      filter("signal", \.filter.signal, "the name of a signal, such as SIGSEGV") { text in
-        (1...64).contains { SignalNames.name(of: $0) == text }
-      },
-      filter("executable", \.filter.executable, "a part of an executable's path") { !$0.isEmpty },
     ]
+      + ReportFilter.texts.map { text in
+        filter(text.name, \.filter[text: text.name], text.takes, where: text.isGood)
+      }
   ) { forward, others in
     if forward.path.isEmpty { return "each of forward's needs a path" }
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' stands in the list a second time" : nil

@@ -54,7 +54,7 @@ extension CrashdInterface {
     let rules = parameters.shared
     var change = RuleChange()
     if let pin = rules.pin {
-      guard let known = Pin(rawValue: pin) else { throw .invalidParameter("pin") }
+      guard let known = Pin(rawValue: pin.rawValue) else { throw .invalidParameter("pin") }
       change.pin = known
     }
     change.allowsAutomaticProtection = rules.automatic
@@ -149,7 +149,7 @@ private struct EstimatedClass: Encodable, Sendable {
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
     // Skip decisions in a format of another version.
-    guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: Data(event.json)) else { return nil }
+    guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(
       sequence: Int(event.sequence), uid: Int(event.uid), name: names[key] ?? event.program, program: event.program,

@@ -18,12 +18,12 @@ extension ProcessSummary {
   }
 
   /// What reports store of its memory, in the terms of the interface.
-  private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> String {
+  private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> Memory {
     switch mode {
-    case .none: "none"
-    case .withheld: "withheld"
-    case .scrubbed: isWithheld ? "discarded" : "scrubbed"
-    case .full: isWithheld ? "discarded" : "full"
+    case .none: .nothing
+    case .withheld: .withheld
+    case .scrubbed: isWithheld ? .discarded : .scrubbed
+    case .full: isWithheld ? .discarded : .full
     }
   }
 }

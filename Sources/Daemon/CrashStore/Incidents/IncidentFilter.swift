@@ -1,4 +1,5 @@
 import CrashProtocol
+import CrashReport
 import GRDB
 
 // A filter of incidents as SQL.
@@ -14,7 +15,7 @@ extension IncidentFilter {
 
   func arguments(_ visibility: Visibility, offset: Int = 0, limit: Int) -> StatementArguments {
     [
-      "uid": visibility.uid, "source": source, "name": name, "id": id, "since": since, "kind": kind,
+      "uid": visibility.uid, "source": source?.rawValue, "name": name, "id": id, "since": since, "kind": kind?.rawValue,
       "site": site, "limit": limit, "offset": offset,
     ]
   }

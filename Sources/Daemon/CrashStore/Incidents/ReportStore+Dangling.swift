@@ -1,55 +1,56 @@
-import FoundationEssentials
+public import FoundationEssentials
 import GRDB
 
 /// The stored state of one service for its use-after-free statistics; the store does not read it.
-public struct DanglingState: Sendable, Equatable {
-  /// The user of the processes.
-  public var uid: UInt32
+public struct DanglingState: Codable, Sendable, Equatable {
+  fileprivate var owner: Int64
   /// The executable's path.
   public var program: String
-  /// They have more rights than their user, who may not see it.
-  public var isRestricted: Bool
   /// The policy's state.
-  public var policy: [UInt8]
+  public var policy: Data
   /// The statistics of its classes.
-  public var classes: [UInt8]
+  public var classes: Data
+
+  // The columns.
+  private enum CodingKeys: String, CodingKey { case owner = "uid", program, policy, classes }
 
   /// Makes a state from its parts.
-  public init(uid: UInt32, program: String, isRestricted: Bool = false, policy: [UInt8], classes: [UInt8]) {
-    self.uid = uid
-    self.program = program
-    self.isRestricted = isRestricted
-    self.policy = policy
-    self.classes = classes
+  public init(uid: UInt32, program: String, isRestricted: Bool = false, policy: Data, classes: Data) {
+    owner = OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
+    (self.program, self.policy, self.classes) = (program, policy, classes)
   }
+
+  /// The user of the processes.
+  public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
+  /// They have more rights than their user, who may not see it.
+  public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
 /// A decision about a service.
-public struct DanglingEvent: Sendable, Equatable {
+public struct DanglingEvent: Codable, Sendable, Equatable {
   /// Its number in the store; 0 before it is stored.
-  public var sequence: Int64
-  /// The user of the processes.
-  public var uid: UInt32
+  public private(set) var sequence: Int64 = 0
+  fileprivate var owner: Int64
   /// The executable's path.
   public var program: String
-  /// They have more rights than their user, who may not see it.
-  public var isRestricted: Bool
   /// RFC 3339 in UTC.
   public var time: String
   /// The complete event.
-  public var json: [UInt8]
+  public var json: Data
+
+  // The columns.
+  private enum CodingKeys: String, CodingKey { case sequence = "seq", owner = "uid", program, time, json }
 
   /// Makes an event from its parts.
-  public init(
-    sequence: Int64 = 0, uid: UInt32, program: String, isRestricted: Bool = false, time: String, json: [UInt8]
-  ) {
-    self.sequence = sequence
-    self.uid = uid
-    self.program = program
-    self.isRestricted = isRestricted
-    self.time = time
-    self.json = json
+  public init(uid: UInt32, program: String, isRestricted: Bool = false, time: String, json: Data) {
+    owner = OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
+    (self.program, self.time, self.json) = (program, time, json)
   }
+
+  /// The user of the processes.
+  public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
+  /// They have more rights than their user, who may not see it.
+  public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
 // Which classes are protected, and why.
@@ -68,23 +69,17 @@ extension ReportStore {
             INSERT INTO dangling_services (uid, program, policy, classes) VALUES (?, ?, ?, ?)
             ON CONFLICT (uid, program) DO UPDATE SET policy = excluded.policy, classes = excluded.classes
             """,
-          arguments: [
-            Self.owner(state.uid, state.isRestricted), state.program, Data(state.policy), Data(state.classes),
-          ])
+          arguments: [state.owner, state.program, state.policy, state.classes])
         for event in events {
           try database.execute(
             sql: "INSERT INTO dangling_events (uid, program, time, json) VALUES (?, ?, ?, ?)",
-            arguments: [Self.owner(event.uid, event.isRestricted), event.program, event.time, Data(event.json)])
+            arguments: [event.owner, event.program, event.time, event.json])
         }
         guard !events.isEmpty else { return }
         try Self.evict(
           from: "dangling_events", key: "seq", order: "seq", limit: Self.danglingEventLimit, fairShare, in: database)
       }
     }
-  }
-
-  private static func owner(_ uid: UInt32, _ isRestricted: Bool) -> Int64 {
-    OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
   }
 
   /// Forgets a service; its events stay.
@@ -94,7 +89,7 @@ extension ReportStore {
       try write { database in
         try database.execute(
           sql: "DELETE FROM dangling_services WHERE uid = ? AND program = ?",
-          arguments: [Self.owner(uid, isRestricted), program])
+          arguments: [OwnerKey.of(uid: Int(uid), isRestricted: isRestricted), program])
       }
     }
   }
@@ -105,16 +100,9 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        let rows = try Row.fetchAll(
-          database, sql: "SELECT uid, program, policy, classes FROM dangling_services ORDER BY uid, program")
-        return rows.map { row in
-          let owner: Int64 = row["uid"]
-          return DanglingState(
-            uid: UInt32(clamping: OwnerKey.uid(owner)), program: row["program"],
-            isRestricted: OwnerKey.isRestricted(owner),
-            policy: Array(row["policy"] as Data),
-            classes: Array(row["classes"] as Data))
-        }
+        try TypedRow<DanglingState>.fetchAll(
+          database, sql: "SELECT uid, program, policy, classes FROM dangling_services ORDER BY uid, program"
+        ).map(\.fields)
       }
     }
   }
@@ -132,20 +120,15 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        let cursor = try Row.fetchCursor(
+        let cursor = try TypedRow<DanglingEvent>.fetchCursor(
           database,
           sql: """
             SELECT seq, uid, program, time, json FROM dangling_events WHERE (:uid IS NULL OR uid = :uid)
             ORDER BY seq DESC
             """, arguments: ["uid": visibility.uid])
         var events: [DanglingEvent] = []
-        while events.count < limit, let row = try cursor.next() {
-          guard programs?.contains(row["program"]) != false else { continue }
-          let owner: Int64 = row["uid"]
-          events.append(
-            DanglingEvent(
-              sequence: row["seq"], uid: UInt32(clamping: OwnerKey.uid(owner)), program: row["program"],
-              isRestricted: OwnerKey.isRestricted(owner), time: row["time"], json: Array(row["json"] as Data)))
+        while events.count < limit, let event = try cursor.next()?.fields {
+          if programs?.contains(event.program) != false { events.append(event) }
         }
         return events
       }

@@ -2,16 +2,6 @@ public import CrashProtocol
 import CrashReport
 import GRDB
 
-/// A group as it stands in a row: columns have the names of its fields.
-private struct GroupRow: Decodable, FetchableRecord {
-  var group: DanglingGroup
-
-  init(from decoder: any Decoder) throws {
-    group = try DanglingGroup(from: decoder)
-    group.modes.sort { $0.rawValue < $1.rawValue }
-  }
-}
-
 extension ReportStore {
   /// Groups of use-after-free incidents, the one that was seen last first.
   ///
@@ -34,7 +24,7 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         // total(): a sum of whole numbers could be too large for one; CAST ends at the largest.
-        try GroupRow.fetchAll(
+        try TypedRow<DanglingGroup>.fetchAll(
           database,
           sql: """
             WITH found AS (
@@ -55,7 +45,11 @@ extension ReportStore {
             FROM found GROUP BY \(key) ORDER BY last DESC, id DESC LIMIT :limit OFFSET :offset
             """,
           arguments: ["uid": visibility.uid, "name": name, "since": since, "limit": limit, "offset": offset]
-        ).map(\.group)
+        ).map { row in
+          var group = row.fields
+          group.modes.sort { $0.rawValue < $1.rawValue }
+          return group
+        }
       }
     }
   }

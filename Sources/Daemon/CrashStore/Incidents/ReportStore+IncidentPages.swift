@@ -37,32 +37,19 @@ extension ReportStore {
         }
         var arguments = filter.arguments(visibility, limit: limit)
         arguments += ["after": cursor.sequence]
-        // A row at a time: of an incident that does not fit any more only the size is read.
-        let rows = try Row.fetchCursor(
+        let page = try EventRow.page(
           database,
           sql: """
-            SELECT seq, length(json) AS bytes, json FROM incidents
+            SELECT seq, id, last AS time, json FROM incidents
             WHERE seq > :after AND \(IncidentFilter.clause) ORDER BY seq LIMIT :limit OFFSET :offset
-            """, arguments: arguments)
-        var (incidents, count, bytes, end): ([IncidentReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
-        var isFull = false
-        while !isFull, let row = try rows.next() {
-          bytes += row["bytes"] as Int
-          isFull = count > 0 && bytes > limitBytes
-          guard !isFull else { continue }
-          count += 1
-          end = row["seq"]
-          // Skip what an older crashd wrote in another format.
-          if let incident = try? JSONDecoder().decode(IncidentReport.self, from: row["json"] as Data) {
-            incidents.append(incident)
-          }
-        }
-        let isLast = !isFull && count < limit
-        if isLast { end = newest }
+            """, arguments, limit: limit, limitBytes: limitBytes)
+        let end = page.isFull ? page.last ?? cursor.sequence : newest
+        // Skip what an older crashd wrote in another format.
+        let incidents = page.rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0.json) }
         let evicted = try Self.evicted(after: cursor.sequence, through: end, visibility, in: database)
         return IncidentPage(
-          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: end, kind: .incident), isLast: isLast,
-          lost: evicted + count - incidents.count)
+          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: end, kind: .incident), isLast: !page.isFull,
+          lost: evicted + page.unreadable + page.rows.count - incidents.count)
       }
     }
   }

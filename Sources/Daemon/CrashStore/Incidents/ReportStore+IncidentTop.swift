@@ -17,27 +17,21 @@ extension ReportStore {
       }
     let selected = ["source", "kind", "place", "name"].map { columns.contains($0) ? $0 : "'' AS \($0)" }
     return try Self.translating(path) {
-      let rows = try pool.read { database in
+      try pool.read { database in
         // Beside max() the other columns are of the row that has it. A sum of whole numbers could be too large for one.
-        try Row.fetchAll(
+        try TypedRow<IncidentSum>.fetchAll(
           database,
           sql: """
             WITH told AS (
-              SELECT id, source, name, last, json_extract(CAST(json AS TEXT), '$.kind') AS kind,
+              SELECT id, source, name, last, ifnull(json_extract(CAST(json AS TEXT), '$.kind'), '') AS kind,
                 coalesce(json_extract(CAST(json AS TEXT), '$.site'), subject) AS place,
                 json_extract(CAST(json AS TEXT), '$.count') AS count
               FROM incidents WHERE \(IncidentFilter.clause))
-            SELECT \(selected.joined(separator: ", ")), total(count) AS times, count(*) AS incidents,
+            SELECT \(selected.joined(separator: ", ")), CAST(total(count) AS INTEGER) AS count, count(*) AS incidents,
               count(DISTINCT substr(id, 1, instr(id, '-'))) AS processes, max(last) AS last, id
-            FROM told GROUP BY \(columns.joined(separator: ", ")) ORDER BY times DESC, last DESC, id LIMIT :limit OFFSET :offset
-            """, arguments: filter.arguments(visibility, limit: limit))
-      }
-      return rows.map { row in
-        IncidentSum(
-          source: .init(row["source"] ?? ""), kind: .init(row["kind"] ?? ""), place: row["place"] ?? "",
-          name: row["name"] ?? "",
-          count: Int(exactly: (row["times"] as Double? ?? 0).rounded()) ?? .max, incidents: row["incidents"] ?? 0,
-          processes: row["processes"] ?? 0, last: row["last"] ?? "", id: row["id"] ?? "")
+            FROM told GROUP BY \(columns.joined(separator: ", ")) ORDER BY total(count) DESC, last DESC, id LIMIT :limit OFFSET :offset
+            """, arguments: filter.arguments(visibility, limit: limit)
+        ).map(\.fields)
       }
     }
   }

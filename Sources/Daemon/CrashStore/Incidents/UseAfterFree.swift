@@ -58,7 +58,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
     process = String(incident.id.prefix { $0 != "-" })
     build = incident.process.buildID.cut(Self.wordLimitBytes)
     mode = incident.mode.rawValue.cut(Self.wordLimitBytes)
-    confidence = incident.confidence.cut(Self.wordLimitBytes)
+    confidence = incident.confidence.rawValue.cut(Self.wordLimitBytes)
     release = incident.object.flatMap { Self.release(of: $0) }?.cut(Self.nameLimitBytes)
     first = incident.first.cut(Self.wordLimitBytes)
     last = incident.last.cut(Self.wordLimitBytes)

@@ -205,18 +205,14 @@ extension ReportStore {
     let fetch = { (first: Int64, last: Int64) in
       try old.read { database in
         try Row.fetchAll(
-          database, sql: "SELECT seq, id, json FROM reports WHERE seq BETWEEN ? AND ?", arguments: [first, last]
-        ).map { row -> (Int64, String, Data)? in
-          // A garbled row may hold values of any type.
-          let (number, id, json): (DatabaseValue, DatabaseValue, DatabaseValue) = (row["seq"], row["id"], row["json"])
-          guard let number = Int64.fromDatabaseValue(number), let id = String.fromDatabaseValue(id),
-            let json = Data.fromDatabaseValue(json)
-          else { return nil }
-          return (number, id, json)
-        }
+          database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
+          arguments: [first, last]
+        )
+        // A garbled row may hold values of any type.
+        .map { try? EventRow(row: $0) }
       }
     }
-    var found: [(Int64, String, Data)?] = []
+    var found: [EventRow?] = []
     do {
       found = try fetch(first, last)
     } catch {
@@ -225,16 +221,15 @@ extension ReportStore {
       }
     }
     return found.compactMap { row in
-      guard let (number, id, json) = row, let report = try? JSONDecoder().decode(CrashReport.self, from: json),
-        report.id == id
+      guard let row, let report = try? JSONDecoder().decode(CrashReport.self, from: row.json), report.id == row.id
       else {
         rescued.unreadable += 1
         return nil
       }
       let raw = try? old.read {
-        try Data.fetchOne($0, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [id])
+        try Data.fetchOne($0, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [row.id])
       }
-      return OldRow(sequence: number, report: report, json: json, raw: raw)
+      return OldRow(sequence: row.seq, report: report, json: row.json, raw: raw)
     }
   }
 

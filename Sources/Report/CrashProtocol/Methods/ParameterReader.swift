@@ -1,3 +1,5 @@
+import CrashReport
+
 /// Reads the parameters of calls of one method; null counts as absent.
 package struct ParameterReader<Parameters: Decodable>: Sendable {
   private let known: Set<String>
@@ -33,7 +35,10 @@ private struct CallFields: FieldSource {
 
   func value(_ name: String, _: FieldShape.Kind) throws -> JSONValue? { values[name] }
 
-  func nested<Value: Decodable>(_ name: String, _: Value.Type) throws -> Value {
+  func nested<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value {
+    if case .string(let text)? = values[name], let word = (type as? any OpenEnum.Type)?.init(rawValue: text) as? Value {
+      return word
+    }
     guard case .array(let elements)? = values[name] else { throw ProtocolError.invalidParameter(name) }
     var texts: [String] = []
     for element in elements {

@@ -2,19 +2,22 @@
 public struct DanglingDecision: Codable, Sendable, Equatable {
   /// RFC 3339 in UTC.
   public var time: String
-  /// `switched`, `advised`, `released` or `operator`.
-  public var action: String
+  /// The kind of the decision.
+  public var action: Action
   /// The level before.
-  public var from: String
+  public var from: DanglingPolicyReport.Level
   /// The level after.
-  public var to: String
+  public var to: DanglingPolicyReport.Level
   /// The text of the decision, with the reason.
   public var text: String
   /// Classes that became protected by it.
   public var classes: [String]
 
   /// Makes one from its parts.
-  package init(time: String, action: String, from: String, to: String, text: String, classes: [String]) {
+  package init(
+    time: String, action: Action, from: DanglingPolicyReport.Level, to: DanglingPolicyReport.Level, text: String,
+    classes: [String]
+  ) {
     (self.time, self.action, self.from, self.to, self.text) = (time, action, from, to, text)
     self.classes = classes
   }

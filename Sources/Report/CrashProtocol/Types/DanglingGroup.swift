@@ -35,13 +35,13 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   /// The median time between the last release and the use, in nanoseconds, of the incidents that have it.
   public var age_ns: Int?
   /// `certain`, or `probable` where none of its incidents is certain.
-  public var confidence: String
+  public var confidence: IncidentReport.Confidence
 
   /// Makes one from its parts.
   package init(
     id: String, program: String, className: String, kind: IncidentReport.Kind, method: String?, place: String,
     line: String, count: Int, processes: Int, builds: Int, releases: Int, modes: [IncidentReport.Mode], first: String,
-    last: String, age_ns: Int?, confidence: String
+    last: String, age_ns: Int?, confidence: IncidentReport.Confidence
   ) {
     (self.id, self.program, self.className, self.kind, self.method) = (id, program, className, kind, method)
     (self.place, self.line, self.count, self.processes, self.builds) = (place, line, count, processes, builds)

@@ -6,15 +6,15 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public struct Class: Codable, Sendable, Equatable {
     /// The full name.
     public var name: String
-    /// `operator` or `statistics`.
-    public var listedBy: String
+    /// The source of the protection.
+    public var listedBy: ListedBy
     /// The quarantine's policy for its objects.
     public var mode: IncidentReport.Mode
     /// The capacity of the quarantine for its objects.
     public var limit: Int
 
     /// Makes one from its parts.
-    package init(name: String, listedBy: String, mode: IncidentReport.Mode, limit: Int) {
+    package init(name: String, listedBy: ListedBy, mode: IncidentReport.Mode, limit: Int) {
       (self.name, self.listedBy, self.mode, self.limit) = (name, listedBy, mode, limit)
     }
   }
@@ -98,10 +98,10 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var name: String
   /// Its path.
   public var program: String
-  /// `off`, `base` or `raised`.
-  public var level: String
-  /// `automatic`, `on` or `off`: the operator's override.
-  public var pin: String
+  /// The level of the protection.
+  public var level: Level
+  /// The operator's override.
+  public var pin: Pin
   /// Whether an alarm may raise the level.
   public var isAutomaticAllowed: Bool
   /// The current limit of the quarantine in one process.
@@ -152,7 +152,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
 
   /// Makes one from its parts.
   package init(
-    uid: Int, name: String, program: String, level: String, pin: String, isAutomaticAllowed: Bool, budgetBytes: Int,
+    uid: Int, name: String, program: String, level: Level, pin: Pin, isAutomaticAllowed: Bool, budgetBytes: Int,
     baseBudgetBytes: Int, raisedBudgetBytes: Int, crashLoopSeconds: Double, evidence: Double,
     alarmThresholdDays: Double, usualPerDay: Double, countedCrashes: Int, classes: [Class], releasedClasses: [String],
     includesOwnClasses: Bool, processes: Int, obeying: Int, refusals: [String: String], days: [Day], stop: Stop? = nil,

@@ -1,7 +1,7 @@
 /// An operator's changes to a program's rules; nil: no change.
 public struct DanglingRules: Codable, Sendable, Equatable {
-  /// `automatic`, `on` or `off`.
-  public var pin: String?
+  /// The operator's override of the level.
+  public var pin: DanglingPolicyReport.Pin?
   /// Whether an alarm may raise the level.
   public var automatic: Bool?
   /// The limit of the quarantine in one process at the level `base`.

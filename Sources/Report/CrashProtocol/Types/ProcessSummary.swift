@@ -16,11 +16,8 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var attachTime: String
   /// A state for people, such as `running`.
   public var state: String
-  /// How much of its memory is stored when it crashes: `full`, `scrubbed`, `none` (the program's choice), `withheld`
-  /// (crashd's settings), `discarded` (crashd's settings; the program records memory, and crashd drops it).
-  ///
-  /// Nil from an older crashd.
-  public var memory: String?
+  /// How much of its memory is stored when it crashes; nil from an older crashd.
+  public var memory: Memory?
   /// The result of its last `Shield.selfTest`; nil where there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
@@ -50,7 +47,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   /// Makes one from its parts.
   package init(
     pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String, attachTime: String,
-    state: String, memory: String? = nil, selfTest: SelfTest? = nil
+    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil
   ) {
     (self.pid, self.uid, self.name, self.executable, self.buildID) = (pid, uid, name, executable, buildID)
     (self.startTime, self.attachTime, self.state, self.memory, self.selfTest) = (

@@ -1,3 +1,5 @@
+package import CrashReport
+
 /// A report, as `List` returns it.
 public struct ReportSummary: Codable, Sendable, Equatable {
   /// The cursor in the store; `ListQuery.before` continues there.
@@ -35,16 +37,24 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   /// True while crashd reads its symbols: names and the group are missing, and no subscriber has it yet.
   public var isPreliminary: Bool?
 
-  /// Makes one from its parts.
-  package init(
-    cursor: String, id: String, time: String, pid: Int, uid: Int, name: String, executable: String, unit: String? = nil,
-    signal: String, reason: String, sentence: String, function: String, file: String? = nil, line: Int? = nil,
-    groupKey: String, groupTitle: String, isPreliminary: Bool? = nil
-  ) {
-    (self.cursor, self.id, self.time, self.pid, self.uid) = (cursor, id, time, pid, uid)
-    (self.name, self.executable, self.unit, self.signal, self.reason) = (name, executable, unit, signal, reason)
-    (self.sentence, self.function, self.file, self.line, self.groupKey) = (sentence, function, file, line, groupKey)
-    (self.groupTitle, self.isPreliminary) = (groupTitle, isPreliminary)
+  /// Summarises a report.
+  package init(_ report: CrashReport, cursor: String) {
+    let (process, frame) = (report.process, report.namingFrame)
+    (self.cursor, id, time, pid, uid) = (cursor, report.id, report.time, process.pid, process.uid)
+    (name, executable, unit, signal) = (process.name, process.executable, process.unit, report.signal.name)
+    (reason, sentence) = (report.reason, report.diagnosis.sentence)
+    (function, file, line) = (frame?.function ?? "", frame?.file, frame?.line)
+    (groupKey, groupTitle) = (report.group.key, report.group.title)
+    isPreliminary = report.isPreliminary == true ? true : nil
+  }
+}
+
+extension CrashReport {
+  /// The frame that names the crash in a list: the first in-app frame of the crashing thread, otherwise its first frame
+  /// with a name.
+  fileprivate var namingFrame: Frame? {
+    guard let frames = threads.first?.frames else { return nil }
+    return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
   }
 }
 

@@ -22,9 +22,9 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var subject: String
   /// One sentence.
   public var sentence: String
-  /// Whether the program certainly has a bug: `certain`, or `probable` for a deferred deinit, because the deinit could
-  /// have ended the use.
-  public var confidence: String
+  /// Whether the program certainly has a bug: `probable` for a deferred deinit, because the deinit could have ended the
+  /// use.
+  public var confidence: Confidence
   /// The method that the call was meant for.
   public var method: String?
   /// The thread that used the object.
@@ -101,7 +101,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   /// Makes a report from its parts.
   public init(
     id: String, first: String, last: String, count: Int, process: Process, source: Source, kind: Kind, mode: Mode,
-    subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
+    subject: String, sentence: String, confidence: Confidence, method: String? = nil, useThread: Int? = nil,
     use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil, registers: [String: Address]? = nil
   ) {
     self.id = id

@@ -89,6 +89,19 @@ extension IncidentReport {
     public static let isolation = Self("isolation")
   }
 
+  /// Whether the program certainly has a bug.
+  public struct Confidence: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The program has a bug.
+    public static let certain = Self("certain")
+    /// The program has a bug, unless the deferred deinit would have ended the use.
+    public static let probable = Self("probable")
+  }
+
   /// The reaction of the shield to a fault; or a number that this version does not know.
   public struct Mode: OpenEnum {
     /// The word.

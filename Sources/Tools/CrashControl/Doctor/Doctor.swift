@@ -57,9 +57,9 @@ public struct Doctor: Sendable {
   /// A finding if reports of a process lack its memory; nil if they do not, or if it is unknown.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
-    case "none": Finding(.note, "memory", "reports contain none: the program has disabled it")
-    case "withheld": Finding(.note, "memory", "reports contain none: crashd's privacy.no-memory")
-    case "discarded":
+    case .nothing: Finding(.note, "memory", "reports contain none: the program has disabled it")
+    case .withheld: Finding(.note, "memory", "reports contain none: crashd's privacy.no-memory")
+    case .discarded:
       Finding(
         .note, "memory", "reports contain none: crashd's privacy.no-memory; a ring in the spool does",
         remedy: "set CRASHSHIELD_MEMORY=none in its environment: it ignores crashd's setting")

@@ -43,12 +43,12 @@ extension Demonstration {
 
   private func tellDecision(_ client: CrashClient) throws {
     let events = try ask { () throws(ClientError) in try client.danglingEvents(limit: 1) }
-    guard let event = events.first, event.decision.action == "switched" else { return }
+    guard let event = events.first, event.decision.action == .switched else { return }
     try Output.write("\n" + terminal.styled("crashd: ", .bold) + CleanText.line(event.decision.text) + "\n\n")
   }
 
   private func incident(of pid: Int, _ client: CrashClient) throws -> IncidentReport {
-    let incidents = try ask { () throws(ClientError) in try client.incidents(source: "quarantine") }
+    let incidents = try ask { () throws(ClientError) in try client.incidents(source: .quarantine) }
     guard let incident = incidents.first(where: { $0.process.pid == pid }) else {
       throw Failure(.nothingFound, "process \(pid) neither crashed nor recorded a use-after-free")
     }

@@ -19,7 +19,8 @@ public enum DanglingText: Sendable {
     ]
     let rows = policies.map { policy in
       [
-        policy.name, "\(policy.uid)", policy.level, policy.pin, policy.isAutomaticAllowed ? "protects" : "reports",
+        policy.name, "\(policy.uid)", policy.level.rawValue, policy.pin.rawValue,
+        policy.isAutomaticAllowed ? "protects" : "reports",
         Listings.size(policy.budgetBytes), "\(policy.days.map(\.crashes).reduce(0, +))",
         "\(policy.obeying)/\(policy.processes)", classes(policy), policy.program,
       ].map(CleanText.line)
@@ -38,7 +39,10 @@ public enum DanglingText: Sendable {
     var facts = [
       ("program", "\(policy.program), uid \(policy.uid)"),
       ("level", "\(policy.level), up to \(Listings.size(policy.budgetBytes)) in each process"),
-      ("pin", policy.pin + (policy.pin == "automatic" ? "" : ": takes precedence over the alarm and the stop rule")),
+      (
+        "pin",
+        policy.pin.rawValue + (policy.pin == .automatic ? "" : ": takes precedence over the alarm and the stop rule")
+      ),
       ("alarm", alarm(policy)),
       ("budgets", "\(Listings.size(policy.baseBudgetBytes)) base, \(Listings.size(policy.raisedBudgetBytes)) raised"),
       (
@@ -113,7 +117,7 @@ public enum DanglingText: Sendable {
         ),
         ("usual", "\(number(policy.usualPerDay)) crashes a day"),
         ("alarm", alarm(policy)),
-        ("level", policy.level),
+        ("level", policy.level.rawValue),
       ]
       if let text = policy.lastSwitch { facts.append(("switched", text)) }
       let rows = zip(shown, crashes).filter { $0.1 > 0 || $0.0.hits > 0 }.map { day, count in
@@ -160,8 +164,11 @@ public enum DanglingText: Sendable {
       .init(title: "WHAT", minimum: 24),
     ]
     let rows = events.map { event in
-      [LocalTime.text(event.decision.time), event.name, "\(event.uid)", event.decision.action, event.decision.text]
-        .map(CleanText.line)
+      [
+        LocalTime.text(event.decision.time), event.name, "\(event.uid)", event.decision.action.rawValue,
+        event.decision.text,
+      ]
+      .map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }

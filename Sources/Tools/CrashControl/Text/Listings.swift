@@ -82,7 +82,7 @@ public enum Listings: Sendable {
     ]
     let rows = processes.map { process in
       [
-        "\(process.pid)", "\(process.uid)", process.name, process.state, process.memory ?? "",
+        "\(process.pid)", "\(process.uid)", process.name, process.state, process.memory?.rawValue ?? "",
         LocalTime.text(process.startTime),
         LocalTime.text(process.attachTime), shortID(process.buildID), process.executable,
       ].map(CleanText.line)

@@ -44,7 +44,7 @@ extension Dangling {
     }
 
     func validate() throws {
-      if let pin, !["automatic", "on", "off"].contains(pin) {
+      if let pin, !DanglingPolicyReport.Pin.all.contains(.init(pin)) {
         throw ValidationError("invalid value '\(pin)' for --pin: it takes automatic, on or off")
       }
       if let wrong = [baseBudget, raisedBudget].compactMap({ $0 }).first(where: { !(4...1 << 24).contains($0) }) {
@@ -61,7 +61,7 @@ extension Dangling {
 
     private var rules: DanglingRules {
       var rules = DanglingRules()
-      rules.pin = pin
+      rules.pin = pin.map { .init($0) }
       rules.automatic = automatic.map { $0 == .yes }
       rules.baseBudgetBytes = baseBudget.map { $0 << 10 }
       rules.raisedBudgetBytes = raisedBudget.map { $0 << 10 }

@@ -2,6 +2,7 @@ public import ArgumentParser
 import CrashClient
 import CrashControl
 public import CrashProtocol
+import CrashReport
 
 /// Filters of incidents, besides the program.
 struct IncidentFilterOptions: ParsableArguments {
@@ -16,7 +17,10 @@ struct IncidentFilterOptions: ParsableArguments {
 
   @OptionGroup var seen: SeenOptions
 
-  var chosen: IncidentFilter { IncidentFilter(source: source, kind: kind, site: site, since: seen.sinceText) }
+  var chosen: IncidentFilter {
+    IncidentFilter(
+      source: source.map { .init($0) }, kind: kind.map { .init($0) }, site: site, since: seen.sinceText)
+  }
 }
 
 struct TopIncidents: ParsableCommand {

@@ -72,7 +72,7 @@ struct ListDangling: ParsableCommand {
 
   func run() throws {
     let since = seen.sinceText
-    if each { return try options.list(IncidentFilter(source: "quarantine", since: since)) }
+    if each { return try options.list(IncidentFilter(source: .quarantine, since: since)) }
     try options.list(of: "uses", missing: options.nothingSeen, text: IncidentText.groups) {
       client, offset, limit throws(ClientError) in
       try client.danglingGroups(name: options.name, since: since, offset: offset, limit: limit)

@@ -149,10 +149,10 @@ struct DanglingTests {
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
     // Five crashes of a program without history are not usual; the first stands for all of a crash loop's.
-    let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
-    #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("use-after-free crashes"))
+    let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
+    #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
-    #expect(policy.level == "raised" && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
+    #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
     // The decision outlives crashd: the next one protects from the start.
@@ -160,11 +160,11 @@ struct DanglingTests {
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
     #expect(again.status.code == 70, "\(again.status) \(again.error)")
-    // The operator's pin is stronger.
+    // The operator's override takes precedence.
     let pinned = next.client
     try await blocking {
       var rules = DanglingRules()
-      rules.pin = "off"
+      rules.pin = .off
       try pinned.setRules(rules, name: "crash-maker")
     }
     let off = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)

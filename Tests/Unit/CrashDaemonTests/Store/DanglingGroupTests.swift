@@ -20,7 +20,7 @@ struct DanglingGroupTests {
     source: IncidentReport.Source = "quarantine", count: Int = 1, function: String = "serve()", line: Int = 12,
     subject: String = "App.Session", mode: IncidentReport.Mode = "zero", build: String = "b1",
     last: String = "2026-11-21T10:00:00Z", age_ns: Int? = 2_000_000, release: String = "drop()",
-    confidence: String = "certain"
+    confidence: IncidentReport.Confidence = "certain"
   ) -> IncidentReport {
     IncidentReport(
       id: "\(ring)-\(key)", first: "2026-11-21T09:00:00Z", last: last, count: count,
@@ -138,7 +138,7 @@ struct DanglingGroupTests {
       of: (0..<40).map { number in
         var incident = Self.incident(
           "\(number)", program: "\(number)" + long, kind: .init("call" + long), function: long, subject: long,
-          mode: .init(long), build: long, last: long, release: long, confidence: long)
+          mode: .init(long), build: long, last: long, release: long, confidence: .init(long))
         (incident.method, incident.use[1].file) = (long, long)
         return incident
       })

@@ -1,4 +1,5 @@
 import CrashProtocol
+import FoundationEssentials
 import GRDB
 import TestKit
 import Testing
@@ -8,24 +9,24 @@ import Testing
 @Suite("Protection policies in the store")
 struct DanglingStoreTests {
   private static func event(_ uid: UInt32, _ program: String, _ number: Int) -> DanglingEvent {
-    DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Array("\(number)".utf8))
+    DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Data("\(number)".utf8))
   }
 
   @Test("a stored policy is replaced as a whole, and its events are listed, the latest first")
   func roundTrip() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
-    var state = DanglingState(uid: 7, program: "/srv/shop", policy: [1, 2], classes: [3])
+    var state = DanglingState(uid: 7, program: "/srv/shop", policy: Data([1, 2]), classes: Data([3]))
     try store.put(dangling: state, events: [Self.event(7, "/srv/shop", 1)])
-    state.policy = [9]
+    state.policy = Data([9])
     try store.put(dangling: state, events: [Self.event(7, "/srv/shop", 2)])
-    let other = DanglingState(uid: 8, program: "/srv/shop", policy: [], classes: [])
+    let other = DanglingState(uid: 8, program: "/srv/shop", policy: Data(), classes: Data())
     try store.put(dangling: other, events: [Self.event(8, "/srv/other", 3)])
     #expect(try store.danglingStates() == [state, other])
-    #expect(try store.danglingEvents(limit: 10).map(\.json) == [[0x33], [0x32], [0x31]])
+    #expect(try store.danglingEvents(limit: 10).map { Array($0.json) } == [[0x33], [0x32], [0x31]])
     #expect(try store.danglingEvents(limit: 2).count == 2)
-    #expect(try store.danglingEvents(visibility: .user(7), limit: 10).map(\.json) == [[0x32], [0x31]])
-    #expect(try store.danglingEvents(programs: ["/srv/other"], limit: 10).map(\.json) == [[0x33]])
+    #expect(try store.danglingEvents(visibility: .user(7), limit: 10).map { Array($0.json) } == [[0x32], [0x31]])
+    #expect(try store.danglingEvents(programs: ["/srv/other"], limit: 10).map { Array($0.json) } == [[0x33]])
     try store.forgetDangling(uid: 7, program: "/srv/shop")
     #expect(try store.danglingStates() == [other])
     #expect(try store.danglingEvents(limit: 10).count == 3)
@@ -47,7 +48,7 @@ struct DanglingStoreTests {
     let store = try ReportStore(path: path)
     #expect(try store.danglingStates().isEmpty && store.danglingEvents(limit: 1).isEmpty)
     #expect(try store.subscribers().map(\.name) == ["who"])
-    try store.put(dangling: DanglingState(uid: 1, program: "p", policy: [], classes: []))
+    try store.put(dangling: DanglingState(uid: 1, program: "p", policy: Data(), classes: Data()))
     #expect(try store.danglingStates().count == 1)
     try store.close()
   }

@@ -37,7 +37,7 @@ struct IncidentBuilder: Sendable {
       sentence: "",
       // A deferred deinit has not yet ended uses of the object that are correct until then.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
-        ? "probable" : "certain",
+        ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object, site: guarding?.site,
       registers: incident.trap.map { Self.registers(of: $0, at: incident.use.first) })

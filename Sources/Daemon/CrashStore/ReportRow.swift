@@ -1,0 +1,65 @@
+import CrashProtocol
+import CrashReport
+import FoundationEssentials
+import GRDB
+
+/// A row whose columns have the names of the fields of a type of another module.
+struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
+  var fields: Fields
+
+  init(_ fields: Fields) { self.fields = fields }
+  init(from decoder: any Decoder) throws { fields = try Fields(from: decoder) }
+  func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
+}
+
+/// A row of `reports`: the fields of a report's summary, and its JSON.
+struct ReportRow: PersistableRecord {
+  static let databaseTableName = "reports"
+
+  /// The number of the event; nil: the next one.
+  var number: Int64?
+  var report: CrashReport
+  var json: Data
+
+  /// The fields of a summary with a column: `groupKey` is `group_key`.
+  private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
+    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) }
+    .map { field in
+      (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
+    }
+
+  /// The columns that `TypedRow<ReportSummary>` reads; the cursor is the event's number.
+  static let summary =
+    "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
+
+  func encode(to container: inout PersistenceContainer) throws {
+    let fields = try TypedRow(ReportSummary(report, cursor: "")).databaseDictionary
+    for (field, column) in Self.columns { container[column] = fields[field] }
+    (container["seq"], container["uid"], container["json"]) = (number, report.process.ownerKey, json)
+  }
+}
+
+/// A row of a page of events or incidents.
+struct EventRow: Decodable, FetchableRecord {
+  var seq: Int64
+  var id: String
+  var time: String
+  var json: Data
+
+  /// Rows in their order: at most `limitBytes`, unless the first one alone has more.
+  /// - Returns: The readable rows, the count of the others, the number of the last row, and whether more may follow.
+  static func page(
+    _ database: Database, sql: String, _ arguments: StatementArguments, limit: Int, limitBytes: Int
+  ) throws -> (rows: [EventRow], unreadable: Int, last: Int64?, isFull: Bool) {
+    let found = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+    var (rows, count, bytes, last): ([EventRow], Int, Int, Int64?) = ([], 0, 0, nil)
+    while let row = try found.next() {
+      let read = try? EventRow(row: row)
+      bytes += read?.json.count ?? 0
+      if count > 0, bytes > limitBytes { return (rows, count - rows.count, last, true) }
+      (count, last) = (count + 1, row["seq"])
+      if let read { rows.append(read) }
+    }
+    return (rows, count - rows.count, last, count == limit)
+  }
+}

@@ -1,0 +1,89 @@
+public import CrashReport
+
+extension DanglingPolicyReport {
+  /// The level of a program's protection.
+  public struct Level: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// No protection.
+    public static let off = Self("off")
+    /// Protects classes at risk, within the base budget.
+    public static let base = Self("base")
+    /// Protects within the raised budget.
+    public static let raised = Self("raised")
+  }
+
+  /// The operator's override of the level.
+  public struct Pin: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// No override: the alarm and the stop rule decide.
+    public static let automatic = Self("automatic")
+    /// The level is raised.
+    public static let on = Self("on")
+    /// The level is off.
+    public static let off = Self("off")
+
+    /// The values that an operator can set.
+    public static let all: [Self] = [.automatic, .on, .off]
+  }
+
+  /// The source of a class's protection.
+  public struct ListedBy: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// An operator listed the class.
+    public static let byOperator = Self("operator")
+    /// The crashes and hits of the class.
+    public static let statistics = Self("statistics")
+  }
+}
+
+extension DanglingDecision {
+  /// The kind of a decision.
+  public struct Action: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The level changed.
+    public static let switched = Self("switched")
+    /// An alarm that the rules do not allow to act on.
+    public static let advised = Self("advised")
+    /// A class lost its protection.
+    public static let released = Self("released")
+    /// An operator changed the rules.
+    public static let byOperator = Self("operator")
+  }
+}
+
+extension ProcessSummary {
+  /// How much of a process's memory reports store.
+  public struct Memory: OpenEnum {
+    /// The word.
+    public let rawValue: String
+    /// Makes the value of any word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// All memory of the record.
+    public static let full = Self("full")
+    /// The same, scrubbed.
+    public static let scrubbed = Self("scrubbed")
+    /// None: the program's choice.
+    public static let nothing = Self("none")
+    /// None: crashd's settings.
+    public static let withheld = Self("withheld")
+    /// None: crashd's settings; the program records memory, and crashd drops it.
+    public static let discarded = Self("discarded")
+  }
+}
