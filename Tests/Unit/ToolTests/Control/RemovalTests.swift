@@ -77,7 +77,8 @@ struct RemovalTests {
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
     #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
-    #expect(acknowledged.withLock { $0 } == [true, false])
+    // It subscribes again after the end of the first stream.
+    #expect(acknowledged.withLock { $0.prefix(2) } == [true, false])
   }
 
   @Test(
