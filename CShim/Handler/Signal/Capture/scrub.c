@@ -22,10 +22,13 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
   return count;
 }
 
-// Swift keeps flags in the highest byte of some references.
+// Swift keeps flags in the highest byte of some references. An address in the guard page of a stack counts: it is what
+// the kernel's signal frame says of an overflow that another handler re-raised.
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
-  return address >= CS_PAGE_BYTES && address >> 47 == 0 && cs_memory_is_readable(address & ~UINT64_C(7));
+  const uint64_t aligned = address & ~UINT64_C(7);
+  return address >= CS_PAGE_BYTES && address >> 47 == 0 &&
+         (cs_memory_is_readable(aligned) || cs_memory_is_readable(aligned + CS_PAGE_BYTES));
 }
 
 static bool is_kept(uint64_t word, const cs_ring_registers *registers) SIGNAL_SAFE {

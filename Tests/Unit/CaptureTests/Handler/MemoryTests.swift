@@ -87,6 +87,9 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
+    // The guard page below a stack, and no page further.
+    #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
+    #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
     // Of a text around them, only they stay.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
