@@ -25,12 +25,13 @@ TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gcc gdb libj
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
-DEB_PACKAGES   := binutils dpkg-dev
+DEB_PACKAGES   := binutils dpkg-dev lintian
+ALERT_PACKAGES := prometheus python3
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -45,12 +46,15 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
+# Only here: a define that changes with each commit would link the debug programs anew.
+release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
 
 	@scripts/build/manuals $(RELEASE)
+	@scripts/build/link $(RELEASE)/release
 	@$(MAKE) preload
 
 preload: ## @install Build libcrashshield.so, as `make release` does
@@ -88,7 +92,7 @@ ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
-checks: check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -104,6 +108,11 @@ check-format: test-packages
 
 check-units: build
 	scripts/check/units .build/debug
+
+# The rules for Prometheus fire where they should; a unit test compares their metrics with those that crashd prints.
+check-alerts:
+	@scripts/install-packages $(ALERT_PACKAGES)
+	scripts/check/alerts
 
 # What `import CrashShield` brings stays small.
 check-api: build
@@ -324,9 +333,14 @@ peers: release dynamic ## @evidence Compare crash reporters, and write docs/peer
 deb: release ## @install Pack what `make release` builds as .deb files in .build-deb
 	@scripts/install-packages $(DEB_PACKAGES)
 	@scripts/build/deb $(RELEASE)/release .build-deb
+	@lintian --fail-on error,warning .build-deb/*.deb
 
 install: ## @install Install what `make release` built (PREFIX, DESTDIR)
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
+
+dist: release ## @install Write a release to .build-dist: sources, programs, packages, SBOM, checksums
+	@scripts/install-packages $(DEB_PACKAGES)
+	@scripts/build/dist $(RELEASE)/release .build-dist
 
 clean: ## @install Remove everything that was built
 	rm -rf .build .build-*

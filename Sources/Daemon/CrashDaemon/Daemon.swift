@@ -10,9 +10,6 @@ import UnixSignals
 ///     let daemon = try Daemon(configuration, logger: logger)
 ///     try await daemon.run()
 public final class Daemon: Sendable {
-  /// The version that `Status` and `GetInfo` report.
-  public static let version = "0.1.0"
-
   private let configuration: DaemonConfiguration
   private let logger: Logger
   private let locks: [DirectoryLock]
@@ -146,13 +143,14 @@ public final class Daemon: Sendable {
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, outage: analysis.outage,
-        forwards: counts, settings: live, limits: analysis.limits, access: access)
+        forwards: counts, settings: live, limits: analysis.limits, access: access, commit: configuration.commit)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let forwarding = Forwarding(
         Forwarder.Configuration(
           store: analysis.store, hub: analysis.hub, settings: live, counts: counts, limits: analysis.limits,
           logger: analysis.logger))
       let metrics = MetricsFile(interface: interface, settings: live, logger: analysis.logger)
+      let scrapes = MetricsListener(interface: interface, settings: live, logger: analysis.logger)
       var watchdog: Watchdog?
       if let request = Watchdog.Request(environment: configuration.environment, pid: getpid()),
         let systemd = notifier.connection()
@@ -164,7 +162,9 @@ public final class Daemon: Sendable {
       let readiness = Readiness(notifier: notifier)
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
       // subscribers have seen it. The status line is silent before systemd hears of the stop.
-      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, readiness, status]
+      let services: [any Service] = [
+        metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
+      ]
       let group = ServiceGroup(
         services: watchdog.map { services + [$0] } ?? services,
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)

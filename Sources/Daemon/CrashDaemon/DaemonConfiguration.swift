@@ -28,6 +28,8 @@ public struct DaemonConfiguration: Sendable {
   /// Whether crashd protects classes automatically when use-after-free crashes become more frequent, in services
   /// without an operator's override.
   public var allowsAutomaticProtection: Bool
+  /// The commit of this build, for the metrics; empty: unknown.
+  public var commit: String
 
   /// The servers that `crash-fetch` takes at most.
   public static let debuginfodLimit = 8
@@ -36,7 +38,8 @@ public struct DaemonConfiguration: Sendable {
   public init(
     directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],
     environment: [String: String] = [:],
-    settings: Settings = Settings(), handlesSignals: Bool = true, allowsAutomaticProtection: Bool = false
+    settings: Settings = Settings(), handlesSignals: Bool = true, allowsAutomaticProtection: Bool = false,
+    commit: String = ""
   ) {
     self.directories = directories
     self.analysePath = analysePath
@@ -46,6 +49,7 @@ public struct DaemonConfiguration: Sendable {
     self.settings = settings
     self.handlesSignals = handlesSignals
     self.allowsAutomaticProtection = allowsAutomaticProtection
+    self.commit = commit
   }
 
   /// The path of an executable `crash-analyse`; nil when there is none.

@@ -1,7 +1,7 @@
 /// Counts what could not be read or was dropped, by kind; the kinds are part of the report's JSON.
-struct Losses {
+package struct Losses {
   /// The reason for a loss.
-  enum Kind: String {
+  enum Kind: String, CaseIterable {
     /// A record whose writer had not finished, or died before that.
     case torn
     /// A record that differs from what its writer committed: wrong CRC, or a length above its limit.
@@ -29,6 +29,9 @@ struct Losses {
     /// Protected classes that did not fit, or whose entry is invalid.
     case classes
   }
+
+  /// The names of all kinds.
+  package static let names = Kind.allCases.map(\.rawValue)
 
   private(set) var counts: [String: Int] = [:]
 

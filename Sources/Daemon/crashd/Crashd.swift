@@ -1,10 +1,12 @@
 // The daemon's command line: options, logging, and a call.
 public import ArgumentParser
+import CBuildCommit
 import CrashDaemon
 import CrashSettings
 import Glibc
 import LinuxSystem
 public import Logging
+import ProductVersion
 
 @main
 struct Crashd: AsyncParsableCommand {
@@ -25,7 +27,10 @@ struct Crashd: AsyncParsableCommand {
       CRASHD_DEBUGINFOD_URLS names debuginfod servers, in the order in which crashd asks them for the debug information of \
       images without any: when a process attaches, never when it crashes. Without it no server is asked.
       """,
-    version: Daemon.version)
+    version: ProductVersion.line(of: "crashd", commit: commit))
+
+  /// The text lives as long as the program.
+  private static let commit = unsafe String(cString: cs_build_commit())
 
   @Option(help: ArgumentHelp("Directory of the sockets and the spool", valueName: "dir"))
   var runtimeDirectory: String?
@@ -151,7 +156,7 @@ struct Crashd: AsyncParsableCommand {
     return DaemonConfiguration(
       directories: Directories(runtime: runtime, state: state), analysePath: analysePath ?? settings.analysePath,
       fetchPath: fetchPath ?? settings.fetchPath, debuginfodURLs: settings.debuginfodURLs, environment: environment,
-      settings: settings, allowsAutomaticProtection: settings.protectsAutomatically)
+      settings: settings, allowsAutomaticProtection: settings.protectsAutomatically, commit: Self.commit)
   }
 
   static func complain(_ text: String) {

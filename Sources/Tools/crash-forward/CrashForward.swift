@@ -1,25 +1,28 @@
 // The program's command line: options, settings, and a call.
 import ArgumentParser
+import CBuildCommit
 import CrashClient
 import CrashProtocol
 import CrashSettings
 import Glibc
 import LinuxSystem
+import ProductVersion
 
 @main
 struct CrashForward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "crash-forward",
-    abstract: "Forward crash reports to the systemd journal, Sentry and OpenTelemetry",
+    abstract: "Forward crash reports to the systemd journal, Sentry, OpenTelemetry and webhooks",
     discussion: """
       Each sink gets every report at least once, and resumes after its last acknowledged one. The settings are a YAML or \
       JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or /etc/crashd/crash-forward.yaml, and variables \
-      such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets are in separate files, or in CRASH_FORWARD_SENTRY_DSN and \
-      CRASH_FORWARD_OTLP_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
+      such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets are in separate files, or in CRASH_FORWARD_SENTRY_DSN, \
+      CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
 
-      Exit codes: 0 stopped by SIGTERM or SIGINT, 1 failed, 2 wrong usage or settings.
+      Exit codes: 0 stopped by SIGTERM or SIGINT, or no sink is enabled, 1 failed, 2 wrong usage or settings.
       """,
-    version: "0.1.0")
+    // The text lives as long as the program.
+    version: ProductVersion.line(of: "crash-forward", commit: unsafe String(cString: cs_build_commit())))
 
   @Option(help: ArgumentHelp("Read settings from this file", valueName: "file"), completion: .file())
   var config: String?
@@ -87,6 +90,11 @@ struct CrashForward: ParsableCommand {
       settings, client: CrashClient(socketPath: path), stop: try StopSignal(),
       board: SinkBoard { notifier.send("STATUS=\($0)") }, log: log(settings, environment))
     notifier.send("READY=1")
+    if forwarder.isIdle {
+      log(settings, environment)(
+        .notice, "nothing to do: set journal.enabled, sentry.dsn-file, otlp.endpoint or webhook.url-file")
+      return
+    }
     try forwarder.run {
       var signal: Int32 = 0
       // One number is written.

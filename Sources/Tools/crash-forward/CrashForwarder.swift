@@ -10,8 +10,11 @@ public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
   private let stop: StopSignal
 
+  /// Whether no sink is enabled.
+  public var isIdle: Bool { runners.isEmpty }
+
   /// Creates the sinks of the settings.
-  /// - Throws: `SettingsError` if there is none, or if a setting is invalid.
+  /// - Throws: `SettingsError` if a setting is invalid.
   public init(
     _ settings: ForwardSettings, client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog
   ) throws(SettingsError) {
@@ -25,10 +28,6 @@ public struct CrashForwarder: Sendable {
       SinkRunner(
         sink, subscriber: "\(settings.subscriber).\(sink.name)", filter: common.program, perMinute: common.perMinute,
         giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubber: common.scrubs ? scrubber : nil, around: around)
-    }
-    if runners.isEmpty {
-      throw SettingsError(
-        place: "settings", reason: "no sink is enabled: set journal.enabled, sentry.dsn-file or otlp.endpoint")
     }
   }
 
@@ -53,7 +52,7 @@ public struct CrashForwarder: Sendable {
       sinks.append((sentry, settings.sentry))
     }
     if let endpoint = settings.otlpEndpoint {
-      let headers = try Self.headers(settings.otlpHeaders)
+      let headers = try Self.headers(settings.otlpHeaders, "otlp.headers")
       guard
         let otlp = OTLPSink(
           url: endpoint, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop), host: host,
@@ -63,15 +62,27 @@ public struct CrashForwarder: Sendable {
       }
       sinks.append((otlp, settings.otlp))
     }
+    if let url = settings.webhookURL {
+      let headers = try Self.headers(settings.webhookHeaders, "webhook.headers")
+      guard
+        var webhook = WebhookSink(
+          url: url.text, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop))
+      else {
+        throw SettingsError(place: "webhook.url", reason: "it is no URL such as https://HOST/PATH, without a password")
+      }
+      (webhook.host, webhook.environment) = (host, settings.webhookEnvironment)
+      (webhook.format, webhook.template) = (settings.webhookFormat, settings.webhookTemplate)
+      sinks.append((webhook, settings.webhook))
+    }
     return sinks
   }
 
-  private static func headers(_ secret: Secret?) throws(SettingsError) -> [String] {
+  private static func headers(_ secret: Secret?, _ key: String) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
     // libcurl gives a line without a colon another meaning.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
       throw SettingsError(
-        place: "otlp.headers", reason: "a line is a header such as Authorization: Bearer TOKEN")
+        place: key, reason: "a line is a header such as Authorization: Bearer TOKEN")
     }
     return lines
   }

@@ -1,7 +1,9 @@
 import ArgumentParser
+import CBuildCommit
 import CrashControl
 import CrashReport
 import Glibc
+import ProductVersion
 
 @main
 struct CrashControlCommand: ParsableCommand {
@@ -14,7 +16,8 @@ struct CrashControlCommand: ParsableCommand {
 
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
       """,
-    version: "0.1.0",
+    // The text lives as long as the program.
+    version: ProductVersion.line(of: "crashctl", commit: unsafe String(cString: cs_build_commit())),
     subcommands: [
       List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
       Wait.self, Subscribers.self,

@@ -1,12 +1,14 @@
 import CrashProtocol
-import CrashStore
+import CrashReport
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import ProductVersion
 import TestKit
 import Testing
 
 @testable import CrashDaemon
+@testable import CrashStore
 
 @Suite("Metrics")
 struct MetricsTests {
@@ -60,6 +62,85 @@ struct MetricsTests {
       }
       // Whole at any moment.
       #expect(Self.read(path).hasSuffix("# EOF\n"))
+    }
+  }
+
+  @Test("crashes, last crashes and incidents have a sample by program, with escaped labels")
+  func programs() {
+    var metrics = OpenMetrics()
+    CrashdInterface.add(
+      crashes: [
+        EventCount(
+          program: "shop\"", unit: "shop.service", kind: "SIGILL", detail: "trap", count: 3,
+          last: "2026-11-21T08:00:00.000000Z"),
+        EventCount(
+          program: "shop\"", unit: "shop.service", kind: "SIGSEGV", detail: "null-pointer", count: 1,
+          last: "2026-11-21T08:00:07.900000Z"),
+      ],
+      incidents: [
+        EventCount(program: "shop", unit: "", kind: "guard", detail: "index", count: 2, last: "")
+      ], to: &metrics)
+    let lines = metrics.text.split(separator: "\n").filter { !$0.hasPrefix("# HELP") }
+    #expect(
+      lines == [
+        "# TYPE crashd_crashes counter",
+        #"crashd_crashes_total{program="shop\"",unit="shop.service",signal="SIGILL",cause="trap"} 3"#,
+        #"crashd_crashes_total{program="shop\"",unit="shop.service",signal="SIGSEGV",cause="null-pointer"} 1"#,
+        "# TYPE crashd_last_crash_timestamp_seconds gauge",
+        #"crashd_last_crash_timestamp_seconds{program="shop\"",unit="shop.service"} 1795248007"#,
+        "# TYPE crashd_incidents counter",
+        #"crashd_incidents_total{program="shop",source="guard",kind="index"} 2"#,
+      ])
+  }
+
+  @Test("a user's metrics have its own crashes and groups, and the version; all users' have those of all")
+  func users() async throws {
+    try await TestDaemon.run(configure: { $0.commit = "0123abcd" }) { daemon in
+      var report = try CrashReport.sample(id: "aa")
+      report.process.uid = 12_345
+      _ = try daemon.store.put(report, raw: [])
+      let client = try await daemon.client()
+      let all = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
+      #expect(all.contains("crashd_build_info{version=\"\(ProductVersion.number)\",commit=\"0123abcd\"} 1\n"))
+      #expect(all.contains("crashd_crashes_total{program=\"shop\""))
+      #expect(all.contains("crashd_groups{state=\"open\"} 1\n"))
+      let other = try await daemon.client(as: TestUser(uid: 54_321, gid: 54_321))
+      let own = try #require(try await other.call("io.crashshield.Crashd.Metrics").string("text"))
+      #expect(!own.contains("crashd_crashes_total") && own.contains("crashd_groups{state=\"open\"} 0\n"))
+    }
+  }
+
+  @Test("the alerts and the dashboard use no metric that crashd does not print, and crashd prints all they use")
+  func alerts() async throws {
+    let root = #filePath.dropLast("Tests/Unit/CrashDaemonTests/MetricsTests.swift".count)
+    var used: Set<String> = []
+    for file in ["alerts.yaml", "alerts.test.yaml", "dashboard.json"] {
+      let text = Self.read("\(root)packaging/prometheus/\(file)")
+      try #require(text.contains("crashd_crashes_total"), "\(file)")
+      used.formUnion(text.matches(of: /crashd_[a-z_]+/).map { String($0.output) })
+    }
+    try await TestDaemon.run(configure: { $0.settings.forward = [ForwardSettings(path: "/nowhere")] }) { daemon in
+      _ = try daemon.store.put(.sample(id: "aa"), raw: [])
+      try daemon.store.put(incidents: [
+        IncidentReport(
+          id: "a", first: "2026-11-21T08:00:00.000000Z", last: "2026-11-21T08:00:00.000000Z", count: 1,
+          process: .init(pid: 1, uid: 0, name: "shop", executable: "/srv/shop", buildID: "ab"), source: .quarantine,
+          kind: .call, mode: .absorb, subject: "S", sentence: "s", confidence: .certain)
+      ])
+      let client = try await daemon.client()
+      let cursor = try daemon.store.newestCursor().description
+      _ = try await client.call(
+        "io.crashshield.Crashd.Ack", ["subscriber": .string("pager"), "cursor": .string(cursor)])
+      var printed: Set<String> = []
+      // The collector has a sample once its forwarder has tried to connect.
+      while !printed.contains("crashd_forward_behind") {
+        let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
+        printed = Set(
+          text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+            String(line.prefix { $0 != "{" && $0 != " " })
+          })
+      }
+      #expect(used.subtracting(printed).isEmpty, "not printed")
     }
   }
 

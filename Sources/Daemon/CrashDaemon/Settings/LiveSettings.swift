@@ -14,6 +14,7 @@ final class LiveSettings: Sendable {
     var noMemory: [MemoryRule] = []
     var metricsFile: String?
     var metricsInterval_s = 60
+    var metricsAddresses: [MetricsAddress] = []
   }
 
   private struct State {

@@ -67,6 +67,13 @@ extension Settings {
 
     .path("metrics.file", \.metricsFile, isLive: true),
     .age("metrics.interval", \.metricsInterval_s),
+    .text(
+      "metrics.listen", \.metricsListen,
+      "a loopback address and a port such as 127.0.0.1:9779 or [::1]:9779 (metrics.listen-exposed takes others)",
+      isLive: true, where: MetricsAddress.isLoopback, write: SettingText.quoted),
+    .text(
+      "metrics.listen-exposed", \.metricsListenExposed, "a numeric address and a port such as 10.0.0.5:9779",
+      isLive: true, where: MetricsAddress.isAddress, write: SettingText.quoted),
   ]
 
   private static func count(

@@ -36,6 +36,10 @@ public struct Settings: Sendable, Equatable {
   public var metricsFile: String?
   /// The interval between two files of metrics, in seconds.
   public var metricsInterval_s = 60
+  /// The address on loopback at which the metrics can be scraped, such as `127.0.0.1:9779`; nil: none.
+  public var metricsListen: String?
+  /// Such an address that other machines may reach; nil: none.
+  public var metricsListenExposed: String?
 
   /// The defaults.
   public init() {}
@@ -44,6 +48,7 @@ public struct Settings: Sendable, Equatable {
   var live: LiveSettings.Values {
     LiveSettings.Values(
       retention: retention, forward: forward, privacy: privacy, noMemory: noMemory, metricsFile: metricsFile,
-      metricsInterval_s: metricsInterval_s)
+      metricsInterval_s: metricsInterval_s,
+      metricsAddresses: [metricsListen, metricsListenExposed].compactMap { $0.flatMap(MetricsAddress.init) })
   }
 }

@@ -1,4 +1,5 @@
 import CrashProtocol
+import CrashRing
 import CrashStore
 import Synchronization
 
@@ -12,39 +13,70 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
+  /// A series that begins with its first loss would show no increase to Prometheus.
+  private static let noLosses = Dictionary(
+    (Losses.names + ["end", "hello", "policy", "ring", "spool", "store"]).map { ($0, 0) }, uniquingKeysWith: { $1 })
+
   /// The figures of `Status`, with the outcome of forwarded events.
   ///
-  /// A user sees its own figures where they belong to a user.
+  /// A user sees its own figures where they belong to a user. While the store fails, those of the store are missing for
+  /// operators: `crashd_trouble` must not fail with it.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
-    let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
-    let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
-    let (count, bytes) = try reading { () throws(StoreError) in
-      (try store.count(visibility: visibility), try store.sizeBytes())
-    }
     var metrics = OpenMetrics()
-    metrics.add("crashd_up_seconds", .gauge, "Seconds since crashd started.", uptime_s)
-    metrics.add(
-      "crashd_processes", .gauge, "Attached processes.", by: "state",
-      ["attached": processes.count - ending, "ending": ending])
-    metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
-    metrics.add("crashd_losses", .counter, "Losses.", by: "kind", losses(visibility))
-    metrics.add("crashd_refusals", .counter, "Refused requests and input.", by: "kind", refusals(visibility))
-    try addSubscribers(to: &metrics, visibility)
+    addBuild(to: &metrics)
+    do throws(ProtocolError) { metrics = try withStored(metrics, visibility) } catch {
+      guard visibility == .all else { throw error }
+    }
+    addDaemon(to: &metrics, visibility)
     if visibility == .all {
-      await addTotals(to: &metrics, bytes)
+      await addTotals(to: &metrics)
       addForwards(to: &metrics)
     }
     return metrics.ended
   }
 
+  /// Metrics whose figures are in the store: all of them, or none.
+  private func withStored(_ metrics: OpenMetrics, _ visibility: Visibility) throws(ProtocolError) -> OpenMetrics {
+    var metrics = metrics
+    let (count, bytes) = try reading { () throws(StoreError) in
+      (try store.count(visibility: visibility), try store.sizeBytes())
+    }
+    metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
+    if visibility == .all {
+      metrics.add("crashd_store_bytes", .gauge, "Size of the database, in bytes.", bytes)
+    }
+    try addPrograms(to: &metrics, visibility)
+    try addSubscribers(to: &metrics, visibility)
+    return metrics
+  }
+
+  private func addDaemon(to metrics: inout OpenMetrics, _ visibility: Visibility) {
+    let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
+    metrics.add("crashd_up_seconds", .gauge, "Seconds since crashd started.", uptime_s)
+    metrics.add(
+      "crashd_processes", .gauge, "Processes with the shield: attached, or ended and not analyzed yet.", by: "state",
+      ["attached": processes.count - ending, "ending": ending])
+    metrics.add(
+      "crashd_losses", .counter, "Parts of crashes that could not be recorded or read, by kind, since crashd started.",
+      by: "kind", Self.noLosses.merging(losses(visibility)) { $1 })
+    metrics.add(
+      "crashd_refusals", .counter, "Connections, calls and input that crashd refused, by kind, since crashd started.",
+      by: "kind", refusals(visibility))
+  }
+
   /// Metrics of all users together.
-  private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
-    metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
+  private func addTotals(to metrics: inout OpenMetrics) async {
     metrics.add(
       "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", outage.count)
-    metrics.add("crashd_trouble", .gauge, "Failures of the store.", outage.sentences.count)
-    metrics.add("crashd_reports_stored", .counter, "Reports stored, also rebuilt ones.", ledger.stored)
-    metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
+    metrics.add(
+      "crashd_trouble", .gauge, "Failures of the store that last; crashctl status shows them.", outage.sentences.count)
+    metrics.add(
+      "crashd_reports_stored", .counter, "Reports written since crashd started, also again with more details.",
+      ledger.stored)
+    metrics.add(
+      "crashd_reports_removed", .counter, "Reports that retention or an operator removed since crashd started.",
+      by: "reason", ledger.removals)
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
 

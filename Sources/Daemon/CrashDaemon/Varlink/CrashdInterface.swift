@@ -3,6 +3,7 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
+import ProductVersion
 import Synchronization
 
 /// `io.crashshield.Crashd`: the methods with one reply.
@@ -23,6 +24,8 @@ struct CrashdInterface: Sendable {
   var settings: LiveSettings
   var limits: Limits
   var access = AccessRule()
+  /// The commit of this build; empty: unknown.
+  var commit = ""
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
@@ -162,7 +165,7 @@ struct CrashdInterface: Sendable {
     // Totals would reveal what other users do.
     let seesAll = visibility == .all
     return DaemonStatus(
-      version: Daemon.version, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
+      version: ProductVersion.number, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
       ending: processes.ending, reports: count, storeBytes: seesAll ? bytes : 0, losses: losses(visibility),
       refusals: refusals(visibility), unwindings: seesAll ? await unwinder.findings : [:],
       debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? outage.count : 0,

@@ -1,4 +1,5 @@
 import CrashProtocol
+import ProductVersion
 
 /// `org.varlink.service`: the interface that describes a Varlink service.
 struct ServiceInterface: Sendable {
@@ -7,7 +8,7 @@ struct ServiceInterface: Sendable {
   private struct Info: Encodable {
     var vendor = "swift-crash-shield"
     var product = "crashd"
-    var version = Daemon.version
+    var version = ProductVersion.number
     var url = "https://varlink.org"
     var interfaces = [ServiceInterface.name, Methods.interface]
   }

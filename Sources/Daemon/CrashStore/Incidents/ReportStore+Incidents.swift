@@ -20,6 +20,7 @@ extension ReportStore {
       let rows = try incidents.map { ($0, try JSONEncoder().encode($0)) }
       try write { database in
         for (incident, json) in rows {
+          try Self.count(incident, fairShare, in: database)
           // A new row with the next number, also of one that is there: the numbers are crashd's own order, and none that
           // a process has a say in.
           try database.cachedStatement(
@@ -42,6 +43,19 @@ extension ReportStore {
           in: database)
       }
     }
+  }
+
+  /// Counts the occurrences of an incident since it was stored last.
+  private static func count(_ incident: IncidentReport, _ fairShare: FairShare, in database: Database) throws {
+    // A row that is damaged counts as none.
+    let before = try Int.fetchOne(
+      database.cachedStatement(
+        sql: """
+          SELECT CAST(json_extract(CAST(json AS TEXT), '$.count') AS INTEGER) FROM incidents
+          WHERE id = ? AND uid = ? AND json_valid(CAST(json AS TEXT))
+          """), arguments: [incident.id, incident.process.ownerKey])
+    try count(
+      .incident, EventCount(incident, before: before ?? 0), of: incident.process.ownerKey, fairShare, in: database)
   }
 
   /// Incidents, the one that was seen last first.

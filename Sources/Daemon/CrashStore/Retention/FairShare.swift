@@ -35,12 +35,16 @@ public struct FairShare: Sendable {
     return Self.largestKey(of: sums).flatMap { shares[$0] }.flatMap(Self.largestKey)
   }
 
+  /// Whose share the things of a user are charged to.
+  func share(of user: Int64) -> Int64 {
+    // What root alone sees of a user's is that user's share, too.
+    UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
+  }
+
   private func grouped(_ amounts: [Int64: Int]) -> [Int64: [Int64: Int]] {
     var shares: [Int64: [Int64: Int]] = [:]
     for (user, amount) in amounts {
-      // What root alone sees of a user's is that user's share, too.
-      let share = UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
-      shares[share, default: [:]][user] = amount
+      shares[share(of: user), default: [:]][user] = amount
     }
     return shares
   }

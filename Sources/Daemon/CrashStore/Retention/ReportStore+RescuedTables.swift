@@ -8,6 +8,7 @@ extension ReportStore {
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
+      "event_counts",
     ]
     for table in tables where keepsNumbers || table != "evicted_incidents" {
       guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first

@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// Of the last migration.
-  static let version = "v13"
+  static let version = "v15"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -211,6 +211,7 @@ enum StoreSchema {
       try UseAfterFree.fill(in: database)
     }
     registerIncidentNumbers(&migrator)
+    registerCounts(&migrator)
     return migrator
   }
 }

@@ -6,18 +6,18 @@ struct SinkURL: Sendable, Equatable {
   var user: String?
   /// With the port if there is one; the only part that messages show.
   var host: String
-  /// Begins with `/`, or is empty; without a query.
+  /// Begins with `/`, or is empty; with the query if one is allowed.
   var path: String
 
   /// Fails if the text is no such URL.
-  init?(_ text: String) {
+  init?(_ text: String, allowsQuery: Bool = false) {
     guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }),
       text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { return nil }
     let rest = text.dropFirst(scheme.count)
     var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let path = rest[authority.endIndex...]
-    guard !path.contains("#"), !path.contains("?") else { return nil }
+    guard !path.contains("#"), allowsQuery || !path.contains("?") else { return nil }
     if let at = authority.lastIndex(of: "@") {
       user = String(authority[..<at])
       authority = authority[authority.index(after: at)...]

@@ -1,3 +1,5 @@
+import ProductVersion
+
 /// The DSN of a Sentry project, as its settings page shows it: `https://KEY@HOST/PROJECT`.
 public struct SentryDSN: Sendable, Equatable {
   /// The URL for envelopes; no secret.
@@ -17,7 +19,8 @@ public struct SentryDSN: Sendable, Equatable {
     let prefix = parts.map { "/\($0)" }.joined()
     host = url.host
     envelopeURL = "\(url.scheme)\(url.host)\(prefix)/api/\(project)/envelope/"
-    authorization = "X-Sentry-Auth: Sentry sentry_version=7, sentry_client=swift-crash-shield/0.1, sentry_key=\(key)"
+    let client = "swift-crash-shield/\(ProductVersion.number)"
+    authorization = "X-Sentry-Auth: Sentry sentry_version=7, sentry_client=\(client), sentry_key=\(key)"
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {

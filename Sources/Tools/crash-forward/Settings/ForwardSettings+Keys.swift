@@ -17,7 +17,7 @@ extension ForwardSettings {
   }
 
   // Several arrays: one is too much for the type checker.
-  private static let keys = general + journalKeys + sentryKeys + otlpKeys + privacyKeys
+  private static let keys = general + journalKeys + sentryKeys + otlpKeys + webhookKeys + privacyKeys
 
   private static let general: [Key] = [
     .text("log-level", \.logLevel, "error, warning, notice or debug") {
@@ -52,6 +52,29 @@ extension ForwardSettings {
       secret("otlp.headers", \.otlpHeaders, "lines such as Authorization: Bearer TOKEN"),
       .text("otlp.environment", \.otlpEnvironment, "a name"),
     ] + common("otlp", \.otlp.perMinute, \.otlp.program, \.otlp.scrubs)
+
+  private static let webhookKeys: [Key] =
+    [
+      secret("webhook.url", \.webhookURL, "a URL such as https://HOST/PATH, without a password"),
+      secret("webhook.headers", \.webhookHeaders, "lines such as Authorization: Bearer TOKEN"),
+      .value(
+        "webhook.format", \.webhookFormat, "json or slack", { WebhookSink.Format(rawValue: $0) }, { $0.rawValue }),
+      template,
+      .text("webhook.environment", \.webhookEnvironment, "a name"),
+    ] + common("webhook", \.webhook.perMinute, \.webhook.program, \.webhook.scrubs)
+
+  private static let template = Key(
+    name: "webhook.template-file", takes: "the path of a file",
+    apply: { settings, value throws(SettingProblem) in
+      guard case .text(let path) = value, SettingText.isPath(path) else { return false }
+      let text: String
+      do throws(SettingProblem) {
+        text = try SettingText.contents(of: path, limitBytes: secretLimitBytes)
+      } catch { throw SettingProblem("the file of webhook.template-file: \(error.reason)") }
+      settings.webhookTemplate = try WebhookTemplate(text)
+      settings.webhookTemplateFile = path
+      return true
+    }, show: { $0.webhookTemplateFile ?? "" })
 
   private static let privacyKeys: [Key] = [
     .list("privacy.annotations", \.privacy.annotations, "parts of keys of annotations", separator: nil) {

@@ -54,6 +54,21 @@ public struct ForwardSettings: Sendable, Equatable {
   /// Such as `production`.
   public var otlpEnvironment: String?
 
+  /// The address of a webhook; a secret, because its path often is its key.
+  public var webhookURL: Secret?
+  /// Further headers, a line each; a secret.
+  public var webhookHeaders: Secret?
+  /// The form of the body.
+  public var webhookFormat = WebhookSink.Format.json
+  /// The body in place of the format's own; nil: that one.
+  public var webhookTemplate: WebhookTemplate?
+  /// The file of the template.
+  var webhookTemplateFile: String?
+  /// The common settings of the webhook's sink; chat services take about one message a second.
+  public var webhook = Common(perMinute: 30)
+  /// Such as `production`.
+  public var webhookEnvironment: String?
+
   /// Creates settings without a sink.
   public init() {}
 }

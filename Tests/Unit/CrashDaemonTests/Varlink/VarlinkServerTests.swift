@@ -1,6 +1,7 @@
 import CrashProtocol
 import CrashStore
 import Glibc
+import ProductVersion
 import Testing
 
 @testable import CrashDaemon
@@ -13,7 +14,7 @@ struct VarlinkServerTests {
       let client = try await daemon.client()
       let info = try await client.call("org.varlink.service.GetInfo")
       #expect(info.array("interfaces") == [.string("org.varlink.service"), .string("io.crashshield.Crashd")])
-      #expect(info.string("version") == Daemon.version)
+      #expect(info.string("version") == ProductVersion.number)
       for interface in ["org.varlink.service", "io.crashshield.Crashd"] {
         let reply = try await client.call(
           "org.varlink.service.GetInterfaceDescription", ["interface": .string(interface)])

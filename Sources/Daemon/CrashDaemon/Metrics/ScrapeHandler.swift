@@ -1,0 +1,78 @@
+import NIOCore
+import NIOHTTP1
+
+/// One connection of a scraper: one request, one answer, then the end.
+///
+/// The client is untrusted input: connections, bytes and time are limited, and nothing of its request is stored or logged.
+final class ScrapeHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let scrapes: MetricsScrapes
+  private var request: HTTPRequestHead?
+  private var hasAnswered = false
+
+  private init(_ scrapes: MetricsScrapes) { self.scrapes = scrapes }
+
+  /// Makes the pipeline of an accepted connection, or closes it if there are too many.
+  static func add(to channel: any Channel, _ scrapes: MetricsScrapes) throws {
+    guard scrapes.enter() else {
+      channel.close(promise: nil)
+      return
+    }
+    channel.closeFuture.whenComplete { _ in scrapes.leave() }
+    let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
+    channel.closeFuture.whenComplete { _ in end.cancel() }
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(ByteLimit(MetricsScrapes.requestLimitBytes))
+    try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+    try pipeline.addHandler(ScrapeHandler(scrapes))
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch Self.unwrapInboundIn(data) {
+    case .head(let head): request = request ?? head
+    case .body: break
+    case .end:
+      guard let request, !hasAnswered else { return }
+      hasAnswered = true
+      let scrapes = scrapes
+      let (method, uri) = (request.method, request.uri)
+      let answer = context.eventLoop.makeFutureWithTask { await scrapes.answer(method, uri) }
+      answer.assumeIsolated().whenSuccess { self.write($0, to: request, context) }
+    }
+  }
+
+  private func write(_ answer: MetricsScrapes.Answer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    let body = ByteBuffer(string: answer.text)
+    let headers: HTTPHeaders = [
+      "Content-Type": answer.type, "Content-Length": "\(body.readableBytes)", "Connection": "close",
+      "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    ]
+    let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
+    context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+    if request.method != .HEAD { context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+    let isWritten = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: isWritten)
+    isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+  }
+
+  /// A malformed request ends the connection.
+  func errorCaught(context: ChannelHandlerContext, error _: any Error) { context.close(promise: nil) }
+}
+
+/// Closes a connection that sends more than a request of a scraper has.
+private final class ByteLimit: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+
+  private var rest: Int
+
+  init(_ limit: Int) { rest = limit }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    rest -= Self.unwrapInboundIn(data).readableBytes
+    if rest < 0 { return context.close(promise: nil) }
+    context.fireChannelRead(data)
+  }
+}

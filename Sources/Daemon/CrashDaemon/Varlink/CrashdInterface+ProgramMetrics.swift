@@ -1,0 +1,59 @@
+import CrashProtocol
+import CrashReport
+import CrashStore
+import ProductVersion
+
+/// Metrics about programs: what crashed, when, and which groups are open.
+extension CrashdInterface {
+  /// Groups whose state is counted, the ones that occurred last: each costs queries of its own.
+  static let countedGroups = 500
+
+  func addBuild(to metrics: inout OpenMetrics) {
+    metrics.add(
+      "crashd_build_info", .gauge, "Always 1; the labels name the version of crashd and the commit of its build.",
+      by: ["version", "commit"], [([ProductVersion.number, commit], 1)])
+  }
+
+  func addPrograms(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {
+    let (crashes, incidents, groups) = try reading { () throws(StoreError) in
+      (
+        try store.counts(of: .crash, visibility: visibility), try store.counts(of: .incident, visibility: visibility),
+        try store.groups(visibility: visibility, limit: Self.countedGroups)
+      )
+    }
+    Self.add(crashes: crashes, incidents: incidents, to: &metrics)
+    metrics.add(
+      "crashd_groups", .gauge,
+      "Groups of equal crashes by state, of the \(Self.countedGroups) that occurred last: new in the newest build, open, "
+        + "resolved by an operator, or regressed since.",
+      by: "state",
+      groups.reduce(into: ["new": 0, "open": 0, "resolved": 0, "regressed": 0]) { $0[$1.state, default: 0] += 1 })
+  }
+
+  static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {
+    metrics.add(
+      "crashd_crashes", .counter,
+      "Crashes by program, since crashd's database was made. Restarts of crashd and removed reports do not change it. "
+        + "Programs beyond the limit of their user count as other.",
+      by: ["program", "unit", "signal", "cause"],
+      crashes.map { ([$0.program, $0.unit, $0.kind, $0.detail], $0.count) })
+    let last = crashes.reduce(into: [[String]: Int]()) { last, count in
+      let seconds = Int((Timestamp.nanoseconds(rfc3339: count.last) ?? 0) / 1_000_000_000)
+      last[[count.program, count.unit], default: 0].raise(to: seconds)
+    }
+    metrics.add(
+      "crashd_last_crash_timestamp_seconds", .gauge, "Time of the last crash of a program, in seconds since 1970.",
+      by: ["program", "unit"],
+      last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) })
+    metrics.add(
+      "crashd_incidents", .counter,
+      "Faults that programs survived, by the part of the shield that recorded them and their kind, since crashd's "
+        + "database was made.",
+      by: ["program", "source", "kind"],
+      incidents.map { ([$0.program, $0.kind, $0.detail], $0.count) })
+  }
+}
+
+extension Int {
+  fileprivate mutating func raise(to other: Int) { self = Swift.max(self, other) }
+}

@@ -1,0 +1,127 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+
+extension ReportStore {
+  /// The counts of one kind of event, the highest first.
+  ///
+  /// Users with programs of the same name and unit are added up.
+  /// - Throws: `StoreError.unavailable`.
+  public func counts(
+    of event: EventCount.Event, visibility: Visibility = .all
+  ) throws(StoreError) -> [EventCount] {
+    let pool = try pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        // A damaged value of another type must not end the reading of all.
+        try TypedRow<EventCount>.fetchAll(
+          database,
+          sql: """
+            SELECT CAST(program AS TEXT) AS program, CAST(unit AS TEXT) AS unit, CAST(kind AS TEXT) AS kind,
+              CAST(detail AS TEXT) AS detail, CAST(total(count) AS INTEGER) AS count, CAST(max(last) AS TEXT) AS last
+            FROM event_counts WHERE event = :event AND (:uid IS NULL OR uid = :uid)
+            GROUP BY program, unit, kind, detail ORDER BY count DESC, program, unit, kind, detail LIMIT :limit
+            """, arguments: ["event": event.rawValue, "uid": visibility.uid, "limit": EventCount.totalLimit]
+        ).map(\.fields)
+      }
+    }
+  }
+
+  /// Adds an event to its row, or to the row of `other` if its user has too many.
+  static func count(
+    _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, in database: Database
+  ) throws {
+    guard added.count > 0 else { return }
+    try database.cachedStatement(
+      sql: """
+        UPDATE event_counts SET count = min(count + :count, \(EventCount.mostEvents)), last = max(last, :last)
+        WHERE event = :event AND uid = :uid AND program = :program AND unit = :unit AND kind = :kind AND detail = :detail
+        """
+    ).execute(arguments: arguments(event, added, owner))
+    if database.changesCount > 0 { return }
+    let added = try admitted(event, added, of: owner, fairShare, in: database)
+    try database.cachedStatement(
+      sql: """
+        INSERT INTO event_counts (event, uid, program, unit, kind, detail, count, last)
+        VALUES (:event, :uid, :program, :unit, :kind, :detail, :count, :last)
+        ON CONFLICT DO UPDATE SET count = min(count + excluded.count, \(EventCount.mostEvents)),
+          last = max(last, excluded.last)
+        """
+    ).execute(arguments: arguments(event, added, owner))
+    try evict(
+      from: "event_counts", key: "(event, uid, program, unit, kind, detail)", order: "last",
+      limit: EventCount.totalLimit, fairShare, in: database)
+  }
+
+  private static func arguments(
+    _ event: EventCount.Event, _ count: EventCount, _ owner: Int64
+  ) -> StatementArguments {
+    [
+      "event": event.rawValue, "uid": owner, "program": count.program, "unit": count.unit, "kind": count.kind,
+      "detail": count.detail, "count": count.count, "last": count.last,
+    ]
+  }
+
+  /// The row that a new one may be: itself, or one of `other`.
+  ///
+  /// Only a new row gets here, so that a storm of one crash does not pay for it.
+  private static func admitted(
+    _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, in database: Database
+  ) throws -> EventCount {
+    var (used, result) = (try use(of: event, by: owner, new.program, fairShare, in: database), new)
+    if !used.isKnown, used.programs >= EventCount.programLimit {
+      try forget(event, of: used.owners, in: database)
+      used = try use(of: event, by: owner, new.program, fairShare, in: database)
+      if used.programs >= EventCount.programLimit { (result.program, result.unit) = ("other", "") }
+    }
+    if used.rows >= EventCount.rowLimit {
+      (result.program, result.unit, result.kind, result.detail) = ("other", "", "other", "other")
+    }
+    return result
+  }
+
+  /// What a user has of the limits, together with those whose rows are charged to the same user.
+  private struct Use {
+    var programs = 0
+    var rows = 0
+    /// Whether the owner has rows of this program already.
+    var isKnown = false
+    var owners: [Int64] = []
+  }
+
+  private static func use(
+    of event: EventCount.Event, by owner: Int64, _ program: String, _ fairShare: FairShare, in database: Database
+  ) throws -> Use {
+    let share = fairShare.share(of: owner)
+    let found = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT CAST(uid AS INTEGER) AS owner, count(DISTINCT program) AS programs, count(*) AS rows,
+          sum(program = :program) > 0 AS isKnown
+        FROM event_counts WHERE event = :event GROUP BY uid
+        """, arguments: ["event": event.rawValue, "program": program])
+    return found.reduce(into: Use()) { use, row in
+      let (uid, programs, rows, isKnown): (Int64, Int, Int, Bool) = (
+        row["owner"], row["programs"], row["rows"], row["isKnown"]
+      )
+      guard fairShare.share(of: uid) == share else { return }
+      use.owners.append(uid)
+      (use.programs, use.rows) = (use.programs + programs, use.rows + rows)
+      if uid == owner, isKnown { use.isKnown = true }
+    }
+  }
+
+  /// Removes the programs of some users that had no event for a while.
+  private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
+    let limit = Timestamp.string(
+      since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))
+    for owner in owners {
+      try database.execute(
+        sql: """
+          DELETE FROM event_counts WHERE event = :event AND uid = :uid AND program IN (
+            SELECT program FROM event_counts WHERE event = :event AND uid = :uid
+            GROUP BY program HAVING max(last) < :limit)
+          """, arguments: ["event": event.rawValue, "uid": owner, "limit": limit])
+    }
+  }
+}

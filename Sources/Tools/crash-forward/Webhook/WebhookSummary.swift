@@ -1,0 +1,76 @@
+import CrashProtocol
+import CrashReport
+
+/// What a webhook says of a crash: the fields of the plain JSON body, and the words of templates.
+struct WebhookSummary {
+  /// A field: its name, which templates use as `${name}`, and its value, a text or a number.
+  typealias Field = (name: String, value: JSONValue?)
+
+  /// Longer texts are cut: chat services refuse long bodies, and a mangled name may have thousands of letters.
+  static let textLimit = 1_000
+  /// Frames in the backtrace.
+  static let stackLimit = 16
+
+  var report: CrashReport
+  var host: String?
+  /// Such as `production`; nil: what the program says by its annotation `environment`.
+  var environment: String?
+
+  /// In the order of the documentation.
+  var fields: [Field] { (crash + program + analysis).map { ($0.name, Self.cut($0.value)) } }
+
+  /// The names of all fields.
+  static let names = [
+    "id", "time", "headline", "host", "environment", "release", "program", "pid", "uid", "unit", "executable",
+    "build_id", "signal", "reason", "cause", "sentence", "group", "title", "function", "file", "line", "place", "stack",
+  ]
+
+  // Several arrays: one is too much for the type checker.
+  private var crash: [Field] {
+    [
+      ("id", .string(report.id)), ("time", .string(report.time)), ("headline", .string(report.headline)),
+      ("host", .text(host)), ("environment", .text(environment ?? report.annotations["environment"])),
+      ("release", .text(report.annotations["release"] ?? report.annotations["version"])),
+    ]
+  }
+
+  private var program: [Field] {
+    let process = report.process
+    return [
+      ("program", .text(process.name)), ("pid", .int(process.pid)), ("uid", .int(process.uid)),
+      ("unit", .text(process.unit)), ("executable", .text(process.executable)), ("build_id", .text(process.buildID)),
+    ]
+  }
+
+  private var analysis: [Field] {
+    let frame = report.blamedFrame
+    return [
+      ("signal", .text(report.signal.name)), ("reason", .text(report.reason)),
+      ("cause", .text(report.diagnosis.cause.rawValue)), ("sentence", .text(report.diagnosis.sentence)),
+      ("group", .text(report.group.key)), ("title", .text(report.group.title)), ("function", .text(frame?.name)),
+      ("file", .text(frame?.file)), ("line", .number(frame?.line)), ("place", .text(frame.flatMap(Self.place))),
+      ("stack", .text(report.stackText(limit: Self.stackLimit))),
+    ]
+  }
+
+  /// The body without a template; fields without a value are missing.
+  var json: JSONValue {
+    .object(
+      Dictionary(
+        [("event", .string("crash"))] + fields.compactMap { field in field.value.map { (field.name, $0) } },
+        uniquingKeysWith: { first, _ in first }))
+  }
+
+  private static func place(_ frame: CrashReport.Frame) -> String? {
+    frame.file.map { file in file + (frame.line.map { ":\($0)" } ?? "") }
+  }
+
+  private static func cut(_ value: JSONValue?) -> JSONValue? {
+    guard case .string(let text)? = value else { return value }
+    let scalars = text.unicodeScalars
+    guard let end = scalars.index(scalars.startIndex, offsetBy: textLimit, limitedBy: scalars.endIndex),
+      end < scalars.endIndex
+    else { return value }
+    return .string(String(scalars[..<end]) + "…")
+  }
+}

@@ -1,0 +1,87 @@
+import CrashProtocol
+import CrashReport
+import CrashSettings
+
+/// A JSON body with words such as `${program}` in its texts, which the fields of a summary replace.
+///
+/// Words are replaced in parsed texts, so that no report can change the shape of the body.
+public struct WebhookTemplate: Sendable, Equatable {
+  let body: JSONValue
+
+  /// The body that Slack, Mattermost and Rocket.Chat take.
+  static let slack = WebhookTemplate(
+    checked: .object([
+      "text": .string("*${headline}*\n${host} ${unit} · group ${group} · ${place}\n```\n${stack}\n```")
+    ]))
+
+  private init(checked body: JSONValue) { self.body = body }
+
+  /// Reads a template.
+  /// - Throws: `SettingProblem` if it is no JSON object, or uses a word that there is not.
+  init(_ text: String) throws(SettingProblem) {
+    guard let body = JSONValue.decoded(Array(text.utf8)), case .object = body else {
+      throw SettingProblem("the file of webhook.template-file is to have a JSON object")
+    }
+    self.body = body
+    for word in Self.words(in: body) where !WebhookSummary.names.contains(word) {
+      throw SettingProblem(
+        "the template has no word '${\(word.prefix(32))}'" + Spelling.meant(word, among: WebhookSummary.names))
+    }
+  }
+
+  /// The body for one crash; `escape` makes a value safe for the receiver's markup.
+  func filled(_ summary: WebhookSummary, escape: (String) -> String = { $0 }) -> JSONValue {
+    let values = Dictionary(
+      summary.fields.map { name, value in
+        switch value {
+        case .string(let text)?: (name, escape(text))
+        case .int(let number)?: (name, "\(number)")
+        default: (name, "")
+        }
+      }, uniquingKeysWith: { first, _ in first })
+    return Self.filled(body, values)
+  }
+
+  /// Slack reads `<`, `>` and `&` as markup: a program's name could call a whole channel.
+  static func slackText(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      // A name must not end the block of the backtrace.
+      .replacing("```", with: "'''")
+  }
+
+  private static func filled(_ value: JSONValue, _ values: [String: String]) -> JSONValue {
+    switch value {
+    case .string(let text): .string(filled(text, values))
+    case .array(let items): .array(items.map { filled($0, values) })
+    case .object(let members): .object(members.mapValues { filled($0, values) })
+    default: value
+    }
+  }
+
+  /// A value is not searched for words again.
+  private static func filled(_ text: String, _ values: [String: String]) -> String {
+    parts(of: text).reduce(into: "") { result, part in
+      result += part.text
+      if let word = part.word { result += values[word] ?? "" }
+    }
+  }
+
+  private static func words(in value: JSONValue) -> [String] {
+    switch value {
+    case .string(let text): parts(of: text).compactMap(\.word)
+    case .array(let items): items.flatMap(words)
+    case .object(let members): members.values.flatMap(words)
+    default: []
+    }
+  }
+
+  /// Texts, each with the word that follows it; the last one has none.
+  private static func parts(of text: String) -> [(text: Substring, word: String?)] {
+    var (parts, rest) = ([(text: Substring, word: String?)](), text[...])
+    while let found = rest.firstRange(of: "${"), let end = rest[found.upperBound...].firstIndex(of: "}") {
+      parts.append((rest[..<found.lowerBound], String(rest[found.upperBound..<end])))
+      rest = rest[rest.index(after: end)...]
+    }
+    return parts + [(rest, nil)]
+  }
+}

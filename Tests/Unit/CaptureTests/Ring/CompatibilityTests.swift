@@ -1,0 +1,57 @@
+import CShimRing
+import CrashReport
+import FoundationEssentials
+import Testing
+
+@testable import CrashRing
+
+/// A ring and a hello that the library of commit 6ec4bb42 wrote: `crash-maker array-index`, with a static Swift library.
+///
+/// The record stays as it is while the ring has version 5: a crashd of today reads the rings of that library. The other
+/// direction holds because a library writes new facts into reserved bytes only, which an older crashd does not read.
+@Suite("Compatibility of library and crashd")
+struct CompatibilityTests {
+  /// The pages that are not zero, each after its offset.
+  private func recordedRing() throws -> [UInt8] {
+    let path = #filePath.dropLast("CompatibilityTests.swift".count) + "Recorded/ring-5.pages"
+    let pages = Array(try Data(contentsOf: URL(fileURLWithPath: String(path))))
+    var ring = [UInt8](repeating: 0, count: Self.ringBytes)
+    for start in stride(from: 0, to: pages.count, by: 8 + 4_096) {
+      let offset = pages[start..<start + 8].reversed().reduce(0) { $0 << 8 | Int($1) }
+      let page = pages[(start + 8)..<(start + 8 + 4_096)]
+      ring.replaceSubrange(offset..<min(offset + 4_096, ring.count), with: page.prefix(ring.count - offset))
+    }
+    return ring
+  }
+
+  private static let ringBytes = 9_998_336
+
+  @Test("crashd reads a ring that an older library of the same ring version wrote")
+  func olderLibrary() throws {
+    let ring = try recordedRing()
+    // The bytes live as long as the closure, and the reader does not leave it.
+    let contents = try unsafe ring.withUnsafeBytes { try unsafe RingReader(bytes: $0).contents() }
+    #expect(contents.identity.name == "recorded" && contents.identity.executable == "/tmp/crash-maker")
+    let record = try #require(contents.records.first)
+    #expect(contents.records.count == 1 && record.signal == 4 && !record.isMinimal)
+    #expect(record.frames.count > 5 && record.registers.count == 17)
+    #expect(contents.images.map(\.path).contains("/lib/x86_64-linux-gnu/libc.so.6"))
+    #expect(contents.losses.isEmpty)
+  }
+
+  @Test("the library keeps the sizes and versions that an older crashd checks")
+  func olderDaemon() {
+    // A change of one of these needs a new version, a new record, and a line in CHANGELOG.md.
+    #expect(CS_RING_VERSION == 5 && MemoryLayout<cs_ring>.size == Self.ringBytes)
+    #expect(CS_ATTACH_VERSION == 2 && MemoryLayout<cs_attach_hello>.size == 536)
+    #expect(MemoryLayout<cs_ring>.offset(of: \.header) == 0)
+  }
+
+  @Test("the header of an older library's ring has its fields where this version has them")
+  func header() throws {
+    let ring = try recordedRing()
+    let header = unsafe ring.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_ring_header.self) }
+    #expect(header.version == UInt32(CS_RING_VERSION) && header.total_bytes == UInt64(Self.ringBytes))
+    #expect(header.pid > 0 && header.start_time_ns > 1_600_000_000_000_000_000)
+  }
+}

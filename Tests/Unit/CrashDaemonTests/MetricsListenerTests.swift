@@ -1,0 +1,111 @@
+import CrashReport
+import CrashSettings
+import CrashStore
+import Glibc
+import LinuxSystem
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("MetricsListener")
+struct MetricsListenerTests {
+  /// Runs a daemon whose metrics can be scraped at a port of the kernel's choice.
+  private func withListener(
+    limits: Limits = .patient, _ body: @escaping @Sendable (UInt16, TestDaemon) throws -> Void
+  ) async throws {
+    try await TestDaemon.run(limits: limits, configure: { $0.settings.metricsListen = "127.0.0.1:0" }) { daemon in
+      // Bound while crashd starts: each look takes a turn of the pool, on which it happens.
+      var port: UInt16?
+      while port == nil {
+        await Task.yield()
+        port =
+          daemon.log.lines.lazy.compactMap { line in
+            line.firstRange(of: "serving metrics at http://127.0.0.1:").flatMap { found in
+              UInt16(line[found.upperBound...].prefix(while: \.isNumber))
+            }
+          }.first
+      }
+      let found = try #require(port)
+      try await onThread { try body(found, daemon) }
+    }
+  }
+
+  @Test("a scrape gets what crashctl metrics prints, as OpenMetrics, and the connection ends")
+  func scrape() async throws {
+    try await withListener { port, daemon in
+      _ = try daemon.store.put(.sample(id: "aa"), raw: [])
+      let answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+      #expect(answer.contains("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"))
+      #expect(answer.contains("crashd_crashes_total{program=\"shop\",unit=\"\",signal=\"SIGSEGV\",cause="))
+      #expect(answer.hasSuffix("# EOF\n"))
+      let head = try TestScraper.answer(port, "HEAD /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.hasSuffix("\r\n\r\n"))
+    }
+  }
+
+  @Test(
+    "other paths and methods get no metrics, malformed requests no answer but an error",
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "),
+      ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 405 "),
+      ("\u{16}\u{3}\u{1}\r\n\r\n", "HTTP/1.1 400 "),
+    ])
+  func refused(request: String, status: String) async throws {
+    try await withListener { port, _ in
+      let answer = try TestScraper.answer(port, request)
+      #expect(answer.hasPrefix(status) && !answer.contains("crashd_"))
+    }
+  }
+
+  @Test("a request that is longer than a scraper's ends without an answer")
+  func long() async throws {
+    try await withListener { port, _ in
+      let header = "X: " + String(repeating: "x", count: MetricsScrapes.requestLimitBytes)
+      #expect(try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\n\(header)\r\n\r\n").isEmpty)
+    }
+  }
+
+  @Test("connections beyond the limit end at once, and when others have ended there is room again")
+  func connections() async throws {
+    try await withListener { port, _ in
+      var open: [Descriptor] = []
+      for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
+      #expect(try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").isEmpty)
+      open.removeAll()
+      var answer = ""
+      while answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
+      #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  @Test("a connection without a request ends after limits.reader-timeout")
+  func silent() async throws {
+    var limits = Limits.patient
+    limits.write_ms = 50
+    try await withListener(limits: limits) { port, _ in
+      let connection = try TestScraper.connect(port)
+      #expect(try TestScraper.rest(of: connection).isEmpty)
+    }
+  }
+
+  @Test(
+    "metrics.listen takes loopback alone, metrics.listen-exposed any numeric address; both name the key in errors",
+    arguments: [
+      ("127.0.0.1:9779", true, true), ("127.3.2.1:1", true, true), ("[::1]:9779", true, true),
+      ("10.0.0.5:9779", false, true), ("0.0.0.0:9779", false, true), ("[::]:9779", false, true),
+      ("localhost:9779", false, false), ("127.0.0.1", false, false), ("127.0.0.1:65536", false, false),
+      ("::1:9779", false, false), ("", false, false), ("127.0.0.1:-1", false, false), ("127.1:9779", false, false),
+    ])
+  func addresses(text: String, isLoopback: Bool, isAddress: Bool) {
+    for (key, isTaken) in [("metrics.listen", isLoopback), ("metrics.listen-exposed", isAddress)] {
+      var reader = SettingsReader()
+      do throws(SettingsError) {
+        try reader.read(argument: "\(key)=\(text)")
+        #expect(isTaken, "\(key)=\(text)")
+      } catch {
+        #expect(!isTaken && error.description.contains("\(key) takes "), "\(error)")
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import LinuxSystem
+
+/// A client of the metrics' listener, without HTTP of its own: it sends bytes and reads to the end.
+enum TestScraper {
+  /// Connects to a port on loopback.
+  static func connect(_ port: UInt16) throws -> Descriptor {
+    let descriptor = Descriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    // A sockaddr_in may be read as a sockaddr: that is what the socket calls are declared for.
+    let result = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe Glibc.connect(descriptor.number, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else { throw SystemError("connect to the metrics") }
+    return descriptor
+  }
+
+  /// Sends a request and reads to the end of the connection.
+  static func answer(_ port: UInt16, _ request: String) throws -> String {
+    let connection = try connect(port)
+    let bytes = Array(request.utf8)
+    // The pointer covers the array and is used during the call only. A listener that refuses may have closed already.
+    _ = unsafe send(connection.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    return try rest(of: connection)
+  }
+
+  /// What comes until the end; a reset counts as one.
+  static func rest(of connection: Descriptor) throws -> String {
+    var text: [UInt8] = []
+    while true {
+      var chunk = [UInt8](repeating: 0, count: 64 << 10)
+      // The pointer covers the array and is used during the call only.
+      let count = unsafe recv(connection.number, &chunk, chunk.count, 0)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+      text += chunk.prefix(count)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// libcurl, loaded by the first request of crash-forward: crashd and crashctl, which are the same file, neither wait for
+// its thirty libraries at their start nor have them in memory. The file has these functions in place of the library's.
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
+static struct {
+  __typeof__(&curl_global_init) global_init;
+  __typeof__(&curl_easy_init) easy_init;
+  __typeof__(&curl_easy_setopt) easy_setopt;
+  __typeof__(&curl_easy_perform) easy_perform;
+  __typeof__(&curl_easy_getinfo) easy_getinfo;
+  __typeof__(&curl_easy_strerror) easy_strerror;
+  __typeof__(&curl_easy_reset) easy_reset;
+  __typeof__(&curl_easy_cleanup) easy_cleanup;
+  __typeof__(&curl_slist_append) slist_append;
+  __typeof__(&curl_slist_free_all) slist_free_all;
+} library;
+
+// A function's address may not be converted from a data pointer in ISO C; POSIX requires that it works.
+static bool find(void *from, const char *name, void *ret_function) {
+  void *found = dlsym(from, name);
+  __builtin_memcpy(ret_function, &found, sizeof found);
+  return found != NULL;
+}
+
+/// Called first, and by one thread at a time (cs_http_make): the others are called only after it has succeeded.
+CURLcode curl_global_init(long flags) {
+  if (library.global_init == NULL) {
+    void *from = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (from == NULL) return CURLE_FAILED_INIT;
+    if (!find(from, "curl_easy_init", &library.easy_init) || !find(from, "curl_easy_setopt", &library.easy_setopt) ||
+        !find(from, "curl_easy_perform", &library.easy_perform) ||
+        !find(from, "curl_easy_getinfo", &library.easy_getinfo) ||
+        !find(from, "curl_easy_strerror", &library.easy_strerror) ||
+        !find(from, "curl_easy_reset", &library.easy_reset) ||
+        !find(from, "curl_easy_cleanup", &library.easy_cleanup) ||
+        !find(from, "curl_slist_append", &library.slist_append) ||
+        !find(from, "curl_slist_free_all", &library.slist_free_all) ||
+        !find(from, "curl_global_init", &library.global_init)) {
+      return CURLE_FAILED_INIT;
+    }
+  }
+  return library.global_init(flags);
+}
+
+CURL *curl_easy_init(void) {
+  return library.easy_init();
+}
+CURLcode curl_easy_perform(CURL *curl) {
+  return library.easy_perform(curl);
+}
+const char *curl_easy_strerror(CURLcode code) {
+  return library.easy_strerror(code);
+}
+void curl_easy_reset(CURL *curl) {
+  library.easy_reset(curl);
+}
+void curl_easy_cleanup(CURL *curl) {
+  library.easy_cleanup(curl);
+}
+void curl_slist_free_all(struct curl_slist *list) {
+  library.slist_free_all(list);
+}
+
+struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) {
+  return library.slist_append(list, text);
+}
+
+// The value is a long, a pointer or a curl_off_t: each takes 64 bits and the same register.
+_Static_assert(sizeof(long) == 8 && sizeof(void *) == 8 && sizeof(curl_off_t) == 8, "values of libcurl have 64 bits");
+
+CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...) {
+  va_list arguments;
+  va_start(arguments, option);
+  void *value = va_arg(arguments, void *);
+  va_end(arguments);
+  return library.easy_setopt(curl, option, value);
+}
+
+CURLcode curl_easy_getinfo(CURL *curl, CURLINFO info, ...) {
+  va_list arguments;
+  va_start(arguments, info);
+  void *value = va_arg(arguments, void *);
+  va_end(arguments);
+  return library.easy_getinfo(curl, info, value);
+}
