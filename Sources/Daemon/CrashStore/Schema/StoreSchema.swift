@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// Of the last migration.
-  static let version = "v13"
+  static let version = "v14"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -211,6 +211,20 @@ enum StoreSchema {
       try UseAfterFree.fill(in: database)
     }
     registerIncidentNumbers(&migrator)
+    migrator.registerMigration("v14") { database in
+      // For lists and filters. The tags of older reports stay unknown; to read them all would hold up the start.
+      try database.execute(
+        sql: """
+          -- Every annotation of a report, with those that are its release, environment and user.
+          CREATE TABLE report_tags (
+            id TEXT NOT NULL REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            key TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (id, key)
+          ) WITHOUT ROWID;
+          CREATE INDEX report_tags_value ON report_tags (key, value);
+          """)
+    }
     return migrator
   }
 }
