@@ -39,6 +39,7 @@ OFFSET(cs_ring_header, class_count, 680);
 OFFSET(cs_ring_header, class_total, 684);
 OFFSET(cs_ring_header, self_test, 688);
 OFFSET(cs_ring_header, announces_incidents, 728);
+OFFSET(cs_ring_header, swift_version, 732);
 
 SIZE(cs_ring_handler, 16);
 OFFSET(cs_ring_handler, signal, 8);

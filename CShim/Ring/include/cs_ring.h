@@ -249,7 +249,8 @@ typedef struct cs_ring_header {
   uint32_t class_total;   // exact, also when the table is full
   cs_ring_self_test self_test;
   uint32_t announces_incidents; // 1: crashd is woken for incidents; 0: it has to look for them
-  uint8_t reserved[3364];
+  uint32_t swift_version;       // of the runtime: major << 16 | minor << 8 | patch; 0: no Swift, or not known
+  uint8_t reserved[3360];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.

@@ -43,6 +43,8 @@ extension RingContents {
     public var name: String
     /// The executable's absolute path, as the process reports it; another text begins with `labelMark`.
     public var executable: String
+    /// The version of the Swift runtime, such as `6.3.1`; nil where the ring has none.
+    public var swiftVersion: String?
 
     /// The prefix of an executable that is no absolute path.
     public static let labelMark = "not a path: "

@@ -138,7 +138,15 @@ public struct RingReader: @unchecked Sendable {
     RingContents.Identity(
       ringID: hexadecimal(header.bytes(\.ring_id, count: 16)), pid: header[\.pid], uid: header[\.uid],
       startTime_ns: header[\.start_time_ns], name: CleanText.line(header.text(zeroTerminated: \.name)),
-      executable: Self.executable(CleanText.line(header.text(zeroTerminated: \.executable))))
+      executable: Self.executable(CleanText.line(header.text(zeroTerminated: \.executable))),
+      swiftVersion: Self.swiftVersion(header[\.swift_version]))
+  }
+
+  /// Such as `6.3.1`, and `6.3` for `6.3.0`, as Swift names its releases; nil for 0.
+  private static func swiftVersion(_ number: UInt32) -> String? {
+    if number == 0 { return nil }
+    let (minor, patch) = (number >> 8 & 0xff, number & 0xff)
+    return "\(number >> 16).\(minor)" + (patch == 0 ? "" : ".\(patch)")
   }
 
   /// A text that is no absolute path is a label, and marked, so that it is never used as a path or an option.

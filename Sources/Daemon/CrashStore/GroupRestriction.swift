@@ -28,8 +28,12 @@ struct GroupRestriction {
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
     // Each row looks up its report: mostly among those that a group's key has selected.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
-    for (field, wanted) in texts where !Self.columns.contains(field.name) {
+    for (field, wanted) in texts where field.match != .tag && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
+    }
+    for (number, tag) in filter.wantedTags.enumerated() {
+      add("id IN (\(ReportFilter.idsOfTag(number)))", "tag\(number)_key", tag.key, past: "FALSE")
+      values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
@@ -73,6 +77,6 @@ struct GroupRestriction {
 extension ReportFilter {
   /// Whether a group passes by its last occurrence, whatever else is in it.
   fileprivate var isOfWholeGroups: Bool {
-    pid == nil && wantedTexts.isEmpty && until == nil
+    pid == nil && wantedTexts.isEmpty && tags == nil && until == nil
   }
 }

@@ -23,14 +23,23 @@ struct ReportRow: PersistableRecord {
 
   /// The fields of a summary with a column: `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
-    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) }
+    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !tags.contains($0) }
     .map { field in
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
+  /// The fields of a summary that are tags.
+  private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
+
   /// The columns that `TypedRow<ReportSummary>` reads; the cursor is the event's number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
+    + tags.map { ", (\(tag($0, of: "reports.id"))) AS \($0)" }.joined()
+
+  /// The value of a tag as SQL; `id` is an expression.
+  static func tag(_ key: String, of id: String) -> String {
+    "SELECT value FROM report_tags WHERE report_tags.id = \(id) AND key = '\(key)'"
+  }
 
   func encode(to container: inout PersistenceContainer) throws {
     let fields = try TypedRow(ReportSummary(report, cursor: "")).databaseDictionary

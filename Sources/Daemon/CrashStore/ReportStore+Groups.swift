@@ -23,6 +23,7 @@ private struct FoundGroup: Decodable, FetchableRecord {
 /// The first or the last crash of a group.
 private struct GroupEdge: Decodable, FetchableRecord {
   var build, title, executable, first, last: String
+  var release: String?
 }
 
 /// A program with crashes in a group.
@@ -127,12 +128,12 @@ extension ReportStore {
       try GroupEdge.fetchOne(
         database,
         sql: """
-          SELECT build, title, executable, first, last FROM (
+          SELECT build, title, executable, first, last, (\(ReportRow.tag("release", of: "ends.id"))) AS release FROM (
             SELECT * FROM (SELECT build, title, executable, time AS first, time AS last, id FROM group_reports
               \(own.clause) ORDER BY \(of.reports), id LIMIT 1)
             UNION ALL
             SELECT * FROM (SELECT build, title, executable, first, last, '' AS id FROM group_past
-              \(own.pastClause) ORDER BY \(of.past) LIMIT 1))
+              \(own.pastClause) ORDER BY \(of.past) LIMIT 1)) AS ends
           ORDER BY \(order), id LIMIT 1
           """, arguments: own.arguments([:]))
     }
@@ -149,7 +150,8 @@ extension ReportStore {
     return ReportGroup(
       key: key, uid: OwnerKey.uid(uid), title: newest.title, count: count, first: oldest.first, last: newest.last,
       builds: Set(parts.map(\.build)).count, firstBuild: oldest.build, lastBuild: newest.build,
-      names: Array(names), state: state.rawValue, report: report ?? "")
+      names: Array(names), state: state.rawValue, report: report ?? "", firstRelease: oldest.release,
+      lastRelease: newest.release)
   }
 
   /// How many crashes there were, and the builds and names of their programs.

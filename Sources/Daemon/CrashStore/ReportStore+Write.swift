@@ -104,6 +104,8 @@ extension ReportStore {
         ])
       bytes = 0
     }
+    let tag = try database.cachedStatement(sql: "INSERT INTO report_tags (id, key, value) VALUES (?, ?, ?)")
+    for (key, value) in report.tags { try tag.execute(arguments: [report.id, key, value]) }
     if let raw {
       try database.cachedStatement(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)")
         .execute(arguments: [report.id, Data(raw)])

@@ -49,6 +49,9 @@ public struct CrashRun: Sendable {
   /// Whether to wait, once attached, until standard input has a byte or is closed.
   public var waitsForInput = false
 
+  /// Annotations beside `scenario`.
+  public var annotations: [String: String] = [:]
+
   /// Full names of the classes to protect (`Shield.protect`).
   public var protectedClasses: [String] = []
 
@@ -71,7 +74,7 @@ public struct CrashRun: Sendable {
     let scenario = scenario
     do throws(Shield.StartError) {
       try Shield.start(
-        Shield.Configuration(annotations: ["scenario": scenario.name]) { status in
+        Shield.Configuration(annotations: annotations.merging(["scenario": scenario.name]) { $1 }) { status in
           if status == .attached {
             if case .status(let fault) = scenario.fault { fault() }
             attached.signal()

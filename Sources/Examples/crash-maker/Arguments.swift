@@ -10,7 +10,7 @@ enum Arguments {
 
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
-                            [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
+                            [--annotate KEY=VALUE]... [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
            crash-maker --list | --table
 
     Crash on purpose to test crash reporters.
@@ -22,6 +22,8 @@ enum Arguments {
       --mark           annotate 'fault-monotonic-ns' right before the fault
       --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
       --wait-input     wait until standard input has a byte or is closed
+      --annotate KEY=VALUE
+                       annotate the process
       --protect CLASS  protect the class with this full name
       --isolate COUNT  crash so often in isolated work, and not at all if each is contained
       --budget COUNT   contain only so many of them
@@ -35,6 +37,7 @@ enum Arguments {
     var isMarked = false
     var waitsForAttach = false
     var waitsForInput = false
+    var annotations: [String: String] = [:]
     var protectedClasses: [String] = []
     var containedRuns = 0
     var maximumContainedFaults: Int?
@@ -47,6 +50,11 @@ enum Arguments {
       case "--mark": isMarked = true
       case "--wait-attached": waitsForAttach = true
       case "--wait-input": waitsForInput = true
+      case "--annotate":
+        guard let words = rest.popFirst()?.split(separator: "=", maxSplits: 1), words.count == 2 else {
+          return .wrong("--annotate needs KEY=VALUE")
+        }
+        annotations[String(words[0])] = String(words[1])
       case "--protect":
         guard let value = rest.popFirst() else { return .wrong("--protect needs the full name of a class") }
         protectedClasses.append(value)
@@ -83,6 +91,7 @@ enum Arguments {
     run.isMarked = isMarked
     run.waitsForAttach = waitsForAttach
     run.waitsForInput = waitsForInput
+    run.annotations = annotations
     run.protectedClasses = protectedClasses
     run.containedRuns = containedRuns
     run.maximumContainedFaults = maximumContainedFaults

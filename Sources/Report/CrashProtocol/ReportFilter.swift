@@ -17,6 +17,12 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var signal: String?
   /// A part of the executable's path.
   public var executable: String?
+  /// The release that the program names.
+  public var release: String?
+  /// The environment that it names.
+  public var environment: String?
+  /// Annotations, each as `KEY=VALUE`; a report has all of them.
+  public var tags: [String]?
   /// Only crashes at or after this time, RFC 3339.
   public var since: String?
   /// Only crashes before or at this time, RFC 3339.
@@ -25,10 +31,12 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   /// Makes a filter.
   public init(
     pid: Int? = nil, name: String? = nil, group: String? = nil, unit: String? = nil, signal: String? = nil,
-    executable: String? = nil, since: String? = nil, until: String? = nil
+    executable: String? = nil, release: String? = nil, environment: String? = nil, tags: [String]? = nil,
+    since: String? = nil, until: String? = nil
   ) {
     (self.pid, self.name, self.group, self.unit) = (pid, name, group, unit)
     (self.signal, self.executable, self.since, self.until) = (signal, executable, since, until)
+    (self.release, self.environment, self.tags) = (release, environment, tags)
   }
 }
 
@@ -40,6 +48,8 @@ extension ReportFilter {
     package enum Match: Sendable {
       case whole
       case part
+      /// The whole text of a tag with the field's name.
+      case tag
     }
 
     package var name: String
@@ -67,6 +77,10 @@ extension ReportFilter {
     Text(name: "executable", path: \.executable, match: .part, takes: "a part of an executable's path") {
       $0.process.executable
     },
+    Text(name: "release", path: \.release, match: .tag, takes: "a release, such as shop@2.4.1") { $0[.release] },
+    Text(name: "environment", path: \.environment, match: .tag, takes: "an environment, such as production") {
+      $0[.environment]
+    },
   ]
 
   /// The wanted value of the text with this name.
@@ -81,9 +95,36 @@ extension ReportFilter {
   }
 }
 
+// Filters by tags.
+extension ReportFilter {
+  /// A key and the wanted value.
+  package typealias Tag = (key: String, value: String)
+
+  /// The limit of tags in one filter: a process has at most so many annotations.
+  package static let tagLimit = 64
+
+  /// Splits `KEY=VALUE`; nil: it has no key, or no value.
+  package static func tag(_ text: String) -> Tag? {
+    guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
+    let value = text[text.index(after: mark)...]
+    return value.isEmpty ? nil : (String(text[..<mark]), String(value))
+  }
+
+  /// Whether each of `tags` is one.
+  package var hasGoodTags: Bool {
+    (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
+  }
+
+  /// Every tag that it filters by; one without a key matches nothing.
+  package var wantedTags: [Tag] {
+    wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }
+      + (tags ?? []).map { Self.tag($0) ?? ("", "") }
+  }
+}
+
 extension ReportFilter.Text {
   package func includes(_ report: CrashReport, _ wanted: String) -> Bool {
     guard let text = text(report) else { return false }
-    return match == .whole ? text == wanted : text.contains(wanted)
+    return match == .part ? text.contains(wanted) : text == wanted
   }
 }

@@ -31,9 +31,19 @@ struct FilterOptions: ParsableArguments {
   @Option(help: "Only crashes of the group whose key begins with this")
   var group: String?
 
-  var isRestricting: Bool {
-    pid != nil || [name, exe, unit, signal, group].contains { $0 != nil } || period.isRestricting
-  }
+  @Option(help: ArgumentHelp("Only crashes of this release", valueName: "name"))
+  var release: String?
+
+  @Option(help: ArgumentHelp("Only crashes in this environment", valueName: "name"))
+  var environment: String?
+
+  @Option(
+    name: .customLong("tag"),
+    help: ArgumentHelp("Only crashes with this annotation; may be repeated", valueName: "key=value"),
+    transform: tagText)
+  var tags: [String] = []
+
+  var isRestricting: Bool { filter != ReportFilter() }
 
   /// The failure for an empty list.
   func nothingFound(_ client: CrashClient) -> Failure {
@@ -42,8 +52,8 @@ struct FilterOptions: ParsableArguments {
 
   var filter: ReportFilter {
     ReportFilter(
-      pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe, since: period.sinceText,
-      until: period.untilText)
+      pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe, release: release,
+      environment: environment, tags: tags.isEmpty ? nil : tags, since: period.sinceText, until: period.untilText)
   }
 }
 
@@ -52,6 +62,11 @@ struct FilterOptions: ParsableArguments {
     throw ValidationError("invalid signal '\(text)': examples are SIGSEGV, segv and 11")
   }
   return name
+}
+
+@Sendable private func tagText(_ text: String) throws -> String {
+  guard ReportFilter.tag(text) != nil else { throw ValidationError("invalid tag '\(text)': an example is region=eu") }
+  return text
 }
 
 /// The length of a list.

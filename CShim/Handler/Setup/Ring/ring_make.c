@@ -56,6 +56,10 @@ static void make_id(uint8_t *ret_id, size_t size) {
   memcpy(ret_id, parts, size < sizeof parts ? size : sizeof parts);
 }
 
+// _SwiftStdlibVersion.current, since Swift 5.7. It calls nothing.
+extern uint32_t swift_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7currentABvgZ")
+    __attribute__((weak, visibility("default"), swiftcall));
+
 static void fill_header(cs_ring_header *header, const cs_environment *environment) {
   header->version = CS_RING_VERSION;
   header->architecture = CS_RING_ARCHITECTURE_HERE;
@@ -64,6 +68,7 @@ static void fill_header(cs_ring_header *header, const cs_environment *environmen
   header->pid = getpid();
   header->uid = getuid();
   header->start_time_ns = process_start_ns();
+  if (swift_version != NULL) header->swift_version = swift_version();
   memcpy(header->name, environment->name, sizeof environment->name);
   memcpy(header->executable, environment->executable, sizeof environment->executable);
   header->magic = CS_RING_MAGIC;

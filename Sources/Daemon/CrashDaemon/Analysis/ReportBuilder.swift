@@ -9,6 +9,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
   let symbols: Symbols
+  /// Where the process ran, and what it used.
+  var context: ProcessContext
   /// The scope at the first crash, where it was requested.
   var scope: ScopeDescription?
   /// The classes that the functions of the call path name.
@@ -37,6 +39,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     self.contents = contents
     self.process = process
     self.symbols = symbols
+    context = process.context
   }
 
   /// The report; nil when no thread crashed.
@@ -72,6 +75,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       main.facts.page?.object ?? main.facts.heldObject?.object.object
       ?? (diagnosis.cause == .dangling ? main.facts.freedRecord?.object : nil)
     putHistory(into: &report)
+    putContext(into: &report)
     noteGaps(in: &report)
     return report
   }

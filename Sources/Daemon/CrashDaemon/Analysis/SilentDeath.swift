@@ -173,6 +173,7 @@ extension ReportBuilder {
       losses: contents.losses, death: death.death)
     report.replacedHandlers = replacedHandlers
     putHistory(into: &report)
+    putContext(into: &report)
     return report
   }
 }

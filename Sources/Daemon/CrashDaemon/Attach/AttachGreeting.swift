@@ -51,10 +51,12 @@ struct Surroundings: Sendable {
   var image: ProcessImage?
   /// The kernel would not dump it for the user who connected.
   var isRestricted = false
+  var context = ProcessContext()
 
   /// For a process that was reaped only the pidfd is known: its pid may be another's by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
-    guard let pidfd else { return Surroundings() }
+    let unknown = ProcessContext(machine: MachineFacts.here)
+    guard let pidfd else { return Surroundings(context: unknown) }
     let pid = peer.pid
     let inode = cd_process_inode(pidfd.number)
     let pidfdInode = inode == 0 ? nil : inode
@@ -65,9 +67,10 @@ struct Surroundings: Sendable {
       unit: groups.flatMap(ProcessUnit.parse),
       memory: groups.flatMap { MemoryEvents.of(cgroups: $0) { SmallFile.text(at: $0) } },
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
-      isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid))
+      isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
+      context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
     // Checked afterwards: a process that still exists had its pid all the time.
-    return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode)
+    return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }
 
@@ -81,7 +84,7 @@ extension ProcessFacts {
       peer: peer, identity: identity,
       buildID: images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
       memory: surroundings.memory, startTime: surroundings.startTime, pidfdInode: surroundings.pidfdInode,
-      image: surroundings.image, isRestricted: surroundings.isRestricted)
+      image: surroundings.image, isRestricted: surroundings.isRestricted, context: surroundings.context)
   }
 }
 

@@ -28,6 +28,7 @@ extension AttachLoop {
         connections[number] = nil
         continue
       }
+      readFirst(process, kept.pidfd)
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)

@@ -88,6 +88,8 @@ struct AttachLoop {
   private var listensAgain_ns: UInt64 = 0
   /// The board's version at the last reading.
   var boardVersion: UInt64 = 0
+  /// When to read what processes use.
+  var readings = Readings()
   /// The rules at the last reading.
   var memoryRules: [MemoryRule] = []
 
@@ -134,6 +136,7 @@ struct AttachLoop {
       expire()
       control()
       memory.look(isWell: isWell)
+      readDue()
     }
   }
 
@@ -142,7 +145,9 @@ struct AttachLoop {
     case Poller.wakeToken: break
     case Self.listenerToken: acceptAll()
     case Self.spoolToken: spooled()
-    case Self.memoryToken: memory.changed(isWell: isWell)
+    case Self.memoryToken:
+      memory.changed(isWell: isWell)
+      readSoon()
     default:
       let number = token & ~1
       if token & 1 == 1 { processEnded(number) } else { receive(number) }
@@ -264,7 +269,8 @@ extension AttachLoop {
     let now = Moment.monotonic_ns()
     let greeting = connections.values.lazy.filter { $0.process == nil }.map(\.deadline_ns).min()
       .map { $0 <= now ? 0 : $0 - now }
-    guard let first = [greeting, memory.timeout_ns(at: now)].compactMap({ $0 }).min() else { return -1 }
+    let due = [greeting, memory.timeout_ns(at: now), timeToReading_ns(at: now)]
+    guard let first = due.compactMap({ $0 }).min() else { return -1 }
     return first == 0 ? 0 : Int32(clamping: first / 1_000_000 + 1)
   }
 
@@ -312,7 +318,9 @@ extension AttachLoop {
     }
     guard message.descriptors.isEmpty, !message.isTruncated else { return refuse(message: number, of: process) }
     switch message.bytes {
-    case [UInt8(CS_ATTACH_CRASHED)]: announce(process)
+    case [UInt8(CS_ATTACH_CRASHED)]:
+      readAtCrash(number)
+      announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
       // Ordering: as for a crash.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
@@ -362,6 +370,7 @@ extension AttachLoop {
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
+      readFirst(process, pidfd)
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
       // It may have crashed before it attached.

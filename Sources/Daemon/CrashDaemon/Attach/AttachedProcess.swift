@@ -23,6 +23,8 @@ struct ProcessFacts: Sendable {
   var isPIDClaimed = false
   /// When the events in its ring can have happened; nil: any time.
   var times: TimeBounds?
+  /// Where it ran, as known at the attach.
+  var context = ProcessContext()
 
   /// Whether both are one process: no two have the same pid and start time, or the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
@@ -126,6 +128,8 @@ final class AttachedProcess: Sendable {
   let attachTime = Moment.now()
   /// The times of its crashes.
   let crashTimes = CrashTimes()
+  /// What it uses.
+  let readings = ProcessReadings()
   /// Set by the attach thread at a wake-up, cleared by the pipeline before it reads.
   ///
   /// So its queue is as short as the number of processes, whatever a process sends.
@@ -141,6 +145,9 @@ final class AttachedProcess: Sendable {
   private let census: RingCensus?
   /// The ring comes from a stored record, from which withheld memory is already removed.
   let isStored: Bool
+
+  /// Where it ran, and what it used last.
+  var context: ProcessContext { readings.added(to: facts.context) }
 
   var keptName: String? {
     get { kept.withLock { $0 } }

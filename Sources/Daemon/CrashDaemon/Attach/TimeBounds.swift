@@ -118,6 +118,7 @@ extension CrashReport {
   /// Takes the times of the report that it replaces: they were checked when that was stored.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
+    noteUptime()
     let known = Dictionary((old.incidents ?? []).map { ($0.id, $0) }) { $1 }
     incidents = incidents?.map { incident in
       guard let before = known[incident.id], before.count == incident.count else { return incident }

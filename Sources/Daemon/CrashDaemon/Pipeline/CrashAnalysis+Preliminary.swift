@@ -16,6 +16,7 @@ extension CrashAnalysis {
     guard preliminary.hasRoom(for: user, limits), let contents = sized(contents) else { return }
     let symbols = await symbolsAtHand(for: contents, user)
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    builder.context = process.context
     builder.noteHistory()
     guard var report = builder.report(id: ring.id) else { return }
     report.isPreliminary = true

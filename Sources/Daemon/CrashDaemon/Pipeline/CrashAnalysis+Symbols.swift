@@ -107,6 +107,8 @@ extension CrashAnalysis {
     endSignal: Int32? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    // A report keeps what it says of that moment.
+    builder.context = old.map { ProcessContext($0) } ?? process.context
     builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
     builder.earlierDiagnosis = old?.diagnosis

@@ -19,6 +19,9 @@ extension Settings {
       filter("group", \.filter.group, "the beginning of a group's key") {
         !$0.isEmpty && $0.utf8.allSatisfy("0123456789abcdef".utf8.contains)
       },
+      .value(
+        "tag", \.filter.tags, "an annotation, such as region=eu", { ReportFilter.tag($0) == nil ? nil : .some([$0]) },
+        { $0?.first.map(SettingText.quoted) ?? "" }),
     ]
       + ReportFilter.texts.map { text in
         filter(text.name, \.filter[text: text.name], text.takes, where: text.isGood)

@@ -121,6 +121,7 @@ struct SpoolDirectory: Sendable {
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
+    facts.context.machine = MachineFacts.here
     facts.isPIDClaimed = true
     facts.times = .file(file)
     return AttachedProcess(number: 0, facts: facts, ring: ring)

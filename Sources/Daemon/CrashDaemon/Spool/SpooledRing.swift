@@ -45,10 +45,11 @@ extension CrashAnalysis {
     {
       return .stored
     }
-    // A connection reported its pid, unit and rights; a file reports none of them.
+    // A connection reported its pid, unit, rights and context; a file reports none of them.
     var known = facts
     known.peer.pid = Int32(clamping: old.process.pid)
     known.unit = old.process.unit
+    known.context = ProcessContext(old)
     known.isPIDClaimed = old.process.isPIDClaimed == true
     known.isRestricted = facts.isRestricted || old.process.isRestricted == true
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))

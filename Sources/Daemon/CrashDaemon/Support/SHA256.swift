@@ -7,6 +7,17 @@ enum SHA256 {
     hash(Array(text.utf8)).map { $0.hexadecimal(digits: 8) }.joined()
   }
 
+  /// The 32 bytes.
+  static func bytes(_ message: [UInt8]) -> [UInt8] {
+    hash(message).flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
+  }
+
+  /// HMAC (RFC 2104) of a message by a key of at most 64 bytes.
+  static func authentication(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
+    let key = key + [UInt8](repeating: 0, count: 64 - key.count)
+    return bytes(key.map { $0 ^ 0x5c } + bytes(key.map { $0 ^ 0x36 } + message))
+  }
+
   private static func hash(_ message: [UInt8]) -> [UInt32] {
     var state: [UInt32] = [
       0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,

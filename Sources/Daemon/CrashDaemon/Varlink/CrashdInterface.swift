@@ -73,6 +73,7 @@ struct CrashdInterface: Sendable {
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
     filter.since = try time(filter.since, "since")
     filter.until = try time(filter.until, "until")
+    guard filter.hasGoodTags else { throw .invalidParameter("tags") }
     return filter
   }
 

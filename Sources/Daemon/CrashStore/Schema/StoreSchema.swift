@@ -211,6 +211,20 @@ enum StoreSchema {
       try UseAfterFree.fill(in: database)
     }
     registerIncidentNumbers(&migrator)
+    migrator.registerMigration("v14") { database in
+      // For lists and filters. The tags of older reports stay unknown; to read them all would hold up the start.
+      try database.execute(
+        sql: """
+          -- Every annotation of a report, with those that are its release, environment and user.
+          CREATE TABLE report_tags (
+            id TEXT NOT NULL REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            key TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (id, key)
+          ) WITHOUT ROWID;
+          CREATE INDEX report_tags_value ON report_tags (key, value);
+          """)
+    }
     registerCounts(&migrator)
     return migrator
   }

@@ -7,6 +7,10 @@ extension TextScrubber {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
+    // Fields that were annotations: as strict as these.
+    for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
+      if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
+    }
     if case .object(let annotations)? = annotations {
       scrubbed["annotations"] = .object(scrub(annotations: annotations))
     }
@@ -17,8 +21,12 @@ extension TextScrubber {
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
-        (scrub(key), isSecret(key) ? .string(Self.mark) : scrub(word: value))
+        (scrub(key), scrub(annotation: value, of: key))
       }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func scrub(annotation value: JSONValue, of key: String) -> JSONValue {
+    isSecret(key) ? .string(Self.mark) : scrub(word: value)
   }
 
   private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {

@@ -24,14 +24,20 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   public var state: String
   /// The newest report's id; empty when all of them were removed.
   public var report: String
+  /// The release of the first crash; nil where its report was removed, or names none.
+  public var firstRelease: String?
+  /// The release of the last crash.
+  public var lastRelease: String?
 
   /// Makes one from its parts.
   package init(
     key: String, uid: Int, title: String, count: Int, first: String, last: String, builds: Int, firstBuild: String,
-    lastBuild: String, names: [String], state: String, report: String
+    lastBuild: String, names: [String], state: String, report: String, firstRelease: String? = nil,
+    lastRelease: String? = nil
   ) {
     (self.key, self.uid, self.title, self.count, self.first) = (key, uid, title, count, first)
     (self.last, self.builds, self.firstBuild, self.lastBuild, self.names) = (last, builds, firstBuild, lastBuild, names)
     (self.state, self.report) = (state, report)
+    (self.firstRelease, self.lastRelease) = (firstRelease, lastRelease)
   }
 }

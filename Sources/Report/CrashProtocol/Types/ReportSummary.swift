@@ -36,6 +36,12 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var groupTitle: String
   /// True while crashd reads its symbols: names and the group are missing, and no subscriber has it yet.
   public var isPreliminary: Bool?
+  /// The release that the program names.
+  public var release: String?
+  /// The environment that it names.
+  public var environment: String?
+  /// The user that it names.
+  public var user: String?
 
   /// Summarises a report.
   package init(_ report: CrashReport, cursor: String) {
@@ -46,6 +52,7 @@ public struct ReportSummary: Codable, Sendable, Equatable {
     (function, file, line) = (frame?.function ?? "", frame?.file, frame?.line)
     (groupKey, groupTitle) = (report.group.key, report.group.title)
     isPreliminary = report.isPreliminary == true ? true : nil
+    (release, environment, user) = (report[.release], report[.environment], report[.user])
   }
 }
 

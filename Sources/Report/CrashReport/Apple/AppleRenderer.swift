@@ -23,11 +23,19 @@ public struct AppleRenderer: Sendable {
     let process = report.process
     var rows = [
       ("Incident Identifier", report.id), ("Process", "\(process.name) [\(process.pid)]"),
-      ("Path", process.executable), ("Identifier", process.unit ?? process.name), ("Version", process.buildID),
+      ("Path", process.executable), ("Identifier", process.unit ?? process.name),
+      ("Version", report[.release].map { "\($0) (\(process.buildID))" } ?? process.buildID),
       ("Code Type", "X86-64 (Native)"), ("User ID", String(process.uid)),
     ]
-    rows += [("Date/Time", report.time), ("Launch Time", process.startTime), ("OS Version", "Linux")]
+    rows += [("Date/Time", report.time), ("Launch Time", process.startTime), ("OS Version", system(report.machine))]
+    rows.append(("Hardware Model", report.machine?.processor ?? ""))
     return rows.filter { !$0.1.isEmpty }.map { row($0, $1) }
+  }
+
+  /// The kernel in parentheses after the distribution, as Apple has the build.
+  private func system(_ machine: CrashReport.Machine?) -> String {
+    let kernel = machine?.kernel ?? "Linux"
+    return machine?.distribution.map { "\($0) (\(kernel))" } ?? kernel
   }
 
   private func exception(_ report: CrashReport) -> [String] {

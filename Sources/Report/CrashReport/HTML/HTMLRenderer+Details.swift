@@ -12,8 +12,14 @@ extension HTMLRenderer {
       ("Crashed", report.time), ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),
       ("Group", TextRenderer.groupText(report)),
     ]
-    let cells: [HTMLText] = rows.filter { !$0.1.isEmpty }.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }
-    return "<h2>Details</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>"
+    return list("Details", rows.filter { !$0.1.isEmpty })
+  }
+
+  /// A titled list of facts; nothing without any.
+  func list(_ title: String, _ facts: [CrashReport.Fact]) -> HTMLText {
+    if facts.isEmpty { return "" }
+    let cells: [HTMLText] = facts.map { "<div><dt>\($0.title)</dt><dd>\($0.text)</dd></div>" }
+    return "<h2>\(title)</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>"
   }
 
   func notes(_ report: CrashReport) -> HTMLText {

@@ -21,7 +21,9 @@ public struct HTMLRenderer: Sendable {
       parts.append("<h2>Other threads</h2>")
       parts += others.map { threadSection($0, isOpen: false, isFirst: false, in: report) }
     }
-    parts += [images(report), losses(report)]
+    parts += [
+      list("Machine", report.machineFacts), list("Process", report.processFacts), images(report), losses(report),
+    ]
     let page: HTMLText = """
       <!DOCTYPE html>
       <html lang="en">
@@ -53,13 +55,18 @@ public struct HTMLRenderer: Sendable {
     let text = TextRenderer(width: .max)
     var html: HTMLText = """
       <header>
-      <p class="who">\(report.process.name) · \(report.signal.name) · <time>\(report.time)</time></p>
+      <p class="who">\(report.process.name) · \(report.signal.name) · <time>\(report.time)</time>\(origin(report))</p>
       <h1>\(title(report))</h1>
       """
     if !report.reason.isEmpty && report.reason != report.diagnosis.sentence {
       html = html + "\n<pre class=\"reason\">\(lines(report.reason))</pre>"
     }
     return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>\n</header>"
+  }
+
+  private func origin(_ report: CrashReport) -> HTMLText {
+    let text = report.originText
+    return text.isEmpty ? "" : " · \(text)"
   }
 
   /// Text with its line breaks.

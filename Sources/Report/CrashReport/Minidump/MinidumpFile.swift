@@ -16,6 +16,8 @@ struct MinidumpFile {
     case exception = 6
     case systemInfo = 7
     case miscInfo = 15
+    /// Breakpad's `MD_LINUX_CMD_LINE`.
+    case linuxCommandLine = 0x4767_0006
   }
 
   private static let headerBytes = 32
@@ -91,6 +93,8 @@ struct MinidumpFile {
   mutating func append(_ value: some FixedWidthInteger & UnsignedInteger) {
     for shift in stride(from: 0, to: value.bitWidth, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
   }
+
+  mutating func append(_ new: [UInt8]) { bytes += new }
 
   mutating func append(_ location: Location) {
     append(location.size)

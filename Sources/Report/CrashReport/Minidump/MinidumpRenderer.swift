@@ -23,8 +23,9 @@ public struct MinidumpRenderer: Sendable {
 
   /// The bytes of the file; `stacks` by thread id, of the threads with a known stack.
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
-    var file = MinidumpFile(streamCount: 6, time: 0)
-    file.addStream(.systemInfo) { Self.systemInfo(&$0) }
+    let command = report.process.commandLine.map { Array(CleanText.line($0).utf8) }
+    var file = MinidumpFile(streamCount: command == nil ? 6 : 7, time: 0)
+    file.addStream(.systemInfo) { Self.systemInfo(&$0, report.machine) }
     file.addStream(.miscInfo) { Self.miscInfo(&$0, report) }
     file.addStream(.modules) { Self.modules(&$0, report.images) }
     let threads = report.threads.filter { !$0.registers.isEmpty }
@@ -65,16 +66,21 @@ public struct MinidumpRenderer: Sendable {
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
+    // Breakpad: the file of /proc, whose arguments end with zeros; here they are one text.
+    if let command { file.addStream(.linuxCommandLine) { $0.append(command + [0]) } }
     return file.bytes
   }
 
-  private static func systemInfo(_ stream: inout MinidumpFile) {
-    // PROCESSOR_ARCHITECTURE_AMD64; level, revision, processors and product unknown.
+  private static func systemInfo(_ stream: inout MinidumpFile, _ machine: CrashReport.Machine?) {
+    // PROCESSOR_ARCHITECTURE_AMD64; level, revision and product unknown.
     stream.append(UInt16(9))
-    stream.append(zeros: 2 + 2 + 1 + 1 + 4 + 4 + 4)
+    stream.append(zeros: 2 + 2)
+    stream.append(UInt8(clamping: machine?.processors ?? 0))
+    stream.append(zeros: 1 + 4 + 4 + 4)
     // MD_OS_LINUX.
     stream.append(UInt32(0x8201))
-    let version = stream.reserveString("Linux")
+    // Breakpad: the names of uname(2), the kernel's first.
+    let version = stream.reserveString(CleanText.line(machine?.kernel ?? "Linux"))
     stream.append(version)
     stream.append(zeros: 2 + 2 + 24)
   }

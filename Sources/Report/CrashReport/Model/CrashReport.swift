@@ -24,7 +24,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var threads: [CrashedThread]
   /// Loaded images by address.
   public var images: [Image]
-  /// The program's annotations by `Shield.annotate`.
+  /// The program's annotations by `Shield.annotate`, without those that are `release`, `environment` and `user`.
   public var annotations: [String: String]
   /// The last breadcrumbs by `Shield.breadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
@@ -64,8 +64,20 @@ public struct CrashReport: Codable, Sendable, Equatable {
   ///
   /// Until then names, the group and a part of the diagnosis are missing, and no subscriber has the report.
   public var isPreliminary: Bool?
+  /// The program's annotation `release`; nil where it has none, and in older reports.
+  public var release: String?
+  /// Its annotation `environment`.
+  public var environment: String?
+  /// Its annotation `user`.
+  public var user: String?
+  /// The machine; nil in older reports.
+  public var machine: Machine?
+  /// The container of the process; nil where crashd sees none.
+  public var container: Container?
+  /// What the process used; nil where no crashd saw it alive, as for most spool files.
+  public var resources: Resources?
 
-  /// Makes a report from its parts.
+  /// Makes a report from its parts; the well-known ones of `annotations` become fields.
   public init(
     id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
     threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
@@ -88,6 +100,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     self.timing = timing
     kind = death == nil ? nil : .silent
     self.death = death
+    liftAnnotations()
   }
 }
 
@@ -122,6 +135,16 @@ extension CrashReport {
     ///
     /// Another process may have that pid.
     public var isPIDClaimed: Bool?
+    /// Its arguments, separated by blanks and shortened; secrets in them are scrubbed.
+    ///
+    /// Nil where crashd could not read them, and where no memory of the process is stored.
+    public var commandLine: String?
+    /// The path of its control group.
+    public var cgroup: String?
+    /// The version of its Swift runtime, such as `6.3.1`.
+    public var swiftVersion: String?
+    /// How long it had run, in milliseconds; nil in older reports.
+    public var uptime_ms: Int?
 
     /// Makes an identity from its parts.
     public init(
@@ -149,6 +172,10 @@ extension CrashReport {
       try container.encode(unit, forKey: .unit)
       try container.encodeIfPresent(isRestricted, forKey: .isRestricted)
       try container.encodeIfPresent(isPIDClaimed, forKey: .isPIDClaimed)
+      try container.encodeIfPresent(commandLine, forKey: .commandLine)
+      try container.encodeIfPresent(cgroup, forKey: .cgroup)
+      try container.encodeIfPresent(swiftVersion, forKey: .swiftVersion)
+      try container.encodeIfPresent(uptime_ms, forKey: .uptime_ms)
     }
   }
 

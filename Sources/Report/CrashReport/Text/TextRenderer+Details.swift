@@ -52,6 +52,18 @@ extension TextRenderer {
       ? [] : [style.strong("Missing symbols")] + lines.flatMap { $0.wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
+  /// A compact block of facts.
+  func factsSection(_ title: String, _ facts: [CrashReport.Fact]) -> [String] {
+    if facts.isEmpty { return [] }
+    let column = 11
+    return [style.strong(title)]
+      + facts.flatMap { name, text in
+        CleanText.line(text).wrapped(to: width - column - 2).enumerated().map { index, line in
+          "  " + style.faint((index == 0 ? name : "").padded(to: column)) + line
+        }
+      }
+  }
+
   func annotationsSection(_ report: CrashReport) -> [String] {
     if report.annotations.isEmpty { return [] }
     let sorted = report.annotations.sorted { $0.key < $1.key }.map {

@@ -44,6 +44,8 @@ public struct TextRenderer: Sendable {
     }
     sections.append(replacedHandlersSection(report))
     sections.append(unwindingSection(report))
+    sections.append(factsSection("Machine", report.machineFacts))
+    sections.append(factsSection("Process", report.processFacts))
     sections.append(symbolsSection(report))
     sections.append(lossesSection(report))
     return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
@@ -57,7 +59,8 @@ public struct TextRenderer: Sendable {
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
     var lines = CleanText.line(title).wrapped(to: width).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
-    return lines
+    let origin = CleanText.line(report.originText)
+    return origin.isEmpty ? lines : lines + origin.wrapped(to: width).map(style.faint)
   }
 
   func threadSection(

@@ -60,8 +60,8 @@ public enum Listings: Sendable {
     let rows = groups.map { group in
       [
         "\(group.count)", "\(group.uid)", group.state, LocalTime.text(group.first), LocalTime.text(group.last),
-        "\(group.builds)", shortID(group.firstBuild), group.names.joined(separator: ", "), shortID(group.key),
-        group.title,
+        "\(group.builds)", group.firstRelease ?? shortID(group.firstBuild), group.names.joined(separator: ", "),
+        shortID(group.key), group.title,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
@@ -148,27 +148,7 @@ public enum Listings: Sendable {
     return named.isEmpty ? "none" : named.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
   }
 
-  static func duration(_ seconds: Int) -> String {
-    let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
-    guard let first = units.firstIndex(where: { seconds >= $0.0 }) else { return "0s" }
-    var rest = seconds
-    let parts = units[first...].prefix(2).map { length, name in
-      defer { rest %= length }
-      return (count: rest / length, name: name)
-    }
-    return parts.filter { $0.count > 0 }.map { "\($0.count)\($0.name)" }.joined(separator: " ")
-  }
+  static func duration(_ seconds: Int) -> String { Quantity.duration(seconds) }
 
-  static func size(_ bytes: Int) -> String {
-    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
-    var value = Double(bytes)
-    var unit = 0
-    while value >= 1024 && unit < units.count - 1 {
-      value /= 1024
-      unit += 1
-    }
-    guard unit > 0 else { return "\(bytes) bytes" }
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-  }
+  static func size(_ bytes: Int) -> String { Quantity.size(bytes) }
 }

@@ -33,6 +33,21 @@ extension JournalEntry {
     add("CRASH_EXE", process.executable)
     add("CRASH_BUILD_ID", process.buildID)
     add("CRASH_UNIT", process.unit)
+    add("CRASH_RELEASE", report[.release])
+    add("CRASH_ENVIRONMENT", report[.environment])
+    add("CRASH_USER", report[.user])
+    add("CRASH_HOST", report.machine?.host)
+    add("CRASH_MACHINE_ID", report.machine?.id)
+    add("CRASH_KERNEL", report.machine?.kernel)
+    add("CRASH_CMDLINE", process.commandLine)
+    add("CRASH_CGROUP", process.cgroup)
+    add("CRASH_CONTAINER_ID", report.container?.id)
+    add("CRASH_SWIFT_VERSION", process.swiftVersion)
+    add("CRASH_UPTIME_MS", process.uptime_ms)
+    add("CRASH_MEMORY", report.resources?.residentBytes)
+    add("CRASH_MEMORY_PEAK", report.resources?.peakResidentBytes)
+    add("CRASH_MEMORY_LIMIT", report.resources?.memoryLimitBytes)
+    add("CRASH_OPEN_FDS", report.resources?.openDescriptors)
     add("CRASH_FUNCTION", frame?.name)
     add("CRASH_FILE", frame?.file)
     add("CRASH_LINE", frame?.line)
@@ -57,5 +72,8 @@ extension JournalEntry {
     // coredumpctl gives it to a debugger.
     if process.executable.hasPrefix("/") { add("COREDUMP_EXE", process.executable) }
     add("COREDUMP_UNIT", process.unit)
+    add("COREDUMP_HOSTNAME", report.machine?.host)
+    add("COREDUMP_CMDLINE", process.commandLine)
+    add("COREDUMP_CGROUP", process.cgroup)
   }
 }

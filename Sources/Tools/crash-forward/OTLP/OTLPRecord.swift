@@ -23,12 +23,23 @@ struct OTLPRecord {
   }
 
   private var resource: JSONValue {
-    let process = report.process
+    let (process, machine) = (report.process, report.machine)
     return Self.attributes([
       "service.name": .text(process.name),
-      "service.version": .text(report.annotations["version"]),
-      "deployment.environment.name": .text(environment ?? report.annotations["environment"]),
-      "host.name": .text(host),
+      "service.version": .text(report[.release] ?? report.annotations["version"]),
+      "deployment.environment.name": .text(environment ?? report[.environment]),
+      "host.name": .text(machine?.host ?? host),
+      "host.id": .text(machine?.id),
+      "host.cpu.model.name": .text(machine?.processor),
+      "os.type": .string("linux"),
+      "os.description": .text(machine?.distribution),
+      "os.version": .text(machine?.kernel.map { $0.hasPrefix("Linux ") ? String($0.dropFirst(6)) : $0 }),
+      "container.id": .text(report.container?.id),
+      "container.runtime.name": .text(report.container?.runtime),
+      "process.command_line": .text(process.commandLine),
+      "process.linux.cgroup": .text(process.cgroup),
+      "process.runtime.name": .text(process.swiftVersion == nil ? nil : "swift"),
+      "process.runtime.version": .text(process.swiftVersion),
       "process.pid": .int(process.pid),
       "process.executable.path": .text(process.executable),
       "process.executable.build_id.gnu": .text(process.buildID),
@@ -51,7 +62,7 @@ struct OTLPRecord {
   }
 
   private var attributes: JSONValue {
-    let frame = report.blamedFrame
+    let (frame, process, resources) = (report.blamedFrame, report.process, report.resources)
     let own = Dictionary(
       report.annotations.map { ("crash.annotation.\($0)", JSONValue.text($1)) }, uniquingKeysWith: { first, _ in first }
     )
@@ -68,6 +79,13 @@ struct OTLPRecord {
         "crash.sentence": .text(report.diagnosis.sentence),
         "crash.signal.code": .text(report.signal.codeName),
         "crash.address": .text(report.signal.address?.description),
+        "user.id": .text(report[.user]),
+        "crash.uptime_ms": .number(process.uptime_ms),
+        "crash.memory.resident_bytes": .number(resources?.residentBytes),
+        "crash.memory.peak_bytes": .number(resources?.peakResidentBytes),
+        "crash.memory.limit_bytes": .number(resources?.memoryLimitBytes),
+        "crash.descriptors.open": .number(resources?.openDescriptors),
+        "crash.descriptors.limit": .number(resources?.descriptorLimit),
         "thread.id": .number(report.mainThread?.tid),
         "thread.name": .text(report.mainThread?.name),
         "code.function.name": .text(frame?.name),

@@ -11,8 +11,7 @@ struct SentryEvent {
   var host: String?
 
   var json: JSONValue {
-    let (process, signal) = (report.process, report.signal)
-    return .object(known: [
+    .object(known: [
       "event_id": .string(report.id),
       "timestamp": .string(report.time),
       "platform": .string("native"),
@@ -21,28 +20,26 @@ struct SentryEvent {
       // One issue a group, whatever the server would make of the stack.
       "fingerprint": .array([.string(report.group.key)]),
       "release": .text(release ?? Self.release(of: report)),
-      "environment": .text(environment ?? report.annotations["environment"]),
-      "server_name": .text(host),
+      "environment": .text(environment ?? report[.environment]),
+      "server_name": .text(report.machine?.host ?? host),
+      "user": user,
       "transaction": .text(report.blamedFrame?.name),
       "exception": .object(["values": .array([exception])]),
       "threads": .object(["values": .array(report.threads.prefix(64).map(thread))]),
       "debug_meta": .object(["images": .array(report.images.map(image))]),
       "breadcrumbs": .object(["values": .array(report.breadcrumbs.map(breadcrumb))]),
-      "tags": .object(known: [
-        "signal": .text(signal.name), "cause": .text(report.diagnosis.cause.rawValue), "unit": .text(process.unit),
-        "program": .text(process.name), "group": .text(report.group.key), "class": .text(report.diagnosis.objectClass),
-      ]),
-      "contexts": .object(["crash": context]),
+      "tags": tags,
+      "contexts": contexts,
       "extra": .object(report.annotations.mapValues { .string($0) }),
     ])
   }
 
   /// The release by the program's annotations, else its build.
   private static func release(of report: CrashReport) -> String? {
-    if let release = report.annotations["release"] { return release }
     let version = report.annotations["version"] ?? String(report.process.buildID.prefix(12))
+    let build = version.isEmpty ? nil : "\(report.process.name)@\(version)"
     // Sentry takes no slashes in a release.
-    return version.isEmpty ? nil : "\(report.process.name)@\(version)".replacing("/", with: "-")
+    return (report[.release] ?? build)?.replacing("/", with: "-")
   }
 
   private var exception: JSONValue {
@@ -64,7 +61,7 @@ struct SentryEvent {
     ])
   }
 
-  private var context: JSONValue {
+  var crashContext: JSONValue {
     .object(known: [
       "type": .string("crash"), "group": .text(report.group.title), "reason": .text(report.reason),
       "rule": .text(report.diagnosis.rule), "confidence": .double(report.diagnosis.confidence),

@@ -11,14 +11,15 @@ struct Victim {
   /// - Parameters:
   ///   - scenario: How it crashes when it goes on.
   ///   - daemon: Whose.
+  ///   - options: Further options of crash-maker.
   ///   - through: A command that becomes it.
   /// - Returns: It, attached.
   /// - Throws: When it could not be started, or did not attach.
   static func start(
-    _ scenario: String, in daemon: PrivateDaemon, through: [String] = []
+    _ scenario: String, in daemon: PrivateDaemon, options: [String] = [], through: [String] = []
   ) async throws -> Victim {
     let (ours, theirs) = try FileDescriptor.pair()
-    let words = try through + [Binaries.path("crash-maker"), scenario, "--wait-attached", "--wait-input"]
+    let words = try through + [Binaries.path("crash-maker"), scenario, "--wait-attached", "--wait-input"] + options
     let process = try ChildProcess.start(
       words[0], Array(words.dropFirst()),
       ChildProcess.Options(environment: daemon.place.environment, input: theirs.number, output: theirs.number))

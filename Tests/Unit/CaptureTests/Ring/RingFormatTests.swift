@@ -117,6 +117,7 @@ struct RingFormatTests {
       "class_total": Field(\cs_ring_header.class_total),
       "self_test": Field(\cs_ring_header.self_test),
       "announces_incidents": Field(\cs_ring_header.announces_incidents),
+      "swift_version": Field(\cs_ring_header.swift_version),
     ],
     "cs_ring_self_test": [
       "sequence": Field(\cs_ring_self_test.sequence),

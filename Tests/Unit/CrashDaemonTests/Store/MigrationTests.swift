@@ -79,6 +79,33 @@ struct MigrationTests {
     try store.close()
   }
 
+  @Test("a store without tags opens: old reports have none, new and replaced ones are found by theirs")
+  func tags() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    var old = report("a1", group: "cafe", minute: 1)
+    old.annotations = ["release": "shop@1", "region": "eu"]
+    try makeOld(path, [old])
+    let store = try ReportStore(path: path)
+    #expect(try store.list(limit: 9).map(\.release) == [nil])
+    #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
+    #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
+    // Its JSON says it all the same.
+    #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
+    var new = report("a2", group: "cafe", minute: 2)
+    (new.release, new.annotations) = ("shop@2", ["region": "eu"])
+    _ = try store.put(new, raw: [])
+    #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).map(\.id) == ["a2"])
+    old.reason = "analyzed again"
+    _ = try store.put(old, raw: [])
+    #expect(try store.list(ReportFilter(release: "shop@1"), limit: 9).map(\.id) == ["a1"])
+    let count = { try store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM report_tags") } }
+    #expect(try count() == 4)
+    _ = try store.remove(idPrefix: "a1")
+    #expect(try count() == 2)
+    try store.close()
+  }
+
   private func incident(_ id: String, uid: Int = 1000, count: Int = 1) -> IncidentReport {
     let time = "2026-11-21T08:00:00.000000Z"
     return IncidentReport(

@@ -141,7 +141,10 @@ struct PreliminaryReportTests {
   func filters() throws {
     var restricted = Self.report(7)
     restricted.process.isRestricted = true
-    let reports = [Self.report(4), Self.report(5, uid: 1_001), Self.report(6, signal: "SIGSEGV"), restricted]
+    var reports = [Self.report(4), Self.report(5, uid: 1_001), Self.report(6, signal: "SIGSEGV"), restricted]
+    reports[0].annotations = ["region": "eu", "query": "a=b"]
+    (reports[0].release, reports[0].environment, reports[0].user) = ("shop@1", "test", "17")
+    (reports[1].release, reports[1].annotations) = ("shop@2", ["region": "eu"])
     let filters = [
       ReportFilter(), ReportFilter(pid: 4), ReportFilter(name: "ho"), ReportFilter(name: "Ho"), ReportFilter(name: ""),
       ReportFilter(group: "ab"), ReportFilter(group: "ab4"), ReportFilter(group: "b"),
@@ -149,6 +152,10 @@ struct PreliminaryReportTests {
       ReportFilter(unit: "shop"), ReportFilter(signal: "SIGSEGV"), ReportFilter(executable: "/srv"),
       ReportFilter(executable: "/opt"), ReportFilter(since: "2026-11-21T08:00:05.000000Z"),
       ReportFilter(until: "2026-11-21T08:00:05.000000Z"),
+      ReportFilter(tags: ["region=eu"]), ReportFilter(tags: ["region=eu", "query=a=b"]), ReportFilter(tags: []),
+      ReportFilter(tags: ["user=17"]), ReportFilter(tags: ["release=shop@2", "region=eu"]),
+      ReportFilter(tags: ["region=eu", "region=us"]), ReportFilter(tags: ["region"]),
+      ReportFilter(release: "shop@1", tags: ["region=eu"]), ReportFilter(release: "shop@1", environment: "live"),
     ]
     // What a field asks for is found: the text of each report, and a part of it where parts count.
     let ofTexts = reports.flatMap { report in

@@ -33,6 +33,35 @@ struct ReportGroupTests {
       images: [], group: CrashReport.Group(key: group, title: "title of \(id)"))
   }
 
+  @Test("a group has the releases of its first and last crash, and is found by release, environment and tags")
+  func releases() throws {
+    var reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
+      report("a3", group: "cafe", minute: 3), report("b1", group: "beef", minute: 4),
+    ]
+    (reports[0].release, reports[0].environment) = ("shop@1", "test")
+    (reports[2].release, reports[2].environment) = ("shop@2", "live")
+    (reports[2].annotations, reports[3].annotations) = (["region": "eu"], ["region": "eu"])
+    try withStore(reports) { store in
+      let groups = try store.groups(limit: 9)
+      #expect(groups.map(\.firstRelease) == [nil, "shop@1"] && groups.map(\.lastRelease) == [nil, "shop@2"])
+      let counts = { (filter: ReportFilter) in
+        try store.groups(filter, limit: 9).map { "\($0.key) \($0.count) \($0.report)" }
+      }
+      #expect(try counts(ReportFilter(release: "shop@1")) == ["cafe 1 a1"])
+      #expect(try counts(ReportFilter(release: "shop@")).isEmpty)
+      #expect(try counts(ReportFilter(environment: "live")) == ["cafe 1 a3"])
+      #expect(try counts(ReportFilter(tags: ["region=eu"])) == ["beef 1 b1", "cafe 1 a3"])
+      #expect(try counts(ReportFilter(group: "ca", release: "shop@2", tags: ["region=eu"])) == ["cafe 1 a3"])
+      #expect(try counts(ReportFilter(release: "shop@2", environment: "test")).isEmpty)
+      _ = try store.remove(idPrefix: "a1")
+      #expect(try store.groups(limit: 9).last?.count == 3)
+      #expect(try counts(ReportFilter(release: "shop@1")).isEmpty)
+      let left = try store.list(limit: 9)
+      #expect(left.map(\.release) == [nil, "shop@2", nil] && left.map(\.environment) == [nil, "live", nil])
+    }
+  }
+
   @Test("a group has its count, first and last time, builds and programs")
   func facts() throws {
     // Stored in another order than they happened.

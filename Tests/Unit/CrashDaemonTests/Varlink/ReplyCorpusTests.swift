@@ -58,6 +58,7 @@ struct ReplyCorpusTests {
     for (id, name) in [("aa01", "shop"), ("aa02", "till"), ("bb03", "shop")] {
       var report = try CrashReport.sample(id: id)
       report.process.name = name
+      (report.release, report.environment, report.user) = ("\(name)@1", "test", "17")
       report.annotations = ["path": "/a/b", "quote": "\"\\"]
       _ = try daemon.store.put(report, raw: Array(id.utf8))
     }
@@ -121,6 +122,13 @@ struct ReplyCorpusTests {
     List {"before": "\(cursor(2))", "pid": 7}
     List {"after": "\(cursor(2))", "oldestFirst": true}
     List {"group": "ff", "unit": "a.service", "signal": "SIGSEGV", "executable": "/srv"}
+    List {"release": "shop@1", "environment": "test"}
+    List {"tags": ["path=/a/b", "user=17"]}
+    List {"tags": ["path"]}
+    List {"tags": ["=a"]}
+    List {"tags": "path=/a/b"}
+    List {"tags": []}
+    List {"release": 1}
     List {"since": "2023-01-01T00:00:00Z", "until": "2024-01-01T00:00:00+01:00"}
     List {"since": "yesterday"}
     List {"until": 1}
@@ -141,6 +149,9 @@ struct ReplyCorpusTests {
     Groups {"limit": 1, "offset": 0, "name": "shop"}
     Groups {"offset": 1, "signal": "SIGSEGV"}
     Groups {"pid": 7}
+    Groups {"release": "till@1"}
+    Groups {"tags": ["user=17"]}
+    Groups {"tags": ["user"]}
     Groups {"offset": -1}
     Groups {"before": "x"}
     Groups {"group": "zz"}

@@ -28,11 +28,18 @@ struct ReportCodingTests {
     let tree = try JSONDecoder().decode(Tree.self, from: Data(json.utf8))
     #expect(
       tree.keys(dictionaries: ["annotations", "registers", "losses"]) == [
-        "annotations", "breadcrumbs", "breadcrumbs.text", "breadcrumbs.time", "diagnosis", "diagnosis.cause",
-        "diagnosis.confidence", "diagnosis.rule", "diagnosis.sentence", "group", "group.key", "group.title", "id",
-        "images", "images.base", "images.buildID", "images.end", "images.path", "losses", "process",
-        "process.buildID", "process.executable", "process.name", "process.pid", "process.startTime", "process.uid",
-        "process.unit", "reason", "schema", "signal", "signal.address", "signal.code", "signal.codeName",
+        "annotations", "breadcrumbs", "breadcrumbs.text", "breadcrumbs.time", "container", "container.id",
+        "container.runtime", "container.source", "diagnosis", "diagnosis.cause", "diagnosis.confidence",
+        "diagnosis.rule", "diagnosis.sentence", "environment", "group", "group.key", "group.title", "id",
+        "images", "images.base", "images.buildID", "images.end", "images.path", "losses", "machine",
+        "machine.distribution", "machine.host", "machine.id", "machine.kernel", "machine.memoryBytes",
+        "machine.processor", "machine.processors", "process", "process.buildID", "process.cgroup",
+        "process.commandLine", "process.executable", "process.name", "process.pid", "process.startTime",
+        "process.swiftVersion", "process.uid", "process.unit", "process.uptime_ms", "reason", "release", "resources",
+        "resources.descriptorLimit", "resources.groupBytes", "resources.memoryLimitBytes",
+        "resources.memoryLimitSource", "resources.openDescriptors", "resources.peakResidentBytes",
+        "resources.residentBytes", "resources.swapBytes", "resources.time", "schema", "signal", "signal.address",
+        "signal.code", "signal.codeName",
         "signal.name", "signal.number", "signal.sender", "threads", "threads.crashed", "threads.frames",
         "threads.frames.address",
         "threads.frames.column", "threads.frames.file", "threads.frames.function", "threads.frames.image",
@@ -42,7 +49,7 @@ struct ReportCodingTests {
         "threads.signal", "threads.signal.address", "threads.signal.code", "threads.signal.codeName",
         "threads.signal.name", "threads.signal.number", "threads.signal.sender", "threads.signal.sender.pid",
         "threads.signal.sender.uid", "threads.tid", "time", "timing", "timing.commit_ns", "timing.entry_ns",
-        "timing.stored_ns",
+        "timing.stored_ns", "user",
       ])
   }
 

@@ -37,7 +37,33 @@ enum Sample {
         ]))
     report.losses = ["torn": 1, "images": 3, "newKind": 2]
     report.timing = CrashReport.Timing(entry_ns: 1_000_000, commit_ns: 1_038_000, stored_ns: 2_500_000)
+    (report.release, report.environment, report.user) = ("cart@2.4.1", "production", "customer 17")
+    report.process.commandLine = "/srv/bin/CartServer --port 80 --token [scrubbed]"
+    report.process.cgroup = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-\(containerID).scope"
+    report.process.swiftVersion = "6.3"
+    report.process.uptime_ms = 29_589_123
+    report.machine = machine
+    report.container = CrashReport.Container(id: containerID, runtime: "containerd", source: "cgroup")
+    report.resources = resources
     return report
+  }
+
+  private static let containerID = String(repeating: "0123456789abcdef", count: 4)
+
+  private static var machine: CrashReport.Machine {
+    var machine = CrashReport.Machine()
+    (machine.host, machine.id) = ("web-3", "43c25204487b4810af61a142ae435ea6")
+    (machine.kernel, machine.distribution) = ("Linux 6.1.0-28-amd64", "Debian GNU/Linux 12 (bookworm)")
+    (machine.processor, machine.processors, machine.memoryBytes) = ("AMD EPYC 7B13", 8, 32 << 30)
+    return machine
+  }
+
+  private static var resources: CrashReport.Resources {
+    var resources = CrashReport.Resources(time: "2026-11-21T08:13:07.123900Z")
+    (resources.residentBytes, resources.peakResidentBytes, resources.swapBytes) = (430 << 20, 498 << 20, 3 << 20)
+    (resources.memoryLimitBytes, resources.memoryLimitSource, resources.groupBytes) = (512 << 20, "cgroup", 511 << 20)
+    (resources.openDescriptors, resources.descriptorLimit) = (87, 1_024)
+    return resources
   }
 
   private static let process = CrashReport.ProcessIdentity(

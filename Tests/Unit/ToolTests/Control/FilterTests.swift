@@ -37,6 +37,10 @@ struct FilterTests {
     Flag(words: ["--unit", "shop.scope"], parameter: "unit", value: .string("shop.scope")),
     Flag(words: ["--signal", "segv"], parameter: "signal", value: .string("SIGSEGV")),
     Flag(words: ["--group", "3f2a"], parameter: "group", value: .string("3f2a")),
+    Flag(words: ["--tag", "region=eu"], parameter: "tags", value: .array([.string("region=eu")])),
+    Flag(
+      words: ["--tag", "region=eu", "--tag", "query=a=b"], parameter: "tags",
+      value: .array([.string("region=eu"), .string("query=a=b")])),
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]

@@ -18,6 +18,23 @@ struct JournalSinkTests {
     #expect(entry.bytes == Array("A=one = 1\nB\n".utf8) + [9, 0, 0, 0, 0, 0, 0, 0] + Array("two\nlines\n".utf8))
   }
 
+  @Test("release, environment, user, machine and process are fields of the journal, and of the entry for coredumpctl")
+  func facts() throws {
+    let report = try Sample.event(id: "aa11", more: Sample.facts).report
+    let entry = JournalEntry(report, json: nil)
+    let wanted = [
+      "CRASH_RELEASE": "shop@2/4", "CRASH_ENVIRONMENT": "staging", "CRASH_USER": "17", "CRASH_HOST": "web-3",
+      "CRASH_MACHINE_ID": "43c2", "CRASH_KERNEL": "Linux 6.1.0", "CRASH_CMDLINE": "shop --port 80",
+      "CRASH_CGROUP": "/docker/c0ff", "CRASH_CONTAINER_ID": "c0ff", "CRASH_SWIFT_VERSION": "6.3",
+      "CRASH_UPTIME_MS": "611000", "CRASH_MEMORY": "430", "CRASH_MEMORY_PEAK": "498", "CRASH_MEMORY_LIMIT": "512",
+      "CRASH_OPEN_FDS": "87",
+    ]
+    for (name, value) in wanted { #expect(entry[name] == value, "\(name)") }
+    let core = JournalEntry(coredumpOf: report)
+    #expect(core["COREDUMP_HOSTNAME"] == "web-3" && core["COREDUMP_CMDLINE"] == "shop --port 80")
+    #expect(try JournalEntry(Sample.event(id: "aa11").report, json: nil)["CRASH_HOST"] == nil)
+  }
+
   @Test("a crash arrives in the journal with fields that journald allows")
   func fields() throws {
     let journal = try DatagramListener()

@@ -6,13 +6,13 @@ import Testing
 @Suite("OTLPSink")
 struct OTLPSinkTests {
   private func deliver(
-    _ answer: StubServer.Answer, headers: [String] = []
+    _ answer: StubServer.Answer, headers: [String] = [], more: String = ""
   ) throws -> (delivery: Delivery, request: StubServer.Request) {
     let server = try StubServer { _, _ in answer }
     defer { server.stop() }
     let url = "http://127.0.0.1:\(server.port)/v1/logs"
     let sink = try #require(OTLPSink(url: url, headers: headers, http: HTTPClient(), host: "web-1"))
-    let delivery = try sink.deliver(Sample.event(id: "aa11"))
+    let delivery = try sink.deliver(Sample.event(id: "aa11", more: more))
     return (delivery, try #require(server.requests.first))
   }
 
@@ -42,6 +42,23 @@ struct OTLPSinkTests {
     #expect(about?["service.name"] == "shop")
     #expect(about?["host.name"] == "web-1")
     #expect(about?["process.pid"] == "4711")
+  }
+
+  @Test("release, environment, host, system, container and process are resource attributes")
+  func resource() throws {
+    let request = try deliver(.init(body: "{}"), more: Sample.facts).request
+    let resource = try #require(JSONValue.decoded(request.body)?["resourceLogs"]?.first)
+    let about = try #require(resource["resource"]?["attributes"]?.attributes)
+    let wanted = [
+      "service.version": "shop@2/4", "deployment.environment.name": "staging", "host.name": "web-3", "host.id": "43c2",
+      "os.type": "linux", "os.version": "6.1.0", "os.description": "Debian GNU/Linux 12", "container.id": "c0ff",
+      "process.command_line": "shop --port 80", "process.runtime.version": "6.3",
+      "process.linux.cgroup": "/docker/c0ff",
+    ]
+    for (key, value) in wanted { #expect(about[key] == value, "\(key)") }
+    let record = try #require(resource["scopeLogs"]?.first?["logRecords"]?.first?["attributes"]?.attributes)
+    #expect(record["user.id"] == "17" && record["crash.annotation.region"] == "eu")
+    #expect(record["crash.memory.limit_bytes"] == "512" && record["crash.uptime_ms"] == "611000")
   }
 
   @Test(

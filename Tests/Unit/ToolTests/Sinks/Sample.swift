@@ -19,6 +19,20 @@ enum Sample {
     return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
   }
 
+  /// What crashd knows of release, machine and process.
+  static let facts = #"""
+    "release":"shop@2/4","environment":"staging","user":"17","annotations":{"region":"eu","long":"\#(long)",
+    "a b":"c"},"machine":{"host":"web-3","id":"43c2","kernel":"Linux 6.1.0","distribution":"Debian GNU/Linux 12",
+    "processor":"AMD EPYC","processors":8,"memoryBytes":1024},"container":{"id":"c0ff","runtime":"docker",
+    "source":"cgroup"},"resources":{"time":"2026-11-21T08:10:11.000123Z","residentBytes":430,"peakResidentBytes":498,
+    "memoryLimitBytes":512,"memoryLimitSource":"cgroup","openDescriptors":87,"descriptorLimit":1024},
+    "process":{"pid":4711,"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab",
+    "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
+    "uptime_ms":611000},
+    """#.split(separator: "\n").joined()
+  /// Too long for a tag of Sentry.
+  static let long = String(repeating: "x", count: 201)
+
   static func event(id: String, more: String = "") throws -> SinkEvent {
     try SinkEvent(received(id: id, more: more))
   }

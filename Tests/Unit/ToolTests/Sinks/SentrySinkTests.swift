@@ -62,6 +62,41 @@ struct SentrySinkTests {
     #expect(json["transaction"] == .string("buy()"))
   }
 
+  @Test("a Sentry event has release, environment, user and tags of the report, and its machine as contexts")
+  func fields() throws {
+    let report = try Sample.event(id: "aa11", more: Sample.facts).report
+    let json = SentryEvent(report: report, environment: nil, release: nil, host: "other").json
+    #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
+    #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
+    #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
+    // Sentry would drop them as tags.
+    #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
+    #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
+    let contexts = json["contexts"]
+    #expect(contexts?["os"]?["kernel_version"] == .string("Linux 6.1.0"))
+    #expect(contexts?["device"]?["cpu_description"] == .string("AMD EPYC"))
+    #expect(contexts?["runtime"] == .object(["name": .string("Swift"), "version": .string("6.3")]))
+    #expect(contexts?["app"]?["app_memory"] == .int(430))
+    #expect(contexts?["process"]?["command_line"] == .string("shop --port 80"))
+    #expect(contexts?["process"]?["memory_limit"] == .int(512))
+    #expect(contexts?["container"]?["id"] == .string("c0ff"))
+    #expect(contexts?["crash"]?["type"] == .string("crash"))
+    let own = SentryEvent(report: report, environment: "production", release: "r", host: nil).json
+    #expect(own["release"] == .string("r") && own["environment"] == .string("production"))
+  }
+
+  @Test("a Sentry event of a report without these facts has no empty context, and crash-forward's host")
+  func noFacts() throws {
+    let report = try Sample.event(id: "aa11").report
+    let json = SentryEvent(report: report, environment: nil, release: nil, host: "web-1").json
+    guard case .object(let contexts)? = json["contexts"] else {
+      Issue.record("no contexts")
+      return
+    }
+    #expect(contexts.keys.sorted() == ["app", "crash"])
+    #expect(json["server_name"] == .string("web-1") && json["user"] == nil && json["environment"] == nil)
+  }
+
   @Test("a Sentry debug id is the build id with its first three fields byte-swapped")
   func debugID() {
     #expect(

@@ -1,0 +1,67 @@
+import CrashReport
+import Glibc
+
+/// Parses the figures that `/proc` has of a process; each text is bounded, and may be truncated.
+enum ProcessFigures {
+  /// The number of a line `KEY:   NUMBER kB` as bytes.
+  static func kibibytes(_ key: String, in text: String) -> Int? {
+    let mark = Array("\(key):".utf8)
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
+      let words = line.dropFirst(mark.count).split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      guard words.count == 2, words[1].elementsEqual("kB".utf8), let number = Int(Substring(words[0])), number >= 0
+      else { return nil }
+      let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: 1024)
+      return isTooLarge ? nil : bytes
+    }
+    return nil
+  }
+
+  /// The soft limit of a line of `/proc/PID/limits`, such as `Max open files`; nil: none, or unlimited.
+  static func limit(_ name: String, in text: String) -> Int? {
+    let mark = Array("\(name) ".utf8)
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
+      let word = line.dropFirst(mark.count).split(separator: UInt8(ascii: " ")).first
+      return word.flatMap { Int(Substring($0)) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+    return nil
+  }
+
+  /// The number of open descriptors: the size of the directory, which the kernel counts since Linux 6.2.
+  static func openDescriptors(pid: Int32) -> Int? {
+    var status = stat()
+    // stat writes one struct stat.
+    guard unsafe stat("/proc/\(pid)/fd", &status) == 0, status.st_size > 0 else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// Memory, its limit and descriptors, from files that never wait for the process.
+  /// - Parameters:
+  ///   - pid: The process; the caller checks afterwards that it is still the same.
+  ///   - limit: The limit of its control groups.
+  ///   - time: Now.
+  ///   - read: Reads the beginning of a file.
+  ///   - descriptors: Counts the open descriptors of a process.
+  /// - Returns: The figures that could be read.
+  static func resources(
+    pid: Int32, limit: MemoryLimit?, time: Moment, read: (String) -> String? = { SmallFile.text(at: $0) },
+    descriptors: (Int32) -> Int? = openDescriptors
+  ) -> CrashReport.Resources {
+    var found = CrashReport.Resources(time: time.description)
+    if let status = read("/proc/\(pid)/status") {
+      found.residentBytes = kibibytes("VmRSS", in: status)
+      found.peakResidentBytes = kibibytes("VmHWM", in: status)
+      found.swapBytes = kibibytes("VmSwap", in: status)
+    }
+    let limits = read("/proc/\(pid)/limits") ?? ""
+    found.descriptorLimit = self.limit("Max open files", in: limits)
+    found.openDescriptors = descriptors(pid)
+    let addresses = self.limit("Max address space", in: limits)
+    if let limit, let smallest = limit.smallest(read) {
+      (found.memoryLimitBytes, found.memoryLimitSource) = (smallest.bytes, "cgroup")
+      found.groupBytes = limit.used(in: smallest.directory, read)
+    } else if let addresses {
+      (found.memoryLimitBytes, found.memoryLimitSource) = (addresses, "address space")
+    }
+    return found
+  }
+}

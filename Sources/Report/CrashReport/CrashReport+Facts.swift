@@ -1,0 +1,66 @@
+// The machine and the process in words, for every form that people read.
+extension CrashReport {
+  /// A titled line; an empty text is not shown.
+  typealias Fact = (title: String, text: String)
+
+  /// For a header: `on web-3 · release shop@2.4.1 · environment production`; empty where nothing is known.
+  var originText: String {
+    [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
+  }
+
+  /// What machine it was.
+  var machineFacts: [Fact] {
+    guard let machine else { return [] }
+    let memory = machine.memoryBytes.map { "\(Quantity.size($0)) memory" }
+    let processor = machine.processor.map { name in machine.processors.map { "\($0) × \(name)" } ?? name }
+    return Self.known([
+      ("Host", [machine.host, machine.id.map { "id \($0)" }].compactMap { $0 }.joined(separator: ", ")),
+      ("System", [machine.distribution, machine.kernel].compactMap { $0 }.joined(separator: ", ")),
+      ("Hardware", [processor, memory].compactMap { $0 }.joined(separator: ", ")),
+    ])
+  }
+
+  /// What the process was, and what it used.
+  var processFacts: [Fact] {
+    let container = container.map { container in
+      [container.id, container.runtime, "by its \(container.source)"].compactMap { $0 }.joined(separator: ", ")
+    }
+    return Self.known([
+      ("Command", process.commandLine ?? ""),
+      ("Uptime", process.uptime_ms.map { $0 < 1_000 ? "\($0)ms" : Quantity.duration($0 / 1_000) } ?? ""),
+      ("Memory", memoryFacts), ("Files", descriptorFacts), ("Container", container ?? ""),
+      ("Cgroup", process.cgroup ?? ""), ("Swift", process.swiftVersion ?? ""),
+    ])
+  }
+
+  private static func known(_ facts: [Fact]) -> [Fact] { facts.filter { !$0.text.isEmpty } }
+
+  /// Such as `410.0 MiB resident (498.2 MiB at most); the limit is 512.0 MiB (cgroup, 511.9 MiB used)`.
+  private var memoryFacts: String {
+    guard let resources, let resident = resources.residentBytes else { return "" }
+    var more: [String] = []
+    if let peak = resources.peakResidentBytes, peak > resident { more.append("\(Quantity.size(peak)) at most") }
+    if let swap = resources.swapBytes, swap > 0 { more.append("\(Quantity.size(swap)) in swap") }
+    var text = "\(Quantity.size(resident)) resident" + (more.isEmpty ? "" : " (\(more.joined(separator: ", ")))")
+    if let limit = resources.memoryLimitBytes {
+      let used = resources.groupBytes.map { "\(Quantity.size($0)) used" }
+      let about = [resources.memoryLimitSource, used].compactMap { $0 }.joined(separator: ", ")
+      text += "; the limit is \(Quantity.size(limit))" + (about.isEmpty ? "" : " (\(about))")
+    }
+    return text + readingAge(of: resources)
+  }
+
+  private var descriptorFacts: String {
+    guard let resources, let open = resources.openDescriptors else { return "" }
+    return "\(open) open" + (resources.descriptorLimit.map { ", the limit is \($0)" } ?? "")
+  }
+
+  /// How long before the crash the reading was; empty for one of the crash itself.
+  private func readingAge(of resources: Resources) -> String {
+    guard let read = Timestamp.nanoseconds(rfc3339: resources.time), let end = Timestamp.nanoseconds(rfc3339: time),
+      end > read, end - read >= 1_000_000_000
+    else { return "" }
+    let age = Quantity.duration(Int(clamping: (end - read) / 1_000_000_000))
+    return ", \(age) before the \(death == nil ? "crash" : "end")"
+  }
+}

@@ -1,0 +1,69 @@
+import CrashProtocol
+import CrashReport
+
+// What Sentry shows of the machine and of the program's words.
+extension SentryEvent {
+  /// The limits of a tag in Sentry, beyond which it drops the tag.
+  private static let (tagKeyLimit, tagValueLimit) = (32, 200)
+
+  /// For whom the program worked.
+  var user: JSONValue? { report[.user].map { .object(["id": .string($0)]) } }
+
+  /// Annotations that Sentry takes as tags, and crashd's own, which win.
+  var tags: JSONValue {
+    let own: [String: JSONValue?] = [
+      "signal": .text(report.signal.name), "cause": .text(report.diagnosis.cause.rawValue),
+      "unit": .text(report.process.unit), "program": .text(report.process.name), "group": .text(report.group.key),
+      "class": .text(report.diagnosis.objectClass),
+    ]
+    let words = report.annotations.filter { Self.isTag($0.key, $0.value) }.mapValues { JSONValue.text($0) }
+    return .object(known: words.merging(own) { $1 })
+  }
+
+  /// Sentry's own contexts beside the crash.
+  var contexts: JSONValue { .object(machineContexts.merging(["crash": crashContext]) { $1 }) }
+
+  private static func isTag(_ key: String, _ value: String) -> Bool {
+    let isName = key.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
+        UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+    return isName && key.utf8.count <= tagKeyLimit && value.count <= tagValueLimit && !value.contains("\n")
+  }
+
+  /// By the names that Sentry knows; those that say nothing are left out.
+  private var machineContexts: [String: JSONValue] {
+    let (machine, process, resources) = (report.machine, report.process, report.resources)
+    let contexts: [String: [String: JSONValue?]] = [
+      "os": [
+        "name": .text(machine?.kernel == nil ? nil : "Linux"), "kernel_version": .text(machine?.kernel),
+        "version": .text(machine?.distribution),
+      ],
+      "device": [
+        "name": .text(machine?.host), "cpu_description": .text(machine?.processor),
+        "processor_count": .number(machine?.processors), "memory_size": .number(machine?.memoryBytes),
+      ],
+      "runtime": ["name": .text(process.swiftVersion == nil ? nil : "Swift"), "version": .text(process.swiftVersion)],
+      "app": [
+        "app_start_time": .text(process.startTime), "app_memory": .number(resources?.residentBytes),
+        "app_name": .text(process.name),
+      ],
+      "process": [
+        "command_line": .text(process.commandLine), "cgroup": .text(process.cgroup),
+        "uptime_ms": .number(process.uptime_ms), "memory_peak": .number(resources?.peakResidentBytes),
+        "memory_limit": .number(resources?.memoryLimitBytes), "open_descriptors": .number(resources?.openDescriptors),
+        "descriptor_limit": .number(resources?.descriptorLimit),
+      ],
+      "container": ["id": .text(report.container?.id), "runtime": .text(report.container?.runtime)],
+    ]
+    return contexts.compactMapValues { members -> JSONValue? in
+      let known = members.compactMapValues { $0 }
+      return known.isEmpty ? nil : .object(known)
+    }
+  }
+}

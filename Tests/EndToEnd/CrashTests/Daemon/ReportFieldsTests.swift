@@ -1,0 +1,92 @@
+import CrashClient
+import CrashMaker
+import CrashProtocol
+import CrashReport
+import Glibc
+import TestKit
+import Testing
+
+/// What a report says beside the crash: the program's release, the machine, and the process.
+@Suite(.sharedDaemon, .serialized)
+struct ReportFieldsTests {
+  private static let words = [
+    "--wait-attached", "--annotate", "release=cart@2.4.1", "--annotate", "environment=staging", "--annotate",
+    "user=17", "--annotate", "region=eu", "--annotate", "password=hunter2",
+  ]
+
+  @Test("crashctl list finds a crash by its release, environment and tags, and by no other")
+  func filters() async throws {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run("array-index", Self.words, environment: daemon.place.environment)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    #expect(report.release == "cart@2.4.1" && report.environment == "staging" && report.user == "17")
+    #expect(report.annotations["region"] == "eu" && report.annotations["release"] == nil)
+    let listed = { (options: [String]) in
+      let words = ["list", "--json=short", "--socket", daemon.place.varlinkSocket, "--pid", "\(crash.pid)"] + options
+      return try await DanglingTests.crashctl(words, status: nil)
+    }
+    for options in [
+      ["--release", "cart@2.4.1"], ["--environment", "staging", "--tag", "region=eu"], ["--tag", "user=17"],
+    ] {
+      #expect(try await listed(options).contains(report.id), "\(options)")
+    }
+    for options in [["--release", "cart"], ["--environment", "live"], ["--tag", "region=us"]] {
+      #expect(try await !listed(options).contains(report.id), "\(options)")
+    }
+  }
+
+  @Test("a report names the machine, and what the process was and used while it stood in its handler")
+  func machine() async throws {
+    let daemon = try SharedDaemon.current
+    let victim = try await Victim.start("null-write", in: daemon)
+    let descriptors = try entries(of: "/proc/\(victim.process.pid)/fd").count
+    victim.goOn()
+    try await victim.process.wait()
+    let report = try #require(try await daemon.reports(of: victim.process.pid).first)
+    let machine = try #require(report.machine)
+    #expect(machine.host?.isEmpty == false && machine.kernel?.hasPrefix("Linux ") == true)
+    let resources = try #require(report.resources)
+    #expect(resources.residentBytes ?? 0 > 1 << 20)
+    #expect(resources.peakResidentBytes ?? 0 >= resources.residentBytes ?? 0)
+    if let open = resources.openDescriptors { #expect(open >= descriptors / 2 && open < descriptors + 64) }
+    #expect(report.process.swiftVersion != nil && report.process.uptime_ms ?? -1 >= 0)
+    #expect(report.process.cgroup != nil)
+    let text = TextRenderer(width: 200).render(report)
+    #expect(text.contains("\nMachine\n") && text.contains(" resident"))
+  }
+
+  @Test("a report has the command line, without the values of secret arguments")
+  func commandLine() async throws {
+    let daemon = try SharedDaemon.current
+    // crashd reads it on a thread of its own after the attach: a process may be faster, but not each of them.
+    for _ in 0..<20 {
+      let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])
+      victim.process.signal(SIGKILL)
+      try await victim.process.wait()
+      guard let command = try await daemon.reports(of: victim.process.pid).first?.process.commandLine else { continue }
+      #expect(command.contains("crash-maker sigkill --wait-attached"))
+      #expect(command.contains("password=[scrubbed]") && !command.contains("hunter2"))
+      return
+    }
+    Issue.record("none of 20 processes has a command line in its report")
+  }
+
+  @Test("a process that was killed has the last known memory in its report")
+  func killed() async throws {
+    let daemon = try SharedDaemon.current
+    let victim = try await Victim.start("sigkill", in: daemon)
+    victim.process.signal(SIGKILL)
+    #expect(try await victim.process.wait().signal == SIGKILL)
+    let report = try #require(try await daemon.reports(of: victim.process.pid).first)
+    #expect(report.kind == .silent && report.resources?.residentBytes ?? 0 > 1 << 20)
+  }
+
+  @Test("a program whose memory is not kept has no command line in its report")
+  func withheld() async throws {
+    let daemon = try SharedDaemon.current
+    let environment = daemon.place.environment.merging(["CRASHSHIELD_MEMORY": "none"]) { $1 }
+    let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: environment)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    #expect(report.process.commandLine == nil && report.resources != nil)
+  }
+}

@@ -1,0 +1,81 @@
+import CLinux
+import CrashReport
+import CrashRing
+import Glibc
+import LinuxSystem
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Readings of a process")
+struct ProcessReadingsTests {
+  private func facts(pid: Int32 = getpid()) throws -> ProcessFacts {
+    let source = try RingSource(memory: TestRing().memory())
+    return ProcessFacts(source.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
+  }
+
+  private func pidfd() throws -> Descriptor {
+    var number: Int32 = -1
+    // The call writes one number.
+    try SystemError.check(unsafe cd_process_open(getpid(), &number), "open a pidfd")
+    return Descriptor(owning: number)
+  }
+
+  @Test("the last reading stays when the process has no memory any more")
+  func last() throws {
+    let (readings, pidfd) = (ProcessReadings(), try pidfd())
+    readings.measure(try facts(), pidfd)
+    let first = readings.added(to: ProcessContext()).resources
+    #expect(first?.residentBytes ?? 0 > 1 << 20)
+    readings.measure(try facts(pid: 1 << 30), pidfd)
+    #expect(readings.added(to: ProcessContext()).resources == first)
+  }
+
+  @Test("a process that wakes crashd twice for one crash is read once")
+  func crash() throws {
+    let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
+    readings.measure(facts, pidfd)
+    readings.measure(facts, pidfd, isOfCrash: true)
+    let first = try #require(readings.added(to: ProcessContext()).resources)
+    readings.measure(facts, pidfd, isOfCrash: true)
+    readings.measure(facts, pidfd)
+    #expect(readings.added(to: ProcessContext()).resources == first)
+  }
+
+  @Test("what was known at the attach stays where nothing was read")
+  func merged() {
+    var known = ProcessContext()
+    known.container = CrashReport.Container(id: "c0ff", source: "cgroup")
+    known.commandLine = "shop"
+    #expect(ProcessReadings().added(to: known) == known)
+  }
+
+  @Test("a report without memory has no command line, and one of a process with more rights has none")
+  func withheld() throws {
+    for (mode, isRestricted, isThere) in [
+      (RingContents.MemoryFacts.Mode.scrubbed, false, true), (.full, false, true), (.none, false, false),
+      (.withheld, false, false), (.scrubbed, true, false),
+    ] {
+      var contents = RingContents.sample([.sample()])
+      contents.memory.mode = mode
+      var facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)
+      (facts.context.commandLine, facts.isRestricted) = ("shop --port 80", isRestricted)
+      let report = try #require(ReportBuilder(contents, process: facts, symbols: SampleSymbols()).report(id: "aa"))
+      #expect((report.process.commandLine != nil) == isThere, "\(mode) \(isRestricted)")
+    }
+  }
+
+  @Test("a report that is analyzed again keeps the context of its first analysis")
+  func again() throws {
+    let contents = RingContents.sample([.sample()])
+    var facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)
+    facts.context.machine = MachineFacts.here
+    (facts.context.cgroup, facts.context.commandLine) = ("/a", "shop")
+    facts.context.resources = CrashReport.Resources(time: "2026-11-21T08:00:00Z")
+    let first = try #require(ReportBuilder(contents, process: facts, symbols: SampleSymbols()).report(id: "aa"))
+    var second = ReportBuilder(
+      contents, process: ProcessFacts(contents, peer: facts.peer, unit: nil), symbols: SampleSymbols())
+    second.context = ProcessContext(first)
+    #expect(second.report(id: "aa") == first && first.machine != nil && first.process.cgroup == "/a")
+  }
+}

@@ -1,0 +1,92 @@
+import CrashProtocol
+import CrashReport
+import FoundationEssentials
+import Testing
+
+@Suite("Release, environment, user and facts of the machine")
+struct FactsTextTests {
+  @Test("the well-known annotations become fields, the others stay, and both are tags")
+  func lifting() {
+    let sample = Sample.indexOutOfRange
+    let report = CrashReport(
+      id: "a", time: sample.time, process: sample.process, signal: sample.signal, reason: "",
+      diagnosis: sample.diagnosis, threads: [], images: [],
+      annotations: ["release": "shop@1", "environment": "test", "user": "17", "region": "eu"], group: sample.group)
+    #expect(report.release == "shop@1" && report.environment == "test" && report.user == "17")
+    #expect(report.annotations == ["region": "eu"])
+    #expect(report.tags == ["release": "shop@1", "environment": "test", "user": "17", "region": "eu"])
+  }
+
+  @Test("a report of an older crashd has them among its annotations")
+  func older() {
+    var report = Sample.indexOutOfRange
+    report.annotations = ["release": "shop@1", "region": "eu"]
+    #expect(report[.release] == "shop@1" && report[.user] == nil && report.tags == report.annotations)
+    #expect(TextRenderer().render(report).contains("\nrelease shop@1\n"))
+  }
+
+  @Test("host, release, environment and user stand in the header of text and HTML")
+  func header() {
+    let origin = "on web-3 · release cart@2.4.1 · environment production · user customer 17"
+    #expect(TextRenderer().render(Sample.everything).contains("\n\(origin)\n"))
+    #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(origin)</p>"))
+  }
+
+  @Test("a hostile host name or release controls neither a terminal nor a page")
+  func hostile() {
+    var report = Sample.everything
+    report.machine?.host = "a\u{1b}[31m\n"
+    report.release = "<script>\u{202e}"
+    report.process.commandLine = "\u{9b}31m</dd><script>"
+    report.container?.runtime = "<b>"
+    for text in [TextRenderer(verbose: true).render(report), AppleRenderer().render(report)] {
+      #expect(!text.unicodeScalars.contains(where: CleanText.isUnsafe))
+    }
+    #expect(!HTMLRenderer().render(report).contains("<script>"))
+    #expect(!HTMLRenderer().render(report).contains("<b>"))
+  }
+
+  @Test("a process that was killed shows its last known memory, and how old that is")
+  func killed() {
+    var report = Sample.everything
+    report.death = CrashReport.Death(signal: 9)
+    report.resources?.time = "2026-11-21T08:13:03.000000Z"
+    let text = TextRenderer(width: 200).render(report)
+    #expect(
+      text.contains(
+        "430.0 MiB resident (498.0 MiB at most, 3.0 MiB in swap); the limit is 512.0 MiB (cgroup, 511.0 MiB used), "
+          + "4s before the end\n"))
+    report.resources = nil
+    #expect(!TextRenderer(width: 200).render(report).contains("resident"))
+  }
+
+  @Test("a minidump has the kernel and the command line, Apple's text the system, the processor and the release")
+  func otherForms() throws {
+    let bytes = MinidumpRenderer().render(Sample.everything)
+    let kernel = "Linux 6.1.0-28-amd64".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+    #expect(bytes.contains(kernel) && bytes.contains(Array("/srv/bin/CartServer --port 80 --token [scrubbed]\0".utf8)))
+    let apple = AppleRenderer().render(Sample.everything)
+    #expect(apple.contains("OS Version:            Debian GNU/Linux 12 (bookworm) (Linux 6.1.0-28-amd64)\n"))
+    #expect(apple.contains("Hardware Model:        AMD EPYC 7B13\n") && apple.contains("  cart@2.4.1 (cb2411d9"))
+  }
+
+  @Test("fields that were annotations are scrubbed as annotations: by their key, and by every pattern")
+  func scrubbing() throws {
+    let json = try #require(JSONValue(parsing: Array(ReportCoding.encode(Sample.everything).utf8)))
+    var rules = PrivacySettings()
+    rules.annotations = ["user"]
+    rules.patterns = ["cart@", "web-[0-9]"]
+    let scrubbed = try TextScrubber(rules).scrub(report: json)
+    #expect(scrubbed["user"] == .string("[scrubbed]") && scrubbed["release"] == .string("[scrubbed]2.4.1"))
+    #expect(scrubbed["environment"] == .string("production"))
+    #expect(scrubbed["machine"]?["host"] == .string("[scrubbed]"))
+    #expect(scrubbed["machine"]?["id"] == json["machine"]?["id"])
+  }
+
+  @Test("a tag is KEY=VALUE, and its value may have an equals sign")
+  func tags() {
+    #expect(ReportFilter.tag("a=b=c")?.key == "a" && ReportFilter.tag("a=b=c")?.value == "b=c")
+    for wrong in ["", "a", "a=", "=b", "="] { #expect(ReportFilter.tag(wrong) == nil, "\(wrong)") }
+    #expect(!ReportFilter(tags: Array(repeating: "a=b", count: 65)).hasGoodTags)
+  }
+}
