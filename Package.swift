@@ -371,7 +371,7 @@ if !coreOnly {
         name: "ToolTests",
         dependencies: [
           "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
-          "CrashSettings", "LinuxSystem", "TestKit",
+          "CrashSettings", "LinuxSystem", "ProductVersion", "TestKit",
           "crash-forward", "crashctl", "crashd", "crash-maker",
         ]),
     ])
