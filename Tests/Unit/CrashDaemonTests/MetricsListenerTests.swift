@@ -62,7 +62,8 @@ struct MetricsListenerTests {
   func long() async throws {
     try await withListener { port, _ in
       let header = "X: " + String(repeating: "x", count: MetricsScrapes.requestLimitBytes)
-      #expect(try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\n\(header)\r\n\r\n").isEmpty)
+      let answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\n\(header)\r\n\r\n")
+      #expect(answer.isEmpty)
     }
   }
 
@@ -71,7 +72,8 @@ struct MetricsListenerTests {
     try await withListener { port, _ in
       var open: [Descriptor] = []
       for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
-      #expect(try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").isEmpty)
+      let refused = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(refused.isEmpty)
       open.removeAll()
       var answer = ""
       while answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
@@ -85,7 +87,8 @@ struct MetricsListenerTests {
     limits.write_ms = 50
     try await withListener(limits: limits) { port, _ in
       let connection = try TestScraper.connect(port)
-      #expect(try TestScraper.rest(of: connection).isEmpty)
+      let answer = try TestScraper.rest(of: connection)
+      #expect(answer.isEmpty)
     }
   }
 

@@ -160,7 +160,7 @@ struct ForwardSettingsTests {
     #expect(settings.subscriber == ForwardSettings().subscriber)
   }
 
-  @Test("crash-forward needs at least one valid sink")
+  @Test("crash-forward takes no sink, and none that is invalid")
   func forwarder() throws {
     let around = { (settings: ForwardSettings) throws(SettingsError) in
       guard let stop = try? StopSignal() else { throw SettingsError(place: "test", reason: "no descriptors") }
@@ -169,7 +169,7 @@ struct ForwardSettingsTests {
         log: SinkLog { _, _ in })
       stop.stop()
     }
-    #expect(throws: SettingsError.self) { try around(ForwardSettings()) }
+    try around(ForwardSettings())
     var settings = ForwardSettings()
     settings.sentryDSN = Secret("https://h/1")
     #expect(throws: SettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")) {
