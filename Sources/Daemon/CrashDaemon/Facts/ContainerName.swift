@@ -2,8 +2,8 @@ import CrashReport
 
 /// Finds the id of a process's container: container engines name control groups and mounts by it.
 ///
-/// The process chooses neither: an engine makes both. A group that a process of the container made below its own may
-/// have any name, so the outermost id would be safer; nested containers are rare, and their id is the innermost.
+/// A user who may make control groups can choose such a name. So the id describes the user's own report, and decides
+/// nothing. Of nested containers the innermost counts.
 enum ContainerName {
   private static let digits = 64
   /// The prefixes of scopes by engine, such as `cri-containerd-ID.scope`.
