@@ -68,6 +68,7 @@ struct OTLPRecord {
         "crash.sentence": .text(report.diagnosis.sentence),
         "crash.signal.code": .text(report.signal.codeName),
         "crash.address": .text(report.signal.address?.description),
+        "crash.breadcrumbs": Self.breadcrumbs(report),
         "thread.id": .number(report.mainThread?.tid),
         "thread.name": .text(report.mainThread?.name),
         "code.function.name": .text(frame?.name),
@@ -76,16 +77,10 @@ struct OTLPRecord {
       ].merging(own) { first, _ in first })
   }
 
-  private static func attributes(_ members: [String: JSONValue?]) -> JSONValue {
+  static func attributes(_ members: [String: JSONValue?]) -> JSONValue {
     .array(
       members.sorted { $0.key < $1.key }.compactMap { key, value in
-        let typed: JSONValue
-        switch value {
-        case .string(let text): typed = .object(["stringValue": .string(text)])
-        case .int(let number): typed = .object(["intValue": .string("\(number)")])
-        default: return nil
-        }
-        return .object(["key": .string(key), "value": typed])
+        anyValue(value).map { .object(["key": .string(key), "value": $0]) }
       })
   }
 }

@@ -117,6 +117,7 @@ struct RingFormatTests {
       "class_total": Field(\cs_ring_header.class_total),
       "self_test": Field(\cs_ring_header.self_test),
       "announces_incidents": Field(\cs_ring_header.announces_incidents),
+      "takes_last_crash": Field(\cs_ring_header.takes_last_crash),
     ],
     "cs_ring_self_test": [
       "sequence": Field(\cs_ring_self_test.sequence),
@@ -151,6 +152,9 @@ struct RingFormatTests {
       "sequence": Field(\cs_ring_breadcrumb.sequence),
       "time_ns": Field(\cs_ring_breadcrumb.time_ns),
       "text_bytes": Field(\cs_ring_breadcrumb.text_bytes),
+      "level": Field(\cs_ring_breadcrumb.level),
+      "category_bytes": Field(\cs_ring_breadcrumb.category_bytes),
+      "metadata_bytes": Field(\cs_ring_breadcrumb.metadata_bytes),
       "text": Field(\cs_ring_breadcrumb.text),
     ],
     "cs_ring_incident": [
