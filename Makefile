@@ -32,7 +32,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -92,7 +92,7 @@ ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
-checks: check-alerts check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -171,6 +171,10 @@ check-descriptors: ## @evidence Crash 10,000 times while a thread closes and ope
 
 check-static: build
 	scripts/check/static .build/debug
+
+# The libraries on other platforms, where they do nothing.
+check-unsupported:
+	scripts/check/unsupported
 
 # Short, with and without a service manager that keeps descriptors (docs/decisions/0070).
 check-faults: build

@@ -79,12 +79,13 @@ var targets: [Target] = house(
     .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
     .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
     // Linking it replaces the runtime's forced casts in the whole program.
-    .target(name: "CShimCasts", path: "CShim/Casts"),
+    .target(name: "CShimCasts", dependencies: ["CShimRing"], path: "CShim/Casts"),
     // Linking it replaces malloc in the whole program.
     .target(
       name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages", cSettings: signalSafeC),
     // Linking it hooks the executor checks of the whole program.
-    .target(name: "CShimExecutorChecks", dependencies: ["CShimQuarantine"], path: "CShim/ExecutorChecks"),
+    .target(
+      name: "CShimExecutorChecks", dependencies: ["CShimQuarantine", "CShimRing"], path: "CShim/ExecutorChecks"),
   ])
 
 // Libraries for servers.
@@ -275,7 +276,8 @@ if !coreOnly {
       .target(
         name: "CrashShieldLifecycle",
         dependencies: [
-          "CrashShield",
+          "CrashShield", "CrashShieldMetrics",
+          .product(name: "Logging", package: "swift-log", condition: integrations),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: integrations),
         ]),
     ])
@@ -403,6 +405,8 @@ for target in targets where target.cSettings == nil {
 
 let package = Package(
   name: "swift-crash-shield",
+  // The libraries of a server build there, and do nothing (docs/decisions/0132).
+  platforms: [.macOS(.v15)],
   products: products,
   traits: [
     .trait(

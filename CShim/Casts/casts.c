@@ -1,6 +1,10 @@
 // What a program's casts go through. A conditional one costs a comparison and a jump, a forced one that succeeds a call
 // more; both leave the source and the target to the runtime. Nothing is locked or allocated before a forced cast has
 // failed.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -75,3 +79,5 @@ cs_casts_seen cs_casts_end_test(bool goes_on) {
   is_testing = goes_on;
   return seen;
 }
+
+#endif

@@ -4,6 +4,10 @@
 // Not by a definition of the same name in the program, as for malloc: where the standard library is part of the
 // program, its own definition stands in an archive, whose member the linker then leaves out, or takes as well and
 // refuses both.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
@@ -125,5 +129,7 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   (void)name, (void)function;
   return "they are made for x86-64";
 }
+
+#endif
 
 #endif

@@ -1,4 +1,8 @@
 // Steps from frame to frame, on the thread's own stack only.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <link.h>
 #include <stddef.h>
 
@@ -100,3 +104,5 @@ uint64_t cs_calls_still(const void *frame, const cs_calls_call *call) {
   }
   return 0;
 }
+
+#endif

@@ -1,5 +1,9 @@
 // The hook that is asked whether an executor runs here. What its caller has in the registers that a call keeps is laid
 // down as a cs_executor_asker, before compiled code uses them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
   .text
   .globl cs_executor_asked
   .hidden cs_executor_asked
@@ -24,4 +28,9 @@ cs_executor_asked:
   ret
   .cfi_endproc
   .size cs_executor_asked, . - cs_executor_asked
-  .section .note.GNU-stack, "", @progbits
+
+#endif
+
+#if defined(__ELF__)
+  .section .note.GNU-stack, "", %progbits
+#endif

@@ -1,5 +1,9 @@
 // What the runtime asks before it ends the process. The executor's own answer, or that of a hook that was there before,
 // is the first; only one that ends the process is ours to change.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -110,3 +114,5 @@ __attribute__((constructor)) static void start(void) {
   set_hooks();
   obstacle = cs_executor_test();
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Whether this thread works for the main queue. Dispatch tells that by ending the process only; but a queue holds the
 // number of the thread that works for it. Where in the queue that is shows on a queue of our own.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -94,3 +98,5 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
 __attribute__((constructor)) static void know_process(void) {
   process = getpid();
 }
+
+#endif

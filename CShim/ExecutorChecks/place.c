@@ -1,4 +1,8 @@
 // Where the program asks for a check, and which checks are consequences of another.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -56,3 +60,5 @@ bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, c
   // Another function may have come to stand where the one of the check has stood.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Asks the runtime about an executor that no task has: whether it comes to the hooks, which of its calls end the
 // process, and where the program's call is found.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stddef.h>
 
 #include "executor_checks.h"
@@ -75,3 +79,5 @@ cs_executor_obstacle cs_executor_test(void) {
   if (flag_register(seen.asker.return_address) < 0) return CS_EXECUTOR_UNTOLD;
   return finds_own_place() ? CS_EXECUTOR_WORKS : CS_EXECUTOR_NO_PLACE;
 }
+
+#endif

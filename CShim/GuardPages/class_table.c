@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "class_table.h"
 
 #include <string.h>
@@ -50,3 +54,5 @@ void cs_page_class_unlist(cs_page_class *class) {
   if (cs_page_sizes[class->bytes] < UINT8_MAX) __atomic_fetch_sub(&cs_page_sizes[class->bytes], 1, __ATOMIC_RELAXED);
   set_limit();
 }
+
+#endif

@@ -7,6 +7,10 @@
 //
 // The first instructions are written by hand, because a compiler's come with a frame: until slots are switched on three
 // instructions are all that a malloc costs, five a free.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
@@ -197,5 +201,7 @@ void *cs_pages_next_malloc(void) {
 }
 
 void cs_pages_resolve(void) {}
+
+#endif
 
 #endif

@@ -1,4 +1,8 @@
 // Switching slots on and off, and what is asked of them. Nothing here runs in malloc, free or a signal handler.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -218,3 +222,5 @@ bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
 uint64_t cs_pages_incidents_lost(void) {
   return __atomic_load_n(&cs_page_incidents_lost, __ATOMIC_RELAXED);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // Which allocations get a slot, of those whose size is looked for.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "interpose.h"
 
 #include "Signal/pages.h"
@@ -30,3 +34,5 @@ bool cs_page_should_sample(void) {
   countdown = draw(one_in);
   return true;
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Whose executor runs, and which task: questions to the Swift runtime, which a program may have in another version, or
 // not at all.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stddef.h>
 
 #include "cs_guards.h"
@@ -28,3 +32,23 @@ bool cs_guard_has_executor_query(void) {
 bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation) {
   return swift_task_isCurrentExecutorWithFlags(identity, implementation, MUST_NOT_CRASH);
 }
+
+#else
+
+#include "cs_guards.h"
+
+uint64_t cs_guard_task(void) {
+  return 0;
+}
+
+bool cs_guard_has_executor_query(void) {
+  return false;
+}
+
+bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation) {
+  (void)identity;
+  (void)implementation;
+  return false;
+}
+
+#endif

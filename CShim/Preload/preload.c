@@ -1,5 +1,9 @@
 // libcrashshield.so: the shield for programs that were not built with it, by LD_PRELOAD. scripts/build/preload builds
 // it from the same sources, with CS_PRELOAD.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
@@ -81,3 +85,5 @@ __attribute__((visibility("default"))) int __libc_start_main(main_function *run,
   program_main = run;
   return next(starts_in_main ? start_then_main : run, count, arguments, prepare, finish, finish_loader, stack_end);
 }
+
+#endif

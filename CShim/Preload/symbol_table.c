@@ -1,5 +1,9 @@
 // The Swift runtime of an executable that was linked with -static-stdlib. It exports no symbol; the symbol table of its
 // file has them, as long as it is not stripped. Source: System V ABI, "Symbol Table"; elf(5).
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
@@ -140,3 +144,5 @@ void cs_swift_runtime_read(cs_swift_runtime *ret_runtime) {
   read_file(file, ret_runtime);
   close(file);
 }
+
+#endif

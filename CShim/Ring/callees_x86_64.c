@@ -1,8 +1,9 @@
 // Functions that a tail call left without a frame, by the calls before return addresses. Where a function begins is in
 // the table of .eh_frame_hdr, which the loader has mapped.
 #include "cs_callees.h"
+#include "cs_platform.h"
 
-#if defined(__x86_64__)
+#if CS_SUPPORTED
 #include <link.h>
 #include <string.h>
 

@@ -40,6 +40,7 @@ OFFSET(cs_ring_header, class_total, 684);
 OFFSET(cs_ring_header, self_test, 688);
 OFFSET(cs_ring_header, announces_incidents, 728);
 OFFSET(cs_ring_header, swift_version, 732);
+OFFSET(cs_ring_header, takes_last_crash, 736);
 
 SIZE(cs_ring_handler, 16);
 OFFSET(cs_ring_handler, signal, 8);
@@ -63,6 +64,9 @@ OFFSET(cs_ring_annotation, key, 8);
 OFFSET(cs_ring_annotation, value, 72);
 
 SIZE(cs_ring_breadcrumb, 256);
+OFFSET(cs_ring_breadcrumb, level, 20);
+OFFSET(cs_ring_breadcrumb, category_bytes, 21);
+OFFSET(cs_ring_breadcrumb, metadata_bytes, 22);
 OFFSET(cs_ring_breadcrumb, text, 24);
 
 SIZE(cs_ring_registers, 312);

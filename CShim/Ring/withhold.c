@@ -1,4 +1,8 @@
 // Records without the program's memory. For who keeps copies of rings; no handler calls it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <signal.h>
 #include <stdbool.h>
 
@@ -38,3 +42,5 @@ void cs_ring_slot_withhold(cs_ring_slot *slot) {
   record->heap_end = 0;
   slot->crc = is_whole ? checksum(slot) : ~checksum(slot);
 }
+
+#endif

@@ -15,9 +15,9 @@ enum DeepCrash {
   /// Starts the shield, waits until it is attached, and crashes.
   static func run() throws {
     let attached = DispatchSemaphore(value: 0)
-    try Shield.start(
+    try Shield.startOrThrow(
       Shield.Configuration { status in
-        if status == .attached { attached.signal() }
+        if status.connection == .attached { attached.signal() }
       })
     guard attached.wait(timeout: .now() + 5) == .success else { throw BenchmarkFailure(what: "not attached") }
     descend(depth)
@@ -29,7 +29,7 @@ enum DeepCrash {
   }
 
   @inline(never) private static func fault() {
-    Shield.annotate("fault-monotonic-ns", String(monotonicNow_ns()))
+    Shield.setTag("fault-monotonic-ns", to: String(monotonicNow_ns()))
     // Nothing is mapped there.
     UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
   }

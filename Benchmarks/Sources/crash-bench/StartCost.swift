@@ -8,7 +8,7 @@ enum StartCost {
   static func measureShield() throws {
     let before = try ownKiB()
     let start = monotonicNow_ns()
-    try Shield.start()
+    try Shield.startOrThrow()
     let end = monotonicNow_ns()
     print(end - start, try ownKiB() - before)
   }

@@ -1,4 +1,8 @@
 // Allocations: which get a slot, and how a slot becomes their memory.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
@@ -63,3 +67,5 @@ uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE {
   __atomic_store_n(&slot->state, CS_PAGE_LIVE, __ATOMIC_RELEASE);
   return slot->object;
 }
+
+#endif

@@ -1,4 +1,8 @@
 // Frees: what becomes of a slot whose memory is given back, and of addresses that must not be freed.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
@@ -128,3 +132,5 @@ bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE {
   *ret_bytes = copy.object_bytes;
   return true;
 }
+
+#endif

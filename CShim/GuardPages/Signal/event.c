@@ -1,4 +1,8 @@
 // Incidents: what is known of a slot, and what was done to it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
@@ -120,3 +124,5 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   keep(&incident);
   cs_shim_incident(&incident);
 }
+
+#endif

@@ -7,6 +7,10 @@
 // | open by now             | it comes again at once                                                             |
 // | a guard                 | recorded as reaching past the slot that is nearer, or before it; then the same     |
 // | never used, trap page   | a crash as any                                                                     |
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #include <signal.h>
@@ -121,3 +125,5 @@ bool cs_page_fault(int signal, const void *siginfo, void *context) SIGNAL_SAFE {
   const bool is_guard = (fault.address - cs_page_of_guard(index)) < CS_PAGES_BYTES;
   return is_guard ? fault_in_guard(index, &fault) : fault_in_slot(index, &fault);
 }
+
+#endif

@@ -1,6 +1,10 @@
 // The queue of slots that may be handed out: Vyukov's bounded queue, whose places are numbered so that a thread knows
 // from the number of a place whether it is there to be filled or to be emptied. A thread that stops in the middle
 // blocks no other: they find nothing, and go on without a slot.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #define PLACES 8192 // a power of two, more than there are slots
@@ -69,3 +73,5 @@ bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE {
   }
   return false;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "pages.h"
 
 #include <sys/mman.h>
@@ -37,3 +41,5 @@ uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE {
   }
   return 0;
 }
+
+#endif

@@ -26,6 +26,8 @@ typedef struct cs_environment {
 // Merges the configuration, CRASHSHIELD_* and the defaults.
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
+// Annotates the ring with release and environment: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
+void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
 // Whether threads get alternate signal stacks: unless CRASHSHIELD_ALTSTACKS is 0.
 bool cs_environment_gives_stacks(void);
@@ -138,6 +140,8 @@ void cs_attach_client_connect(void);
 void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
+// Sets the annotation at a start; no later call changes it. `key` is a constant.
+void cs_annotations_fix(const char *key, const char *value);
 // Takes over the annotations of the parent's ring.
 void cs_annotations_inherit(const cs_ring *parent);
 

@@ -32,6 +32,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_DISABLED = 2,     // CRASHSHIELD_DISABLE is set and not 0
   CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names it
   CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
+  CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64
 } cs_shim_error;
 
 // Called once for each change of the connection, on a thread of the shield; `text` is valid during the call only.
@@ -56,7 +57,9 @@ typedef struct cs_shim_control {
   uint64_t budget_bytes;
   uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each a cs_control_guard
   uint8_t implicit_guard_modes[CS_CONTROL_GUARD_KINDS];
-  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];
+  uint64_t time_ns;                             // of the last crash; 0: there is none
+  char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // its report's
+  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // of the class; of the last crash its sentence
 } cs_shim_control;
 
 // Called on a thread of the shield for each message. If an accepting crashd requests nothing, it is called once with an
@@ -71,8 +74,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// NULL or empty fields: the environment decides, then the default. An explicit value takes precedence over the
-// environment, except over CRASHSHIELD_DISABLE, on which operators must be able to rely.
+// NULL or empty fields: the environment decides, then the default. The environment takes precedence for the name, which
+// a deployment sets, and for CRASHSHIELD_DISABLE; else an explicit value does. CRASHSHIELD_RELEASE and
+// CRASHSHIELD_ENVIRONMENT are annotations that no call changes.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
   const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
@@ -97,13 +101,22 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
 // not call the loader, whose lock a thread of the parent may have held.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
-// Sets or replaces a key; an empty value removes it. Returns false if the table is full, or if a part is too long,
-// which is cut at a UTF-8 boundary and kept. Any thread; not from a signal handler.
+// Sets or replaces a key; an empty value removes it. Returns false if the table is full, if the environment sets the
+// key, or if a part is too long, which is cut at a UTF-8 boundary and kept. Any thread; not from a signal handler.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
 // Writes a line to the breadcrumb ring, overwriting the oldest. Longer text is cut at a UTF-8 boundary. Lock-free; any
 // thread.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
+
+typedef struct cs_shim_text {
+  const char *start;
+  size_t bytes;
+} cs_shim_text;
+
+// The same with a level, a category and metadata: pairs of texts, each text followed by a NUL. Pairs that do not fit
+// are dropped.
+void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata);
 
 // Keeps what a part of the shield saw: the fields from `address` on are its description. What happened in the same
 // way before is counted, and wakes crashd as well, four times a second at most. Lock-free; any thread, also in a signal
@@ -112,6 +125,15 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
 // before the start.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
+
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none. Any
+// thread.
+bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
+// Calls the function on a thread of its own after incidents were recorded, four times a second at most. Returns false
+// if no thread can be created. Once a process.
+bool cs_shim_incidents_follow(void (*deliver)(void));
+// The number of occurrences that found no entry in the ring.
+uint64_t cs_shim_incidents_lost(void);
 
 // A first-chance handler of a fault, with its `siginfo_t` and `ucontext_t`. Returns true if it recovered the fault; the
 // thread then continues.

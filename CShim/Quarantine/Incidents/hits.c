@@ -1,4 +1,8 @@
 // The incidents: what happened in the same way is one entry with a count.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <string.h>
 
 #include "../Machine/clock_x86_64.h"
@@ -96,3 +100,5 @@ bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit) {
 uint64_t cs_quarantine_hits_lost(void) {
   return atomic_load(&lost);
 }
+
+#endif

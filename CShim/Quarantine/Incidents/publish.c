@@ -1,4 +1,8 @@
 // Publishes incidents and counters of the quarantine through callbacks that the start of the shield sets.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <string.h>
 
 #include "../Machine/clock_x86_64.h"
@@ -101,3 +105,5 @@ void cs_publish_class(cs_class *class) {
   __atomic_store_n(&counts->limit, atomic_load(&class->limit), __ATOMIC_RELAXED);
   __atomic_store_n(&counts->is_listed, atomic_load(&class->is_listed) & 1, __ATOMIC_RELAXED);
 }
+
+#endif

@@ -1,6 +1,10 @@
 // Ticks in nanoseconds: their rate is measured over the whole time since the first class was listed.
-#include "clock_x86_64.h"
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../../Handler/Signal/Dispatch/trusted.h"
+#include "clock_x86_64.h"
 
 static uint64_t start_ticks, start_ns;
 
@@ -16,3 +20,5 @@ uint64_t cs_ticks_ns(uint64_t ticks) SIGNAL_SAFE {
   const long double rate = (long double)(cs_clock_ns(CLOCK_MONOTONIC) - start_ns) / (long double)elapsed;
   return (uint64_t)((long double)ticks * rate);
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "libc_x86_64.h"
 
 #include <malloc.h>
@@ -24,3 +28,5 @@ void cs_libc_check(void) {
   cs_libc_is_glibc = cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
 #endif
 }
+
+#endif

@@ -2,6 +2,10 @@
 //
 // An object is claimed first, by more unowned references than a program ever takes. A second "last" release, at the
 // same time or any time until its memory is freed, sees the claim: it is a release too many.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Incidents/incidents.h"
 #include "../Table/classes.h"
 #include "queue.h"
@@ -168,3 +172,5 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   const cs_mode policy = has_record ? cs_slot_policy(&slot) : atomic_load(&class->policy);
   return policy == CS_MODE_ZERO && !yields ? NULL : code;
 }
+
+#endif

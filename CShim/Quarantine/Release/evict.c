@@ -1,4 +1,8 @@
 // The end of an object's time in quarantine.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "evict.h"
 
 #include "../Incidents/incidents.h"
@@ -75,3 +79,5 @@ bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last) {
   cs_claim_end(class, object);
   return true;
 }
+
+#endif

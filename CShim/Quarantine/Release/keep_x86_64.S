@@ -1,6 +1,9 @@
 // The usual way of an object into a place of its class, where the class is under zero or diagnose, no stack is taken and
 // the fields are two words: what cs_queue_put of queue.h says, but for the fields, which come last, without a frame and
 // without a register to save. What is not usual ends in a function of C, which has a frame.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
 
 // As slot.h, class.h and abi.h have them; queue.c asserts it.
   .set OBJECT_ISA, 0
@@ -166,4 +169,8 @@
   keep cs_keep_zero_pair, POLICY_ZERO
   keep cs_keep_diagnose_pair, POLICY_DIAGNOSE
 
-  .section .note.GNU-stack, "", @progbits
+#endif
+
+#if defined(__ELF__)
+  .section .note.GNU-stack, "", %progbits
+#endif

@@ -1,4 +1,8 @@
 // What is known of an address that the program asks about.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Machine/clock_x86_64.h"
 #include "../Runtime/safe_access.h"
 #include "../Stacks/stacks.h"
@@ -52,3 +56,5 @@ void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness
   }
   cs_freed_object_find(pointer, ret_liveness);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // The slow path of an object into a slot of its class, and how slots are emptied. Threads meet only at atomic counters;
 // one that finds a slot taken by another goes on to the next and never waits.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <malloc.h>
 #include <sched.h>
 
@@ -176,3 +180,5 @@ void cs_queue_sweep(cs_class *class) {
     if (atomic_load_explicit(&slot->object, memory_order_relaxed) != CS_SLOT_EMPTY) clear(class, slot);
   }
 }
+
+#endif

@@ -3,6 +3,10 @@
 //
 // The reaper finds its work by a timer of its own. A release that woke it would hand the processor over while the
 // releasing thread holds a lock of the program's, and every other thread would wait for that lock.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -230,3 +234,5 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
   }
   return false;
 }
+
+#endif

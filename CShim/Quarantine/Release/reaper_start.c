@@ -1,4 +1,8 @@
 // The start of the reaper's thread, and what becomes of it in a forked child and at exit.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -53,3 +57,5 @@ bool cs_reaper_start(void) {
   pthread_mutex_unlock(&start_lock);
   return result;
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The tables of sampling.h.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "sampling.h"
 
 #include "../Stacks/thread.h"
@@ -30,3 +34,5 @@ __attribute__((constructor)) static void prepare(void) {
       cs_sample_guide[index]++;
   }
 }
+
+#endif

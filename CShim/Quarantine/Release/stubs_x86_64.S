@@ -2,6 +2,9 @@
 //
 // CS_STUB_WORDS (1024) stubs for methods, as many for async methods, CS_QUARANTINE_CLASSES (2048) for each kind of
 // destroy; each takes CS_STUB_BYTES (16).
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
 
   .text
   .hidden cs_stubs_absorb
@@ -182,4 +185,8 @@ async_common:
   .cfi_endproc
   .size async_common, . - async_common
 
-  .section .note.GNU-stack, "", @progbits
+#endif
+
+#if defined(__ELF__)
+  .section .note.GNU-stack, "", %progbits
+#endif

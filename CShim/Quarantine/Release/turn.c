@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "turn.h"
 
 #include "../Machine/libc_x86_64.h"
@@ -151,3 +155,5 @@ cs_slot *cs_queue_place(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   cs_slot *const slot = is_for_explorer ? explore_or_grow(class, bytes, (uint32_t)cs_thread_random()) : NULL;
   return slot != NULL ? slot : queue(class, bytes);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The vtable of a class, from the descriptors of the class and of its superclasses.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "abi.h"
 
 #include <stddef.h>
@@ -139,3 +143,5 @@ uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visito
   }
   return left_out;
 }
+
+#endif

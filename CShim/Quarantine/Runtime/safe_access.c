@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "safe_access.h"
 
 #include <sys/uio.h>
@@ -23,3 +27,5 @@ bool cs_is_writable(void *word) {
   const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};
   return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == sizeof value;
 }
+
+#endif

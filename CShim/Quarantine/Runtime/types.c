@@ -1,4 +1,8 @@
 // The classes of this process, from the type records that each image hands to the Swift runtime.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -142,3 +146,5 @@ void cs_quarantine_visit_types(cs_quarantine_type_visitor *visitor, void *contex
   dl_iterate_phdr(first_image, &visit);
   swift_enumerateAllMetadataSections(visit_image, &visit);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The facts of Swift's ABI that all this rests on, checked against the runtime that is there.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <pthread.h>
 
 #include "../Machine/libc_x86_64.h"
@@ -115,3 +119,5 @@ const char *cs_quarantine_unavailable(void) {
   if (cs_quarantine_is_forked()) return "this is a forked child of a process with protected classes";
   return atomic_load(&is_checked) != 0 ? unavailable : "the quarantine has not checked Swift's runtime yet";
 }
+
+#endif

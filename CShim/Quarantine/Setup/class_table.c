@@ -1,4 +1,8 @@
 // The listed classes: how one is listed, and how that is undone.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,3 +231,5 @@ void cs_quarantine_set_stacks(bool is_on) {
   }
   pthread_mutex_unlock(&lock);
 }
+
+#endif

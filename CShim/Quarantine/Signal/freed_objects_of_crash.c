@@ -1,5 +1,9 @@
 // Objects in quarantine, and objects that have left it, where a crash has pointers to them. Runs in the signal handler,
 // so nothing here calls what trusted.h does not have; it reads the places of the classes as other threads write them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../../Handler/Signal/Dispatch/trusted.h"
 #include "../Incidents/incidents.h"
 #include "../Machine/clock_x86_64.h"
@@ -172,3 +176,5 @@ void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE {
     if (pointer->is_held && held < HELD_LIMIT && show(pointer, record, sink)) held++;
   }
 }
+
+#endif

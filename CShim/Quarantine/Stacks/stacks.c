@@ -1,7 +1,11 @@
-#include "stacks.h"
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Machine/words_x86_64.h"
 #include "cs_callees.h"
 #include "memos_x86_64.h"
+#include "stacks.h"
 #include "thread.h"
 
 #define STACKS        8192 // a power of two
@@ -210,3 +214,5 @@ void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end) {
   *ret_start = thread->stack_start;
   *ret_end = thread->stack_end;
 }
+
+#endif

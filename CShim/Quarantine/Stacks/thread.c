@@ -1,4 +1,8 @@
 // What the quarantine keeps of each thread.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -57,3 +61,5 @@ __attribute__((constructor)) static void prepare(void) {
   pthread_atfork(NULL, NULL, forget_thread);
   has_key = pthread_key_create(&key, free_memos) == 0;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "classes.h"
 
 cs_class *cs_classes[CS_QUARANTINE_CLASSES];
@@ -51,3 +55,5 @@ void cs_class_close(cs_class *class) {
   atomic_store(&class->full, 0);
   atomic_store(&class->bound, 0);
 }
+
+#endif

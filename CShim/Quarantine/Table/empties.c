@@ -2,6 +2,10 @@
 // optionals and of most enums. An empty array, set, dictionary or string is none: it points at a singleton of the
 // standard library. A reference, a closure or an existential has no empty value: such a field stays as the deinit left
 // it, so that a thread that reads it finds what it would have found without the quarantine.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,3 +230,5 @@ bool cs_empties_are(const cs_class *class, const cs_object *object) {
     differences |= (*word ^ empty->value) & ~empty->kept;
   return differences == 0;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "freed_objects.h"
 
 #include "../Machine/clock_x86_64.h"
@@ -54,3 +58,5 @@ bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_livene
   ret_liveness->free.thread = found.thread;
   return true;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "places.h"
 
 #include <x86intrin.h>
@@ -39,3 +43,5 @@ bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return find(class, object, true, ret_slot);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // The copy of a class's metadata that its objects in quarantine point at: methods lead to stubs, and the class itself
 // is its superclass, so that casts still find it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,3 +71,5 @@ cs_class *cs_class_of_zombie(const cs_metadata *zombie) {
   const uint64_t *const copy = (const uint64_t *)((uintptr_t)zombie - zombie->class_address_point);
   return (cs_class *)(uintptr_t)copy[-1];
 }
+
+#endif

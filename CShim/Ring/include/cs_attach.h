@@ -28,6 +28,7 @@
 #define CS_CONTROL_VERSION          1u
 #define CS_CONTROL_LIMIT_BYTES      1024 // of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
+#define CS_CONTROL_ID_LIMIT_BYTES   64 // of a report
 // Control messages of one connection that are not answered yet: as many fit into any socket's buffer.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
@@ -61,6 +62,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
   CS_CONTROL_SETTINGS = 4, // settings for all classes
   CS_CONTROL_GUARDS = 5,   // guard modes
   CS_CONTROL_WITHHOLD = 6, // keep no memory contents in a record: an override of the program's setting
+  // The last stored crash of the program; for a process whose ring has takes_last_crash. It controls nothing, and
+  // belongs to no round.
+  CS_CONTROL_LAST_CRASH = 7,
 } cs_control_kind;
 
 #define CS_CONTROL_OPERATOR    1u // an operator's override: takes precedence over the program's request
@@ -161,6 +165,14 @@ typedef struct cs_control_withhold {
   uint32_t round; // a sweep of another one ends it
   uint32_t reserved;
 } cs_control_withhold;
+
+// CS_CONTROL_LAST_CRASH; the report's id and the sentence of its diagnosis follow, UTF-8 without control characters.
+// Both are empty, and the time is 0: there is none.
+typedef struct cs_control_last_crash {
+  uint64_t time_ns; // CLOCK_REALTIME
+  uint32_t id_bytes;
+  uint32_t sentence_bytes;
+} cs_control_last_crash;
 
 typedef struct cs_control_answer {
   uint64_t magic;

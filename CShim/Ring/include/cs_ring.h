@@ -33,6 +33,7 @@
 #define CS_RING_KEY_LIMIT_BYTES            64
 #define CS_RING_VALUE_LIMIT_BYTES          440
 #define CS_RING_BREADCRUMB_LIMIT_BYTES     232
+#define CS_RING_CATEGORY_LIMIT_BYTES       64 // of those of a breadcrumb
 #define CS_RING_MESSAGE_LIMIT_BYTES        2048
 #define CS_RING_ABORT_LIMIT_BYTES          1024
 #define CS_RING_EXCEPTION_LIMIT_BYTES      256
@@ -250,7 +251,8 @@ typedef struct cs_ring_header {
   cs_ring_self_test self_test;
   uint32_t announces_incidents; // 1: crashd is woken for incidents; 0: it has to look for them
   uint32_t swift_version;       // of the runtime: major << 16 | minor << 8 | patch; 0: no Swift, or not known
-  uint8_t reserved[3360];
+  uint32_t takes_last_crash;    // 1: the library understands CS_CONTROL_LAST_CRASH
+  uint8_t reserved[3356];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.
@@ -273,12 +275,28 @@ typedef struct cs_ring_annotation {
   uint8_t value[CS_RING_VALUE_LIMIT_BYTES];
 } cs_ring_annotation;
 
-// ticket + 1 of the breadcrumb that stands here, 0 while it is written.
+// The level of a breadcrumb: those of swift-log.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_level : uint8_t {
+  CS_RING_LEVEL_NONE = 0, // the program gave none
+  CS_RING_LEVEL_TRACE = 1,
+  CS_RING_LEVEL_DEBUG = 2,
+  CS_RING_LEVEL_INFO = 3,
+  CS_RING_LEVEL_NOTICE = 4,
+  CS_RING_LEVEL_WARNING = 5,
+  CS_RING_LEVEL_ERROR = 6,
+  CS_RING_LEVEL_CRITICAL = 7,
+} cs_ring_level;
+
+// `sequence`: ticket + 1 of the breadcrumb that stands here, 0 while it is written. `text` holds the message, the
+// category and the metadata one after the other; in the metadata each key and each value ends with a NUL. A length of 0
+// means that there is none: so are breadcrumbs of libraries that know the message only.
 typedef struct cs_ring_breadcrumb {
   uint64_t sequence;
-  uint64_t time_ns; // CLOCK_REALTIME
-  uint32_t text_bytes;
-  uint32_t reserved;
+  uint64_t time_ns;    // CLOCK_REALTIME
+  uint32_t text_bytes; // of the message
+  uint8_t level;       // cs_ring_level
+  uint8_t category_bytes;
+  uint16_t metadata_bytes;
   uint8_t text[CS_RING_BREADCRUMB_LIMIT_BYTES];
 } cs_ring_breadcrumb;
 

@@ -122,15 +122,17 @@ public final class Daemon: Sendable {
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
+      let lastCrashes = LastCrashBox()
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, trials: trials, board: board, settings: live, heartbeat: heartbeats.attach))
+          keptConnections: connections, trials: trials, board: board, lastCrashes: lastCrashes,
+          settings: live, heartbeat: heartbeats.attach))
       let status = StatusLine(notifier: notifier, store: analysis.store, hub: analysis.hub)
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
-        heartbeat: heartbeats.pipeline, whenChanged: { status.note(processes: $0) })
+        lastCrashes: lastCrashes, heartbeat: heartbeats.pipeline, whenChanged: { status.note(processes: $0) })
       let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(

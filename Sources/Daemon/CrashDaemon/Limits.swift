@@ -38,6 +38,8 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a policy change waits for the processes that it affects.
   public var control_ms = 2_000
+  /// How long the notice of the last crash waits for the report of an earlier process of the program.
+  public var lastCrash_ms = 30_000
   /// Programs whose dangling statistics are kept, in all.
   public var danglingServices = 1_024
   /// Those of one user who is not root.

@@ -96,8 +96,14 @@ extension RingContents {
   public struct Breadcrumb: Sendable, Equatable {
     /// Nanoseconds since 1970.
     public var time_ns: UInt64
-    /// Its text.
+    /// Its message.
     public var text: String
+    /// Its level; nil when the program gave none.
+    public var level: CrashReport.Breadcrumb.Level?
+    /// The part of the program; empty when it gave none.
+    public var category = ""
+    /// Keys and values.
+    public var metadata: [String: String] = [:]
   }
 }
 

@@ -74,6 +74,12 @@ public final class RingMapping: Sendable {
     return reader.announcesIncidents()
   }
 
+  /// Whether its library understands the message about the last crash.
+  public func takesLastCrash() -> Bool {
+    defer { letGo() }
+    return reader.takesLastCrash()
+  }
+
   /// Reads the result of the program's last guard self-test; nil: there was none.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }

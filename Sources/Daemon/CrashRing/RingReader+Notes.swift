@@ -73,14 +73,45 @@ extension RingReader {
 
       let ticket = before - 1
       guard ticket % UInt64(RingLayout.breadcrumbLimit) == UInt64(index),
-        copy[\.text_bytes] <= CS_RING_BREADCRUMB_LIMIT_BYTES
+        let crumb = RingContents.Breadcrumb(copy)
       else { return .lost }
-      return .whole(
-        ticket,
-        RingContents.Breadcrumb(
-          time_ns: copy[\.time_ns], text: copy.text(\.text, count: copy[\.text_bytes])))
+      return .whole(ticket, crumb)
     }
     return .lost
+  }
+}
+
+extension RingContents.Breadcrumb {
+  /// Nil where the lengths exceed the entry.
+  ///
+  /// A level or a length of 0 is an absent one: so are all of an older library's.
+  fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>) {
+    let (text, category) = (Int(clamping: copy[\.text_bytes]), Int(copy[\.category_bytes]))
+    let metadata = Int(copy[\.metadata_bytes])
+    let limit = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
+    // In this order no sum overflows.
+    guard text <= limit, text + category + metadata <= limit else { return nil }
+    let bytes = copy.bytes(\.text, count: text + category + metadata)
+    self.init(
+      time_ns: copy[\.time_ns], text: CleanText.decode(bytes.prefix(text)), level: Self.level(copy[\.level]),
+      category: CleanText.line(CleanText.decode(bytes.dropFirst(text).prefix(category))),
+      metadata: Self.pairs(bytes.dropFirst(text + category)))
+  }
+
+  private static func level(_ number: UInt8) -> CrashReport.Breadcrumb.Level? {
+    if number == 0 { return nil }
+    let known = CrashReport.Breadcrumb.Level.all
+    return Int(number) <= known.count ? known[Int(number) - 1] : .init("\(number)")
+  }
+
+  /// Keys and values, each of which ends with a NUL; a key without its value is dropped.
+  private static func pairs(_ bytes: ArraySlice<UInt8>) -> [String: String] {
+    let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
+    var pairs: [String: String] = [:]
+    for index in stride(from: 0, to: texts.count - 1, by: 2) where !texts[index].isEmpty {
+      pairs[CleanText.line(texts[index])] = texts[index + 1]
+    }
+    return pairs
   }
 }
 

@@ -116,6 +116,11 @@ public struct RingReader: @unchecked Sendable {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
+  /// Whether its library understands the message about the last crash.
+  public func takesLastCrash() -> Bool {
+    unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
+  }
+
   private func mode(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts.Mode {
     switch cs_ring_memory_mode(rawValue: header[\.memory_mode]) {
     case .CS_RING_MEMORY_SCRUBBED: .scrubbed

@@ -63,4 +63,24 @@ extension ReportStore {
       }
     }
   }
+
+  /// The newest report of a user's program, by its executable and name; nil: there is none.
+  ///
+  /// Complexity: As many rows as the program has reports.
+  /// - Throws: `StoreError.unavailable`.
+  public func newest(uid: UInt32, executable: String, name: String) throws(StoreError) -> ReportSummary? {
+    let (pool, _) = try current
+    return try Self.translating(path) {
+      try pool.read { database in
+        try TypedRow<ReportSummary>.fetchOne(
+          database,
+          sql: """
+            SELECT \(ReportRow.summary) FROM reports WHERE id IN (
+              SELECT id FROM group_reports INDEXED BY group_reports_executable
+              WHERE executable = :executable AND uid = :uid AND name = :name)
+            ORDER BY seq DESC LIMIT 1
+            """, arguments: ["executable": executable, "uid": Int64(uid), "name": name])?.fields
+      }
+    }
+  }
 }

@@ -73,9 +73,9 @@ public struct CrashRun: Sendable {
     let (told, attached) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let scenario = scenario
     do throws(Shield.StartError) {
-      try Shield.start(
-        Shield.Configuration(annotations: annotations.merging(["scenario": scenario.name]) { $1 }) { status in
-          if status == .attached {
+      try Shield.startOrThrow(
+        Shield.Configuration(tags: annotations.merging(["scenario": scenario.name]) { $1 }) { status in
+          if status.connection == .attached {
             if case .status(let fault) = scenario.fault { fault() }
             attached.signal()
           }
@@ -95,7 +95,7 @@ public struct CrashRun: Sendable {
       // An error is as good as a byte here.
       _ = getchar()
     }
-    Shield.breadcrumb("about to crash: \(scenario.name)")
+    Shield.addBreadcrumb("about to crash: \(scenario.name)")
     return containedRuns > 0 ? crashIsolated() : crash()
   }
 
@@ -169,7 +169,7 @@ private func mark(_ isMarked: Bool) {
   // `now` is ours for the call.
   unsafe clock_gettime(CLOCK_MONOTONIC, &now)
   let mark = String(now.tv_sec * 1_000_000_000 + now.tv_nsec)
-  Shield.annotate("fault-monotonic-ns", mark)
+  Shield.setTag("fault-monotonic-ns", to: mark)
   let line = Array("fault-monotonic-ns \(mark)\n".utf8)
   // The array lives as long as the call.
   _ = unsafe line.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
@@ -190,17 +190,17 @@ private func crashInTask(_ fault: @escaping @Sendable () async -> Void, isMarked
 
 @inline(never) private func handleRequest(_ fault: @Sendable () -> Void) async {
   await runHandler(fault)
-  Shield.breadcrumb("still alive")
+  Shield.addBreadcrumb("still alive")
 }
 
 @inline(never) private func runHandler(_ fault: @Sendable () -> Void) async {
   await performFault(fault)
-  Shield.breadcrumb("still alive")
+  Shield.addBreadcrumb("still alive")
 }
 
 @inline(never) private func performFault(_ fault: @Sendable () -> Void) async {
   fault()
-  Shield.breadcrumb("still alive")
+  Shield.addBreadcrumb("still alive")
 }
 
 /// Travels through the context pointer of `pthread_create`.

@@ -11,7 +11,7 @@ struct DemoServer {
   static let version = "1.4.2"
 
   static func main() async throws {
-    try Shield.start(.init(name: "demo-server", annotations: ["version": version]))
+    Shield.start(name: "demo-server", configuration: .init(tags: ["version": version]))
     // A server has its own handler beside it, by MultiplexLogHandler; the demo's terminal is for the reports.
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
     await askGuards()

@@ -28,7 +28,7 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
 /// Starts the shield without crashd: what was seen stands in the process, too.
 func startAlone() {
   do {
-    try Shield.start(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
+    try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
   } catch { fail("\(error)") }
 }
 
@@ -36,7 +36,7 @@ func startAlone() {
 func startAttached() {
   let attached = DispatchSemaphore(value: 0)
   do throws(Shield.StartError) {
-    try Shield.start(Shield.Configuration { if $0 == .attached { attached.signal() } })
+    try Shield.startOrThrow(Shield.Configuration { if $0.connection == .attached { attached.signal() } })
   } catch { fail("\(error)") }
   // Second by second: a machine that stands still uses up one of them.
   let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }

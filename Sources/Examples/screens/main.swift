@@ -62,7 +62,7 @@ final class Terminal {
 
 Shield.onIncident { incident in say("  recorded: \(incident.kind.name), \(incident.reason)") }
 // Without crashd it goes on as well.
-do { try Shield.start() } catch { say("no shield: \(error)") }
+if let error = Shield.start().startError { say("no shield: \(error)") }
 
 var arguments = CommandLine.arguments.dropFirst()
 let isQueued = arguments.first != "--without"

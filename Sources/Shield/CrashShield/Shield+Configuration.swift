@@ -1,10 +1,10 @@
 import CShim
 
 extension Shield {
-  /// The settings of `start`; each one that is nil comes from the environment, then from the default.
+  /// The settings of a start; each one that is nil comes from the environment, then from the default.
   ///
-  /// An explicit value takes precedence over the environment, except over `CRASHSHIELD_DISABLE`, on which operators
-  /// must be able to rely.
+  /// The environment takes precedence for the name, the release and the environment, which a deployment sets, and for
+  /// `CRASHSHIELD_DISABLE`. An explicit value of another setting takes precedence over the environment.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
     ///
@@ -14,14 +14,15 @@ extension Shield {
     public var socket: String?
     /// The directory for crashes while crashd is unreachable: `CRASHSHIELD_SPOOL`; else `spool` beside the socket.
     public var spool: String?
-    /// The process's name in reports: `CRASHSHIELD_NAME`; else the last component of the executable's path.
+    /// The process's name in reports, unless `CRASHSHIELD_NAME` is set; else the last component of the executable's path.
     public var name: String?
     /// The memory contents that a report keeps: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
     ///
     /// crashd's setting `privacy.no-memory` takes precedence: with it, reports keep no memory contents.
     public var memory: Memory?
-    /// Annotations that `start` sets, as `Shield.annotate` does.
-    public var annotations: [String: String]
+    /// Tags that the start sets, as `Shield.setTag` does, unless `CRASHSHIELD_RELEASE` or `CRASHSHIELD_ENVIRONMENT` sets
+    /// the tag `release` or `environment`.
+    public var tags: [String: String]
     /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` disables it; else it may.
     ///
     /// crashd can protect and release classes, set the quarantine's budget, set guard modes, and exclude memory contents
@@ -31,15 +32,16 @@ extension Shield {
     /// protects classes automatically only where an operator has enabled that. Without remote control, crashd discards
     /// the memory contents itself when `privacy.no-memory` is set.
     public var allowsRemoteControl: Bool?
-    /// Called once for each change of the connection to crashd, on a thread of the shield.
+    /// Called with the status for each change of the connection to crashd, on a thread of the shield, and for a failure
+    /// of `start`, on its caller's.
     ///
-    /// It must not block: until it returns, the thread neither retries nor makes the next call.
-    public var onConnectionChange: (@Sendable (Connection) -> Void)?
+    /// It must not block: until it returns, the thread of the shield neither retries nor makes the next call.
+    public var onStatusChange: (@Sendable (Status) -> Void)?
 
     /// The contents that a report keeps of the crashing thread's stack and of the memory around the registers'
     /// pointers.
     ///
-    /// The runtime error message (`Fatal error: …`), annotations and breadcrumbs are kept in any case.
+    /// The runtime error message (`Fatal error: …`), tags and breadcrumbs are kept in any case.
     public enum Memory: Sendable, Equatable {
       /// Nothing: only the process itself can unwind its stacks, and the report cannot identify dangling pointers.
       case omitted
@@ -56,16 +58,21 @@ extension Shield {
     public var reattachesForkedChildren = false
 
     /// Creates a configuration; without arguments, all settings come from the environment.
+    ///
+    /// `release`, the build such as `shop@1.4.2`, and `environment`, the deployment such as `production`, become tags.
     public init(
-      socket: String? = nil, spool: String? = nil, name: String? = nil, memory: Memory? = nil,
-      annotations: [String: String] = [:], onConnectionChange: (@Sendable (Connection) -> Void)? = nil
+      socket: String? = nil, spool: String? = nil, name: String? = nil, release: String? = nil,
+      environment: String? = nil, memory: Memory? = nil, tags: [String: String] = [:],
+      onStatusChange: (@Sendable (Status) -> Void)? = nil
     ) {
       self.socket = socket
       self.spool = spool
       self.name = name
       self.memory = memory
-      self.annotations = annotations
-      self.onConnectionChange = onConnectionChange
+      self.tags = tags
+      if let release { self.tags["release"] = release }
+      if let environment { self.tags["environment"] = environment }
+      self.onStatusChange = onStatusChange
     }
   }
 }

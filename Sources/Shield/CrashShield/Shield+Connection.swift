@@ -40,18 +40,18 @@ extension Shield.Connection {
 }
 
 /// The context of the C callback: a closure needs a box to travel through a C pointer.
-final class ConnectionObserver: Sendable {
-  let onChange: @Sendable (Shield.Connection) -> Void
+final class StatusObserver: Sendable {
+  let onChange: @Sendable (Shield.Status) -> Void
 
-  init(_ onChange: @escaping @Sendable (Shield.Connection) -> Void) { self.onChange = onChange }
+  init(_ onChange: @escaping @Sendable (Shield.Status) -> Void) { self.onChange = onChange }
 }
 
-/// Calls `Configuration.onConnectionChange` for the C side.
+/// Calls `Configuration.onStatusChange` for the C side.
 let reportConnection: cs_shim_status_function = { context, status, text in
   guard let context = unsafe context else { return }
-  // `start` retained the observer for as long as the process lives.
-  let observer = unsafe Unmanaged<ConnectionObserver>.fromOpaque(context).takeUnretainedValue()
+  // The start retained the observer for as long as the process lives.
+  let observer = unsafe Unmanaged<StatusObserver>.fromOpaque(context).takeUnretainedValue()
   // `text` is a valid C string during this call, or null.
   let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
-  observer.onChange(Shield.Connection(status, reason: reason))
+  observer.onChange(Shield.Status(connection: Shield.Connection(status, reason: reason)))
 }

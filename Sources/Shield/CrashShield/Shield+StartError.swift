@@ -1,5 +1,12 @@
 import CShim
-import Glibc
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
 
 extension Shield {
   /// The reason why the shield did not start.
@@ -10,6 +17,8 @@ extension Shield {
     case alreadyStarted
     /// A setting of the configuration or of the environment is invalid; the text names it.
     case badArgument(String)
+    /// The platform is not Linux on x86-64, where the library does nothing.
+    case unsupportedPlatform
     /// A system call failed. Continue without the shield, or retry later.
     case systemCall(String, errno: Int32)
   }
@@ -21,6 +30,8 @@ extension Shield.StartError: CustomStringConvertible {
     switch self {
     case .alreadyStarted:
       return "cannot start the crash shield: it is started already"
+    case .unsupportedPlatform:
+      return "cannot start the crash shield: it works on Linux on x86-64 only"
     case .badArgument(let what):
       return "cannot start the crash shield: bad argument: \(what)"
     case .systemCall(let call, let errno):
@@ -40,6 +51,7 @@ extension Shield.StartError {
     }
     switch result {
     case .CS_SHIM_ALREADY_STARTED: self = .alreadyStarted
+    case .CS_SHIM_UNSUPPORTED: self = .unsupportedPlatform
     case .CS_SHIM_BAD_ARGUMENT: self = .badArgument(what)
     default: self = .systemCall(what, errno: failure.errno_value)
     }

@@ -1,10 +1,13 @@
 import CShim
+import Synchronization
 
 extension Shield {
   /// The state of the shield in this process, for a health check.
   public struct Status: Sendable, Equatable {
     /// Whether crashes of this process are recorded.
     public var isStarted: Bool
+    /// The reason why the latest call of `start` or `startOrThrow` failed; nil if it succeeded.
+    public var startError: StartError?
     /// The state of the connection to crashd; nil until it is known.
     public var connection: Connection?
     /// Crash signals whose handler the program or a library replaced after the start of the shield.
@@ -42,10 +45,12 @@ extension Shield {
   /// }
   /// ```
   public static var status: Status {
-    Status(isStarted: isStarted, connection: Connection.last, replacedHandlers: replacedHandlers())
+    Status(
+      isStarted: isStarted, startError: lastStartError.withLock { $0 }, connection: Connection.last,
+      replacedHandlers: replacedHandlers())
   }
 
-  private static func replacedHandlers() -> [ReplacedHandler] {
+  fileprivate static func replacedHandlers() -> [ReplacedHandler] {
     let none = unsafe cs_shim_replaced_handler()
     var handlers = unsafe [cs_shim_replaced_handler](repeating: none, count: Int(CS_SHIM_HANDLER_LIMIT))
     // The array has as many entries as C may write.
@@ -63,5 +68,13 @@ extension Shield {
       // The loader keeps the name as long as the image, and the image stays because it contains a handler.
       return unsafe .handler(image: handler.image.map { unsafe String(cString: $0) })
     }
+  }
+}
+
+extension Shield.Status {
+  /// The status at a change of the connection, which may come before `start` has returned.
+  init(connection: Shield.Connection) {
+    self.init(
+      isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers())
   }
 }

@@ -1,7 +1,14 @@
 public import CrashShield
 internal import CrashShieldGuards
-internal import Glibc
 public import Foundation
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
 
 extension JSONSerialization {
   /// The JSON of an object; an object that JSON cannot hold throws `ShieldFault.refused`, and is recorded as `json`.
@@ -130,8 +137,15 @@ extension Shield {
     var action = sigaction()
     // The function fills in the structure.
     guard unsafe sigaction(SIGPIPE, nil, &action) == 0 else { return false }
+    #if canImport(Darwin)
+      let installed = unsafe action.__sigaction_u.__sa_handler
+    #elseif canImport(Musl)
+      let installed = unsafe action.__sa_handler.sa_handler
+    #else
+      let installed = unsafe action.__sigaction_handler.sa_handler
+    #endif
     // The two standard actions are numbers, not functions.
-    let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+    let handler = unsafe unsafeBitCast(installed, to: UInt.self)
     if handler == 1 { return true }
     guard handler == 0 else { return false }
     return unsafe unsafeBitCast(signal(SIGPIPE, SIG_IGN), to: Int.self) != -1

@@ -4,9 +4,9 @@ internal import CShimGuardPages
 ///
 /// Equal faults at the same call site are one incident, with the details of the first one. crashd gets the same
 /// incidents.
-public struct GuardPageIncident: Sendable, Hashable {
+package struct GuardPageIncident: Sendable, Hashable {
   /// The kind of the invalid use.
-  public enum Kind: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     /// A read of the object after it was freed.
     case read
     /// A write to the object after it was freed.
@@ -24,38 +24,38 @@ public struct GuardPageIncident: Sendable, Hashable {
   }
 
   /// A stack: return addresses, innermost first.
-  public struct Stack: Sendable, Hashable {
+  package struct Stack: Sendable, Hashable {
     /// The kernel's thread id; nil if it is unknown, or if the event has not happened.
-    public var thread: Int?
+    package var thread: Int?
     /// At most 16 addresses; empty if the stack is unknown.
     ///
     /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
     /// and 1.
-    public var frames: [UInt]
+    package var frames: [UInt]
   }
 
   /// The full name of the object's class; empty for memory of no protected class.
-  public var className: String
+  package var className: String
   /// The kind of the invalid use.
-  public var kind: Kind
+  package var kind: Kind
   /// The number of occurrences.
-  public var count: Int
+  package var count: Int
   /// Whether this use ends the process.
-  public var isFatal: Bool
+  package var isFatal: Bool
   /// The address of the object.
-  public var object: UInt
+  package var object: UInt
   /// The offset of the access from the object's start; negative before it.
-  public var offset: Int
+  package var offset: Int
   /// The size of the object; nil if it is unknown.
-  public var bytes: Int?
+  package var bytes: Int?
   /// The time since the free; nil if the object lives.
-  public var age: Duration?
+  package var age: Duration?
   /// The stack of the invalid use; for an access, the first address is the instruction itself.
-  public var use: Stack
+  package var use: Stack
   /// The stack that freed the object.
-  public var release: Stack
+  package var release: Stack
   /// The stack that allocated the object.
-  public var allocation: Stack
+  package var allocation: Stack
 }
 
 extension GuardPageIncident {
@@ -109,7 +109,7 @@ extension GuardPages {
   /// The invalid uses of guarded memory in this process, in no order.
   ///
   /// At most 64 different incidents are kept; `droppedIncidentCount` counts the others. Any thread.
-  public static func incidents() -> [GuardPageIncident] {
+  package static func incidents() -> [GuardPageIncident] {
     var incidents: [GuardPageIncident] = []
     var entry = cs_ring_incident()
     // The C function fills in the structure where it returns true.
@@ -118,5 +118,5 @@ extension GuardPages {
   }
 
   /// The number of distinct incidents dropped because the incident table was full.
-  public static var droppedIncidentCount: Int { Int(clamping: cs_pages_incidents_lost()) }
+  package static var droppedIncidentCount: Int { Int(clamping: cs_pages_incidents_lost()) }
 }

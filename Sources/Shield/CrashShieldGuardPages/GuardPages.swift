@@ -9,7 +9,7 @@ internal import CrashShield
 /// retain. It also detects accesses past the object, and a double free.
 ///
 /// ```swift
-/// try Shield.start()
+/// Shield.start()
 /// GuardPages.configure(slots: 512, oneIn: 100)
 /// try GuardPages.protect(Session.self, Player.self)
 /// ```

@@ -1,25 +1,16 @@
 internal import CrashShield
-public import ServiceLifecycle
+internal import ServiceLifecycle
 
-/// Annotates crash reports with the server's phase: running, or shutting down.
+/// Annotates crash reports with the server's phase, running or shutting down, and leaves a breadcrumb of each.
 ///
-/// Must be the last service of a group, because a group shuts down its last service first:
-///
-/// ```swift
-/// let group = ServiceGroup(
-///   services: [QuarantineDrain(), database, server, ShutdownNote()], gracefulShutdownSignals: [.sigterm], logger: logger)
-/// ```
-///
-/// The report has the annotation `phase`, and a breadcrumb of the start of the shutdown. Call `Shield.start` before
-/// creating the group: an earlier crash is not recorded.
-public struct ShutdownNote: Service {
+/// The last service: a group ends its last service first.
+struct ShutdownNote: Service {
   private let note: @Sendable (_ phase: String) -> Void
 
-  /// Creates the service.
-  public init() {
+  init() {
     self.init { phase in
-      Shield.annotate("phase", phase)
-      Shield.breadcrumb("phase: \(phase)")
+      Shield.setTag("phase", to: phase)
+      Shield.addBreadcrumb("phase: \(phase)", level: .notice, category: "lifecycle")
     }
   }
 
@@ -28,7 +19,7 @@ public struct ShutdownNote: Service {
   /// Returns at the group's graceful shutdown.
   ///
   /// - Throws: `CancellationError` if it is cancelled instead.
-  public func run() async throws {
+  func run() async throws {
     note("running")
     defer { note("shutting down") }
     try await gracefulShutdown()

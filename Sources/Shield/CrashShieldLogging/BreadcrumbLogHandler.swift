@@ -11,9 +11,10 @@ public import Logging
 /// }
 /// ```
 ///
-/// A breadcrumb is `info shop.carts: checkout request-id=7F3A`. Metadata may hold secrets, so a breadcrumb shows only
-/// the given keys. A line takes about a microsecond, most of it for the text. The ring keeps the last 128 breadcrumbs
-/// of up to 232 bytes, and cuts longer ones. Any thread; does nothing before `Shield.start`.
+/// A breadcrumb has the line's level and message, the logger's label as its category, and metadata. Metadata may hold
+/// secrets, so a breadcrumb shows only the given keys. A line takes about a microsecond, most of it for the texts. The
+/// ring keeps the last 128 breadcrumbs of up to 232 bytes, and cuts longer ones. Any thread; does nothing before
+/// `Shield.start`.
 public struct BreadcrumbLogHandler: LogHandler {
   /// The keys under which Vapor and Hummingbird log a request's identifier.
   public static let requestIdentifiers: Set<String> = ["request-id", "hb.request.id"]
@@ -28,12 +29,15 @@ public struct BreadcrumbLogHandler: LogHandler {
   public var shownMetadata: Set<String>
 
   private let label: String
-  private let leave: @Sendable (String) -> Void
+  private let leave: Leave
+
+  /// Records the message, the level, the category and the metadata of a breadcrumb.
+  typealias Leave = @Sendable (String, Shield.Level, String, [String: String]) -> Void
 
   /// Creates a handler for the logger of this label.
   ///
   /// - Parameters:
-  ///   - label: The logger's label, which begins each breadcrumb.
+  ///   - label: The logger's label, the category of each breadcrumb.
   ///   - logLevel: The lowest level that leaves a breadcrumb.
   ///   - shownMetadata: The keys of metadata that breadcrumbs show. Not those of secrets.
   ///   - metadataProvider: Provides the metadata of the current task, as for any handler.
@@ -43,12 +47,12 @@ public struct BreadcrumbLogHandler: LogHandler {
   ) {
     self.init(
       label: label, logLevel: logLevel, shownMetadata: shownMetadata, metadataProvider: metadataProvider,
-      leave: Shield.breadcrumb)
+      leave: { Shield.addBreadcrumb($0, level: $1, category: $2, metadata: $3) })
   }
 
   init(
     label: String, logLevel: Logger.Level = .info, shownMetadata: Set<String> = requestIdentifiers,
-    metadataProvider: Logger.MetadataProvider? = nil, leave: @escaping @Sendable (String) -> Void
+    metadataProvider: Logger.MetadataProvider? = nil, leave: @escaping Leave
   ) {
     self.label = label
     self.logLevel = logLevel
@@ -65,18 +69,31 @@ public struct BreadcrumbLogHandler: LogHandler {
 
   /// Records the line as a breadcrumb.
   public func log(event: LogEvent) {
-    var text = "\(event.level) \(label): \(event.message)"
-    for (key, value) in shown(event.metadata) { text += " \(key)=\(value)" }
-    if let error = event.error { text += " error=\(type(of: error))" }
-    leave(text)
+    var shown = shown(event.metadata)
+    if let error = event.error { shown["error"] = "\(type(of: error))" }
+    leave("\(event.message)", Shield.Level(event.level), label, shown)
   }
 
   /// The shown metadata: a line's own takes precedence over its task's, and that over the logger's.
-  private func shown(_ own: Logger.Metadata?) -> [(key: String, value: Logger.Metadata.Value)] {
-    if shownMetadata.isEmpty { return [] }
+  private func shown(_ own: Logger.Metadata?) -> [String: String] {
+    if shownMetadata.isEmpty { return [:] }
     let provided = metadataProvider?.get()
-    return shownMetadata.sorted().compactMap { key in
-      (own?[key] ?? provided?[key] ?? metadata[key]).map { (key, $0) }
+    var shown: [String: String] = [:]
+    for key in shownMetadata { shown[key] = (own?[key] ?? provided?[key] ?? metadata[key]).map { "\($0)" } }
+    return shown
+  }
+}
+
+extension Shield.Level {
+  fileprivate init(_ level: Logger.Level) {
+    switch level {
+    case .trace: self = .trace
+    case .debug: self = .debug
+    case .info: self = .info
+    case .notice: self = .notice
+    case .warning: self = .warning
+    case .error: self = .error
+    case .critical: self = .critical
     }
   }
 }

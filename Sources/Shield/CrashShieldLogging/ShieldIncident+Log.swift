@@ -27,24 +27,43 @@ extension ShieldIncident {
   }
 }
 
-extension Shield.Connection {
-  /// Logs the state of the connection to crashd.
+extension Shield.Incident {
+  /// Logs this incident, with its details as metadata.
   ///
   /// ```swift
-  /// var configuration = Shield.Configuration(name: "shop")
-  /// configuration.onConnectionChange = { connection in connection.log(to: logger) }
-  /// try Shield.start(configuration)
+  /// for await incident in Shield.incidents { incident.log(to: logger) }
+  /// ```
+  public func log(to logger: Logger, level: Logger.Level = .warning) {
+    var metadata: Logger.Metadata = [
+      "shield.kind": "\(kind.name)", "shield.mode": "\(mode)", "shield.subject": "\(subject)",
+      "shield.count": "\(count)",
+    ]
+    if let line { metadata["shield.line"] = "\(line)" }
+    logger.log(level: level, "the shield recorded a fault", metadata: metadata)
+  }
+}
+
+extension Shield.Status {
+  /// Logs a failed start, or else the state of the connection to crashd.
+  ///
+  /// ```swift
+  /// Shield.start(release: "shop@1.4.2") { status in status.log(to: logger) }
   /// ```
   ///
-  /// An unreachable crashd is a notice, since the spool keeps the crashes; a refusal is a warning, since an operator has to
-  /// act.
+  /// A failure is a warning. An unreachable crashd is a notice, since the spool keeps the crashes; a refusal is a
+  /// warning, since an operator has to act.
   public func log(to logger: Logger) {
-    switch self {
+    if let startError {
+      logger.warning("crashes of this process are not reported", metadata: ["shield.reason": "\(startError)"])
+      return
+    }
+    switch connection {
     case .attached: logger.info("crashd records the crashes of this process")
     case .unreachable(let reason):
       logger.notice("crashd is not there, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
     case .refused(let reason):
       logger.warning("crashd refuses this process, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
+    case nil: break
     }
   }
 }

@@ -19,8 +19,8 @@ internal import Synchronization
 /// try await metrics.run(every: .seconds(10))  // until the task is cancelled
 /// ```
 ///
-/// In a `ServiceGroup` as `ClosureService { try await cancelWhenGracefulShutdown { await metrics.run() } }`. crashd
-/// counts the crashed processes (`crashctl metrics`): a crashed process publishes nothing.
+/// In a `ServiceGroup`, `ShieldService` of `CrashShieldLifecycle` runs it. crashd counts the crashed processes
+/// (`crashctl metrics`): a crashed process publishes nothing.
 public final class ShieldMetrics: Sendable {
   private let factory: any MetricsFactory
   private let prefix: String

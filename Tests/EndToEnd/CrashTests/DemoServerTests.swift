@@ -29,7 +29,8 @@ struct DemoServerTests {
     let mark = try SourceMark.find(name, in: ["DemoServer", "CDemoInventory"])
     #expect("\(top.file?.split(separator: "/").last ?? ""):\(top.line ?? 0)" == mark.description)
     #expect(report.process.name == "demo-server")
-    #expect(report.breadcrumbs.last?.text == "info shop: GET \(path)")
+    #expect(report.breadcrumbs.last?.text == "GET \(path)")
+    #expect(report.breadcrumbs.last?.level == .info && report.breadcrumbs.last?.category == "shop")
     if path == "/cart/array-index" {
       let callers = thread.frames.filter(\.isAsync).map(\.function)
       #expect(callers.contains { $0.contains("CartService.checkout") }, "\(thread.listing)")

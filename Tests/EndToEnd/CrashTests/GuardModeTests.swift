@@ -54,6 +54,24 @@ struct GuardModeTests {
     Issue.record("the process does not apply the override: \(words)")
   }
 
+  @Test("the next process of a program learns of its last crash, and the first one that there is none")
+  func lastCrash() async throws {
+    let daemon = try await PrivateDaemon.start()
+    let first = try await Host.start(in: daemon, mode: "observe")
+    #expect(try await first.asks("last-crash") == "none")
+    first.process.signal(SIGSEGV)
+    #expect(try await first.process.wait().signal == SIGSEGV)
+    // It attaches while its predecessor's report may still be made.
+    let second = try await Host.start(in: daemon, mode: "observe")
+    let told = try await second.asks("last-crash")
+    let client = daemon.client
+    let report = try #require(try await blocking { try client.list(ListQuery(limit: 1)).first })
+    #expect(report.pid == Int(first.process.pid))
+    #expect(told == "\(report.id) true \(report.sentence)")
+    second.process.signal(SIGKILL)
+    try await second.process.wait()
+  }
+
   @Test("crashctl doctor shows the result of a process's last guard self-test")
   func selfTest() async throws {
     let daemon = try await PrivateDaemon.start()

@@ -15,7 +15,13 @@ static void check(const cs_shim_control *control, size_t size) {
     promise((uint8_t)control->name[index] >= 0x20 && control->name[index] != 0x7f);
   const bool is_class = control->kind == CS_CONTROL_PROTECT || control->kind == CS_CONTROL_RELEASE;
   promise(is_class || control->kind == CS_CONTROL_SWEEP || control->kind == CS_CONTROL_SETTINGS ||
-          control->kind == CS_CONTROL_GUARDS || control->kind == CS_CONTROL_WITHHOLD);
+          control->kind == CS_CONTROL_GUARDS || control->kind == CS_CONTROL_WITHHOLD ||
+          control->kind == CS_CONTROL_LAST_CRASH);
+  const size_t id_length = strnlen(control->crash_id, sizeof control->crash_id);
+  promise(id_length <= CS_CONTROL_ID_LIMIT_BYTES);
+  for (size_t index = 0; index < id_length; index++)
+    promise((uint8_t)control->crash_id[index] >= 0x20 && control->crash_id[index] != 0x7f);
+  if (control->kind == CS_CONTROL_LAST_CRASH) promise((control->time_ns == 0) == (id_length == 0));
   for (uint32_t kind = 0; kind < CS_CONTROL_GUARD_KINDS; kind++) {
     promise(control->guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);
     promise(control->implicit_guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);

@@ -47,7 +47,7 @@ private enum Rings {
     ring.addAnnotation(0, "version", "1.2.3")
     ring.addHandler(0, signal: 11, .CS_RING_HANDLER_REPLACED, address: 0x40_0010)
     ring.addBreadcrumb(ticket: 0, "started")
-    ring.addBreadcrumb(ticket: 129, "GET /")
+    ring.addBreadcrumb(ticket: 129, "GET /", level: 3, category: "http", metadata: "id\07F3A\0")
     ring.addIncident(0, key: 1, subject: "App.Session", first_ns: 1, use: [0x40_0010], free: [0x40_0020])
     ring.addClass(0, "App.Session", admitted: 1)
     for slot in 0..<2 {

@@ -7,7 +7,8 @@ final class ConnectionLog: Sendable {
   private let changes = Mutex<[Shield.Connection]>([])
   private let arrival = DispatchSemaphore(value: 0)
 
-  func append(_ connection: Shield.Connection) {
+  func append(_ status: Shield.Status) {
+    guard let connection = status.connection else { return }
     changes.withLock { $0.append(connection) }
     arrival.signal()
   }

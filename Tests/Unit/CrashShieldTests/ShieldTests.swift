@@ -1,5 +1,6 @@
 import CrashShield
 import Glibc
+import Synchronization
 import Testing
 
 /// A process starts the shield once, so each test that starts it does so in a process of its own.
@@ -14,9 +15,9 @@ struct ShieldTests {
   @Test("calls before the start have no effect")
   func notStarted() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      let annotated = Shield.annotate("version", "1")
-      Shield.breadcrumb("nothing")
-      Glibc.exit(!Shield.isStarted && !annotated ? ShieldTests.right : 1)
+      let isTagged = Shield.setTag("version", to: "1")
+      Shield.addBreadcrumb("nothing")
+      Glibc.exit(!Shield.isStarted && !isTagged ? ShieldTests.right : 1)
     }
   }
 
@@ -24,7 +25,7 @@ struct ShieldTests {
   func unreachable() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let changes = ConnectionLog()
-      try Shield.start(
+      try Shield.startOrThrow(
         Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { connection in
           changes.append(connection)
         })
@@ -40,7 +41,7 @@ struct ShieldTests {
       let before = Shield.status
       guard !before.isStarted, before.connection == nil, before.replacedHandlers.isEmpty else { Glibc.exit(1) }
       let changes = ConnectionLog()
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach") { changes.append($0) })
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach") { changes.append($0) })
       let reported = changes.first()
       let after = Shield.status
       guard case .unreachable? = reported else { Glibc.exit(5) }
@@ -57,9 +58,38 @@ struct ShieldTests {
   @Test("a second start throws, and the first stays in force")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
-      #expect(throws: Shield.StartError.alreadyStarted) { try Shield.start() }
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      #expect(throws: Shield.StartError.alreadyStarted) { try Shield.startOrThrow() }
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
+    }
+  }
+
+  @Test("a failed start returns its error, calls back with it, and prints nothing")
+  func failedStart() async {
+    let result = await #expect(
+      processExitsWith: .exitCode(Self.right), observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      let reported = Mutex<[Shield.Status]>([])
+      let status = Shield.start(name: "shop\0", release: "shop@1.4.2") { status in
+        reported.withLock { $0.append(status) }
+      }
+      let isRight =
+        !status.isStarted && status.startError == .badArgument("name contains a NUL")
+        && Shield.status.startError == status.startError && reported.withLock { $0 } == [status]
+      Glibc.exit(isRight ? ShieldTests.right : 1)
+    }
+    #expect(result?.standardOutputContent.isEmpty == true)
+    #expect(result?.standardErrorContent.isEmpty == true)
+  }
+
+  @Test("a second start returns why it has no effect, and a start that succeeds has no error")
+  func startedAgain() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      let first = Shield.start(configuration: configuration)
+      guard first.isStarted, first.startError == nil else { Glibc.exit(1) }
+      let second = Shield.start(release: "another")
+      Glibc.exit(second.isStarted && second.startError == .alreadyStarted ? ShieldTests.right : 2)
     }
   }
 
@@ -68,7 +98,7 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // Nothing else runs in this process yet.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
     }
   }
@@ -78,21 +108,21 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // Nothing else runs in this process yet.
       unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
     }
   }
 
-  @Test("annotations are set, replaced and removed; too long ones are cut, and that is returned")
-  func annotations() async {
+  @Test("tags are set, replaced and removed; too long ones are cut, and that is returned")
+  func tags() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
-      #expect(Shield.annotate("version", "1"))
-      #expect(Shield.annotate("version", "2"))
-      #expect(Shield.annotate("version", ""))
-      #expect(Shield.annotate("region", "Zürich ✓"))
-      #expect(!Shield.annotate("long", String(repeating: "x", count: 10_000)))
-      #expect(!Shield.annotate(String(repeating: "k", count: 1_000), "value"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      #expect(Shield.setTag("version", to: "1"))
+      #expect(Shield.setTag("version", to: "2"))
+      #expect(Shield.setTag("version", to: ""))
+      #expect(Shield.setTag("region", to: "Zürich ✓"))
+      #expect(!Shield.setTag("long", to: String(repeating: "x", count: 10_000)))
+      #expect(!Shield.setTag(String(repeating: "k", count: 1_000), to: "value"))
       Glibc.exit(ShieldTests.right)
     }
   }
@@ -100,14 +130,14 @@ struct ShieldTests {
   @Test("breadcrumbs of any text and from many threads at once do no harm")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
-      Shield.breadcrumb("")
-      Shield.breadcrumb("\0")
-      Shield.breadcrumb(String(repeating: "é", count: 10_000))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      Shield.addBreadcrumb("")
+      Shield.addBreadcrumb("\0")
+      Shield.addBreadcrumb(String(repeating: "é", count: 10_000))
       await withTaskGroup { group in
         for writer in 0..<8 {
           group.addTask {
-            for number in 0..<1_000 { Shield.breadcrumb("writer \(writer) line \(number)") }
+            for number in 0..<1_000 { Shield.addBreadcrumb("writer \(writer) line \(number)") }
           }
         }
       }
@@ -125,7 +155,7 @@ struct ShieldTests {
     case "spool": configuration.spool = "/run/\0spool"
     default: configuration.name = "\0"
     }
-    #expect(throws: Shield.StartError.badArgument("\(field) contains a NUL")) { try Shield.start(configuration) }
+    #expect(throws: Shield.StartError.badArgument("\(field) contains a NUL")) { try Shield.startOrThrow(configuration) }
     #expect(!Shield.isStarted)
   }
 

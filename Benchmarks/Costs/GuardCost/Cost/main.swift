@@ -21,7 +21,7 @@ case "time":
   }
 case "absorbed": print(absorbed(turns))
 case "absorbed-started":
-  try Shield.start()
+  try Shield.startOrThrow()
   print(absorbed(turns))
 default: fail(usage)
 }

@@ -1,6 +1,10 @@
 // The connection to crashd and the idle thread that keeps it. The thread has a descriptor table of its own: what it
 // opens, checks and closes is never the program's (docs/decisions/0114). The program's table has the first connection
 // as well, for a crash.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +66,10 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
 }
 
 static cs_control_result apply(int socket, const cs_shim_control *control, uint32_t *ret_count) {
-  if (!client.is_remote_allowed || !cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
+  if (!cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
+  // It controls nothing.
+  if (control->kind == CS_CONTROL_LAST_CRASH) return cs_caller_apply(control, ret_count);
+  if (!client.is_remote_allowed) return CS_CONTROL_FORBIDDEN;
   // The shim's own matter, also where no library above it can do anything.
   if (control->kind == CS_CONTROL_WITHHOLD) {
     cs_memory_mode_withhold(control->round);
@@ -197,3 +204,5 @@ cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration,
   const cs_shim_error error = cs_caller_start(&callbacks, ret_failure);
   return error == CS_SHIM_OK ? cs_attach_client_restart(ret_failure) : error;
 }
+
+#endif

@@ -1,6 +1,10 @@
 // Reads the control messages of crashd. They come over a socket, so every length is checked before it is used, and
 // every field is copied before it is looked at. A function of nothing but its arguments; Tests/Fuzz/control-reader
 // calls it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "control.h"
 
 #include <string.h>
@@ -21,14 +25,19 @@ static bool take(reader *reader, void *ret_bytes, size_t size) {
   return true;
 }
 
-// A name that is all of what is left: no NUL and no control character, which no class has in its name.
-static bool take_name(reader *reader, uint32_t size, char *ret_name) {
-  if (size != reader->left || size > CS_CONTROL_NAME_LIMIT_BYTES) return false;
+// A text without a NUL and control characters, of `limit` bytes at most; `ret_text` has room for one more.
+static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_text) {
+  if (size > reader->left || size > limit) return false;
   for (uint32_t index = 0; index < size; index++) {
     if (reader->bytes[index] < 0x20 || reader->bytes[index] == 0x7f) return false;
   }
-  ret_name[size] = 0;
-  return take(reader, ret_name, size);
+  ret_text[size] = 0;
+  return take(reader, ret_text, size);
+}
+
+// A name that is all of what is left.
+static bool take_name(reader *reader, uint32_t size, char *ret_name) {
+  return size == reader->left && take_text(reader, size, CS_CONTROL_NAME_LIMIT_BYTES, ret_name);
 }
 
 static bool read_class(reader *reader, cs_shim_control *control) {
@@ -86,6 +95,17 @@ static bool read_withhold(reader *reader, cs_shim_control *control) {
   return true;
 }
 
+static bool read_last_crash(reader *reader, cs_shim_control *control) {
+  cs_control_last_crash crash;
+  if (!take(reader, &crash, sizeof crash)) return false;
+  // A crash has a time and an id, none has neither.
+  const bool is_none = crash.time_ns == 0;
+  if (is_none != (crash.id_bytes == 0) || (is_none && crash.sentence_bytes != 0)) return false;
+  control->time_ns = crash.time_ns;
+  return take_text(reader, crash.id_bytes, CS_CONTROL_ID_LIMIT_BYTES, control->crash_id) &&
+         take_name(reader, crash.sentence_bytes, control->name);
+}
+
 cs_control_result cs_control_read(const void *message, size_t size, cs_shim_control *ret_control,
                                   uint32_t *ret_number) {
   *ret_number = 0;
@@ -117,6 +137,9 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
   case CS_CONTROL_WITHHOLD:
     is_good = read_withhold(&reader, &control);
     break;
+  case CS_CONTROL_LAST_CRASH:
+    is_good = read_last_crash(&reader, &control);
+    break;
   default:
     return CS_CONTROL_UNKNOWN;
   }
@@ -125,3 +148,5 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
   *ret_control = control;
   return CS_CONTROL_DONE;
 }
+
+#endif

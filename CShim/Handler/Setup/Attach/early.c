@@ -1,4 +1,8 @@
 // A start by a constructor, for those who ask for it: crashes of other constructors, and of main before its own start.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../setup.h"
 
 #ifndef CS_PRELOAD
@@ -15,5 +19,7 @@ __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
 __attribute__((constructor(102))) static void start_early(void) {
   if (cs_environment_starts_early() && !cs_swift_comes_later()) cs_start_early();
 }
+
+#endif
 
 #endif

@@ -1,4 +1,8 @@
-// Where crashd is, where the spool is, what the process is called: configuration, then CRASHSHIELD_*, then defaults.
+// Where crashd is, where the spool is, what the process is called: configuration, CRASHSHIELD_*, defaults.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +18,12 @@
 static const char *variable(const char *name) {
   const char *value = secure_getenv(name);
   return value != NULL && value[0] != 0 ? value : NULL;
+}
+
+// A deployment's value takes precedence over the code's.
+static const char *preferred(const char *name, const char *configured) {
+  const char *value = variable(name);
+  return value != NULL || configured == NULL || configured[0] == 0 ? value : configured;
 }
 
 static const char *chosen(const char *configured, const char *name) {
@@ -154,7 +164,7 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
 
   const ssize_t size = readlink("/proc/self/exe", found.executable, sizeof found.executable - 1);
   if (size < 0) print(found.executable, sizeof found.executable, "%s", program_invocation_name);
-  const char *name = chosen(configuration->name, "CRASHSHIELD_NAME");
+  const char *name = preferred("CRASHSHIELD_NAME", configuration->name);
   if (name == NULL) {
     const char *slash = strrchr(found.executable, '/');
     name = slash == NULL ? found.executable : slash + 1;
@@ -164,6 +174,16 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
   found.memory_mode = memory_mode(configuration);
   *ret_environment = found;
   return CS_SHIM_OK;
+}
+
+static void annotate(const char *key, const char *name) {
+  const char *value = variable(name);
+  if (value != NULL) cs_annotations_fix(key, value);
+}
+
+void cs_environment_annotate(void) {
+  annotate("release", "CRASHSHIELD_RELEASE");
+  annotate("environment", "CRASHSHIELD_ENVIRONMENT");
 }
 
 void cs_environment_apply(const cs_environment *environment) {
@@ -186,3 +206,5 @@ void cs_environment_apply(const cs_environment *environment) {
   cs_process.spool_name_offset = strlen(cs_process.spool_directory) + 1;
   cs_spool_open();
 }
+
+#endif

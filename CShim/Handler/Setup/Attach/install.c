@@ -1,4 +1,8 @@
 // Handlers, and what the handler finds prepared.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -161,3 +165,5 @@ void cs_handlers_remove(void) {
     cs_sigaction(signal, &cs_process.previous[signal], NULL);
   }
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Two texts: the idle thread writes into the one that is not published, and publishes it. So a reader never waits for
 // the writer, and copies again only where two changes came during its copy.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "last_status.h"
 
 #include <stddef.h>
@@ -55,3 +59,5 @@ bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text) {
   *ret_status = (cs_shim_status)((state & ((1U << STATUS_BITS) - 1)) - 1);
   return true;
 }
+
+#endif

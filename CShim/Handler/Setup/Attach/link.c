@@ -1,5 +1,9 @@
 // Its system calls are made without libc: the thread sanitizer would take a number of this thread's table for the
 // program's file of that number.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "link.h"
 
 #include <errno.h>
@@ -148,3 +152,5 @@ void cs_link_pause(uint64_t duration_ns) {
   while (!is_over)
     (void)wait_once(-1, &left, &is_over);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The threads that the shield has of its own: how each is made, and the one that watches the handler.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -123,3 +127,5 @@ void cs_watchdog_forget(void) {
   watchdog_pid = 0;
   cs_watch_forget();
 }
+
+#endif

@@ -7,6 +7,10 @@
 // - The kernel lets no process with several threads into another user namespace, mount namespace or time namespace.
 //
 // The definitions are weak: in a static executable those of libc's win where another function of libc's needs them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
@@ -174,3 +178,5 @@ INTERPOSED int setns(int descriptor, int kind) {
   if (is_aside) cs_own_threads_return();
   return result;
 }
+
+#endif

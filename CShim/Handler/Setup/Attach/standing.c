@@ -1,4 +1,8 @@
 // What the program may ask of its shield: who handles the crash signals, how crashd stands to it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 
 #include "../setup.h"
@@ -28,3 +32,5 @@ size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers) {
   }
   return count;
 }
+
+#endif

@@ -1,5 +1,9 @@
 // cs_shim_start: the steps in order, and their way back. A start may come in two parts: a constructor's, which makes
 // the ring and installs the handlers, then the program's, which adds the threads and the connection.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -129,6 +133,8 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 
 // The threads; the handlers between them unless they stand already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
+  // Before the hello, with which crashd reads it.
+  cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
   // The parent's threads may be in the handler, those of this process are not.
   if (cs_watchdog_is_inherited()) {
@@ -154,6 +160,7 @@ static cs_shim_error start(const cs_environment *environment, const cs_ring *par
                            const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   cs_shim_error error = make_ready(environment, parent, ret_failure);
   if (error != CS_SHIM_OK) return error;
+  if (parent == NULL) cs_environment_annotate();
   error = go(configuration, false, ret_failure);
   if (error != CS_SHIM_OK) {
     undo();
@@ -197,6 +204,7 @@ void cs_start_early(void) {
   if (cs_environment_read(&defaults, &environment, &failure) != CS_SHIM_OK) return;
   watch_forks();
   if (make_ready(&environment, NULL, &failure) != CS_SHIM_OK) return;
+  cs_environment_annotate();
   if (cs_handlers_install(&failure) != CS_SHIM_OK) {
     undo();
     return;
@@ -248,3 +256,5 @@ cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure) {
   pthread_mutex_unlock(&starting);
   return error;
 }
+
+#endif

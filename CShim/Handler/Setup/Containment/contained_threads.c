@@ -1,4 +1,8 @@
 // The threads of contained work. What happens when one of them traps is in Signal/Containment/containment.c.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -144,3 +148,5 @@ void cs_shim_contained_let_go(void *hold) {
   __atomic_fetch_sub(&work->holds, 1, __ATOMIC_RELAXED);
   let_go(work);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // Where contained work must not be stopped, found out before the first.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,3 +128,5 @@ const char *cs_contained_find(cs_contained_layout *ret_layout) {
     ret_layout->stream_owner[index] = owner_of(streams[index]);
   return NULL;
 }
+
+#endif

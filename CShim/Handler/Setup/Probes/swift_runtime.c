@@ -1,4 +1,8 @@
 // Finds the functions of the Swift runtime.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "swift_runtime.h"
 
 #include <stdbool.h>
@@ -26,3 +30,5 @@ const cs_swift_runtime *cs_swift_runtime_find(void) {
 #endif
   return &runtime;
 }
+
+#endif

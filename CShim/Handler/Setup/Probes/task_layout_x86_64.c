@@ -1,5 +1,9 @@
 // Where the Swift runtime keeps a thread's task: no interface tells, but three small functions of it show. A runtime
 // whose code is another one is not read.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #if defined(__x86_64__)
 #include <string.h>
 
@@ -80,4 +84,6 @@ bool cs_task_layout_find(cs_task_layout *ret_layout) {
   *ret_layout = layout;
   return true;
 }
+#endif
+
 #endif

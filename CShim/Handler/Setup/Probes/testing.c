@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cs_testing.h"
 
 #include <stdlib.h>
@@ -100,3 +104,5 @@ const void *cs_testing_ring(void) {
 int cs_testing_ring_descriptor(void) {
   return cs_started_ring() != NULL ? cs_process.ring_descriptor.number : -1;
 }
+
+#endif

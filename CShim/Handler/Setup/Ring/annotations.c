@@ -1,4 +1,8 @@
 // Keys with values, under a sequence lock each: a reader takes whole entries or none.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <pthread.h>
 #include <string.h>
 
@@ -50,9 +54,20 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
   __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
-  cs_ring *ring = cs_started_ring();
-  if (ring == NULL || key_bytes == 0) return false;
+// The keys that the environment sets. Written at the start, before a thread may annotate.
+#define FIXED_KEY_LIMIT 2
+static const char *fixed_keys[FIXED_KEY_LIMIT];
+
+static bool is_fixed_key(const char *key, size_t key_bytes) {
+  for (size_t index = 0; index < FIXED_KEY_LIMIT; index++) {
+    const char *const fixed = fixed_keys[index];
+    if (fixed != NULL && strlen(fixed) == key_bytes && memcmp(fixed, key, key_bytes) == 0) return true;
+  }
+  return false;
+}
+
+static bool set(cs_ring *ring, const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
+  if (key_bytes == 0) return false;
   const size_t key_kept = cs_text_cut(key, key_bytes, CS_RING_KEY_LIMIT_BYTES);
   if (key_kept == 0) return false;
   const size_t value_kept = cs_text_cut(value, value_bytes, CS_RING_VALUE_LIMIT_BYTES);
@@ -65,6 +80,23 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
   if (!has_room && value_kept > 0) __atomic_fetch_add(&ring->header.annotation_lost, 1, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&writing);
   return (has_room || value_kept == 0) && key_kept == key_bytes && value_kept == value_bytes;
+}
+
+bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
+  // acquire: pairs with the release store at the end of a start, which has written the fixed keys.
+  cs_ring *const ring = cs_started_ring();
+  return ring != NULL && !is_fixed_key(key, key_bytes) && set(ring, key, key_bytes, value, value_bytes);
+}
+
+void cs_annotations_fix(const char *key, const char *value) {
+  const size_t key_bytes = strlen(key);
+  (void)set(cs_process.ring, key, key_bytes, value, strlen(value));
+  if (is_fixed_key(key, key_bytes)) return;
+  for (size_t index = 0; index < FIXED_KEY_LIMIT; index++) {
+    if (fixed_keys[index] != NULL) continue;
+    fixed_keys[index] = key;
+    return;
+  }
 }
 
 // The parent goes on writing into its ring: an entry that changes meanwhile is left out.
@@ -80,3 +112,5 @@ void cs_annotations_inherit(const cs_ring *parent) {
     cs_process.ring->annotations[index] = copy;
   }
 }
+
+#endif

@@ -1,4 +1,8 @@
-// The last things the program says it did.
+// Breadcrumbs: the last things that the program did.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <string.h>
 
 #include "../setup.h"
@@ -15,17 +19,57 @@ static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+// Metadata keeps at least this many bytes, so that a long message does not push out the request's identifier.
+#define METADATA_SHARE_BYTES 96
+
+// The bytes of whole pairs, each of two texts that end with a NUL, that fit into `room`.
+static size_t whole_pairs(cs_shim_text pairs, size_t room) {
+  const size_t bytes = pairs.bytes < room ? pairs.bytes : room;
+  size_t kept = 0;
+  while (kept < bytes) {
+    const char *const key_end = memchr(pairs.start + kept, 0, bytes - kept);
+    if (key_end == NULL) break;
+    const size_t value = (size_t)(key_end - pairs.start) + 1;
+    const char *const value_end = value < bytes ? memchr(pairs.start + value, 0, bytes - value) : NULL;
+    if (value_end == NULL) break;
+    kept = (size_t)(value_end - pairs.start) + 1;
+  }
+  return kept;
+}
+
+static void write_text(cs_ring_breadcrumb *breadcrumb, cs_shim_text message, cs_shim_text category,
+                       cs_shim_text metadata) {
+  const size_t category_kept = cs_text_cut(category.start, category.bytes, CS_RING_CATEGORY_LIMIT_BYTES);
+  const size_t rest = sizeof breadcrumb->text - category_kept;
+  const size_t asked = message.bytes < rest - METADATA_SHARE_BYTES ? message.bytes : rest - METADATA_SHARE_BYTES;
+  const size_t metadata_kept = whole_pairs(metadata, rest - asked);
+  const size_t message_kept = cs_text_cut(message.start, message.bytes, rest - metadata_kept);
+  breadcrumb->text_bytes = (uint32_t)message_kept;
+  breadcrumb->category_bytes = (uint8_t)category_kept;
+  breadcrumb->metadata_bytes = (uint16_t)metadata_kept;
+  uint8_t *to = breadcrumb->text;
+  memcpy(to, message.start, message_kept);
+  memcpy(to + message_kept, category.start, category_kept);
+  memcpy(to + message_kept + category_kept, metadata.start, metadata_kept);
+}
+
 void cs_shim_breadcrumb(const char *text, size_t text_bytes) {
+  const cs_shim_text none = {.start = "", .bytes = 0};
+  cs_shim_breadcrumb_with((cs_shim_text){.start = text, .bytes = text_bytes}, CS_RING_LEVEL_NONE, none, none);
+}
+
+void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL) return;
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
   cs_ring_breadcrumb *breadcrumb = &ring->breadcrumbs[ticket % CS_RING_BREADCRUMB_LIMIT];
   if (!take(breadcrumb, ticket)) return;
   __atomic_thread_fence(__ATOMIC_RELEASE); // the 0 is seen before any of what follows
-  const size_t kept = cs_text_cut(text, text_bytes, sizeof breadcrumb->text);
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
-  breadcrumb->text_bytes = (uint32_t)kept;
-  memcpy(breadcrumb->text, text, kept);
+  breadcrumb->level = level;
+  write_text(breadcrumb, message, category, metadata);
   // release: pairs with cs_ring_breadcrumb_sequence_acquire().
   __atomic_store_n(&breadcrumb->sequence, ticket + 1, __ATOMIC_RELEASE);
 }
+
+#endif

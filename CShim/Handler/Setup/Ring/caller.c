@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "caller.h"
 
 #include <pthread.h>
@@ -122,3 +126,5 @@ cs_control_result cs_caller_apply(const cs_shim_control *control, uint32_t *ret_
   *ret_count = now.count;
   return now.result;
 }
+
+#endif

@@ -1,4 +1,8 @@
 // What distinguishes a freed block of glibc's malloc from one in use, for readers of the words around registers.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,3 +60,5 @@ void cs_heap_describe(cs_ring_header *header) {
   header->heap_key = key;
   header->heap_start = start;
 }
+
+#endif

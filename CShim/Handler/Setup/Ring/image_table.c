@@ -1,4 +1,8 @@
 // The images that are loaded when we start, and their files.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -121,3 +125,5 @@ void cs_images_register(const char *executable) {
   __atomic_store_n(&cs_images.count, now.count, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, now.count, __ATOMIC_RELEASE);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // What a record keeps of the program's memory: as the program chose, unless crashd says that it is to be nothing. One
 // thread at a time: that which starts the shield, then the idle thread; a forked child's only one.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
@@ -34,3 +38,5 @@ void cs_memory_mode_sweep(uint32_t round) {
   is_withheld = false;
   apply();
 }
+
+#endif

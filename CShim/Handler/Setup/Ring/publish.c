@@ -1,4 +1,8 @@
 // What other parts of the shield publish in the ring: protected classes, and the last self-test of the guards.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../setup.h"
 
 #include "../../Signal/Dispatch/trusted.h"
@@ -35,3 +39,5 @@ void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32
   // release: pairs with cs_ring_self_test_sequence_acquire().
   __atomic_store_n(&test->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // Makes the ring: a memfd of fixed size, mapped, with its header filled.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -164,3 +168,5 @@ void cs_ring_unmake(void) {
   if (cs_process.ring != NULL) munmap(cs_process.ring, sizeof(cs_ring));
   cs_process.ring = NULL;
 }
+
+#endif

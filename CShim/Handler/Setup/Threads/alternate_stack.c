@@ -1,4 +1,8 @@
 // Alternate signal stacks: without one, a thread whose stack overflows dies before any handler runs.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -86,3 +90,5 @@ void cs_alternate_stacks_switch(bool is_on) {
 bool cs_alternate_stacks_are_on(void) {
   return __atomic_load_n(&is_giving, __ATOMIC_ACQUIRE) != 0;
 }
+
+#endif

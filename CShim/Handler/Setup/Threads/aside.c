@@ -1,5 +1,9 @@
 // The shield's threads step aside while the program makes a call that a process with threads is refused, or that libc
 // makes in every thread (docs/decisions/0115).
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <errno.h>
 
 #include "../Attach/link.h"
@@ -106,3 +110,5 @@ void cs_own_threads_forget(void) {
   cs_own_forget();
   cs_news_forget();
 }
+
+#endif

@@ -2,6 +2,10 @@
 // executable, or in a preloaded library, is the one that libdispatch, libstdc++, NIO and a static Swift library call.
 //
 // Before cs_shim_start, and where stacks are switched off, a call goes straight on.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -84,4 +88,6 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   // Perhaps it was our stack that left no memory for the thread's own.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
+#endif
+
 #endif

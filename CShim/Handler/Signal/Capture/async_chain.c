@@ -1,5 +1,9 @@
 // The callers of a Swift async function: not on the stack, but in a chain of AsyncContexts
 // { parent, function to resume the parent at }.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Unwind/unwind.h"
 
 #include "../Dispatch/trusted.h"
@@ -44,3 +48,5 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_l
     context = parent;
   }
 }
+
+#endif

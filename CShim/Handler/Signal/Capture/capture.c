@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "capture.h"
 
 #include "../Containment/containment.h"
@@ -42,3 +46,5 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The C++ exception that ended the process.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -35,3 +39,5 @@ void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   if (!cs_process.exception_globals) return;
   cs_record_exception_text(record, (uint64_t)(uintptr_t)cs_process.exception_globals());
 }
+
+#endif

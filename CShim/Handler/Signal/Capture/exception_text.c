@@ -1,5 +1,9 @@
 // What a C++ exception was made with. Its what() is a virtual function of the program and is not called; the two
 // classes of libstdc++ that keep a text keep it in a known place, and so does what derives from them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -103,3 +107,5 @@ void cs_record_exception_text(cs_ring_record *record, uint64_t globals) SIGNAL_S
     add_bases(&list, list.type[index], list.object[index]);
   }
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Which file a SIGBUS is about: a page of a mapped file that the file does not reach, or that could not be read.
 // The kernel's list of mappings is the only one that has it: images are known, data is not.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Deliver/deliver.h"
@@ -102,3 +106,5 @@ void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE {
   search(file, record);
   cs_close(file);
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -140,3 +144,5 @@ void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
     record->abort_bytes = copy_begin(record->abort_message, text, size, sizeof record->abort_message);
   }
 }
+
+#endif

@@ -2,6 +2,10 @@
 // destroyed". Such an object keeps its memory, so its first word still is its class's metadata, whose descriptor has
 // the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step checks
 // its result; on any deviation, no class is recorded.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -119,3 +123,5 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE {
     return;
   }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -55,3 +59,5 @@ void cs_record_task(cs_ring_record *record) SIGNAL_SAFE {
   }
   record->flags |= CS_RING_RECORD_TASK;
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The program's memory in a record: the stack, and the memory around the registers' pointers.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/state.h"
@@ -71,3 +75,5 @@ void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
     if (index != CS_REGISTER_PC) add_words_at(record, record->registers.general[index] & FLAGS_MASK & ~UINT64_C(7));
   }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #if defined(__x86_64__)
 #include "registers.h"
 
@@ -76,4 +80,6 @@ bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE 
   const uint64_t breakpoint = 3;
   return registers->trap_number == breakpoint;
 }
+#endif
+
 #endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "record.h"
 
 #include "../Dispatch/trusted.h"
@@ -66,3 +70,5 @@ void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) S
   }
   if (size - run >= TEXT_MINIMUM_BYTES) overwrite(bytes, run, size, registers);
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #if defined(__x86_64__)
 #include "task.h"
 
@@ -77,4 +81,6 @@ bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_
   *ret_name_bytes = has_name ? read_name(&memory, task, ret_name) : 0;
   return true;
 }
+#endif
+
 #endif

@@ -18,6 +18,10 @@
 // clang-format on
 //
 // The thread takes no part in the coordination of crashing threads (crasher.h, sweep.h, watch.h): to them it sleeps.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "containment.h"
 
 #include "../Capture/record.h"
@@ -180,3 +184,5 @@ bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *
   give_place_back();
   return false;
 }
+
+#endif

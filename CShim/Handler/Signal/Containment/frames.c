@@ -1,4 +1,8 @@
 // The frames between a trap and the start of its work, and whether a thread may be parked in them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "containment.h"
 
 #include "../Capture/registers_here_x86_64.h"
@@ -77,3 +81,5 @@ uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *r
   }
   return own;
 }
+
+#endif

@@ -1,5 +1,10 @@
 // What the shield's own parts saw happen, where crashd reads of it.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "containment.h"
+#include "incident_wait.h"
 
 #include "../Deliver/news.h"
 #include "../Dispatch/state.h"
@@ -75,7 +80,9 @@ static bool is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE {
 
 static bool keep_and_announce(cs_ring *ring, const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
   if (!keep(ring, incident, times)) return false;
-  if (!is_of_crash(incident)) cs_news_add();
+  if (is_of_crash(incident)) return true;
+  cs_news_add();
+  cs_incident_note();
   return true;
 }
 
@@ -89,3 +96,5 @@ bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SI
   if (ring != NULL) keep_and_announce(ring, incident, times);
   return ring != NULL;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "deliver.h"
 
 #include "../Dispatch/crasher.h"
@@ -118,3 +122,5 @@ bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE {
   cs_sleep_ns(RESERVE_SLEEP_NS);
   return true;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "deliver.h"
 
 #include "../Dispatch/crasher.h"
@@ -154,3 +158,5 @@ void cs_deliver_copy(void) SIGNAL_SAFE {
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE {
   copy(1);
 }
+
+#endif

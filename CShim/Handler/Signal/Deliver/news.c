@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "news.h"
 
 #include "../Dispatch/state.h"
@@ -73,3 +77,5 @@ void cs_news_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // The ring as a file: the last resort where there is no crashd, and a copy for the case that crashd is killed before it
 // has stored the report (docs/decisions/0070).
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "deliver.h"
 
 #include "../Dispatch/trusted.h"
@@ -171,3 +175,5 @@ bool cs_spool_copy(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.partial);
   return false;
 }
+
+#endif

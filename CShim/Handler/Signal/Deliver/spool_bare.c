@@ -1,4 +1,8 @@
 // The ring for a reader who may not know the process: what is not copied here is not in the file.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Dispatch/state.h"
 #include "cs_ring_access.h"
 #include "deliver.h"
@@ -98,3 +102,5 @@ bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE {
   }
   return cs_ftruncate(file, sizeof(cs_ring)) == 0;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "deliver.h"
 
 #include "../Dispatch/state.h"
@@ -62,3 +66,5 @@ bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
   return cs_ftruncate(file, sizeof *ring) == 0;
 }
+
+#endif

@@ -1,4 +1,8 @@
 // Elects the committer of a crashing thread's record: the thread itself, or the watchdog for a thread that it reminded.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "crasher.h"
 
 #include "../FaultInjection/fault_injection.h"
@@ -100,3 +104,5 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;
 }
+
+#endif

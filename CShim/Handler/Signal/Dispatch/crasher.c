@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "crasher.h"
 
 #include "../FaultInjection/fault_injection.h"
@@ -163,3 +167,5 @@ void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
   // release: this thread's last use of the entry happens before the next owner's first.
   __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "finish.h"
 
 #include "replaced_handlers.h"
@@ -76,3 +80,5 @@ void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
   // The kernel drops signals that the first process of a pid namespace sends itself, but not this.
   __builtin_trap();
 }
+
+#endif

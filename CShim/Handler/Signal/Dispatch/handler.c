@@ -27,6 +27,10 @@
 // clang-format on
 //
 // errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Capture/capture.h"
 #include "../Containment/containment.h"
 #include "../Deliver/deliver.h"
@@ -195,3 +199,5 @@ cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, cons
   crash(tid, information, context, entry_ns);
   return none;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "hooks.h"
 
 #include "cs_shim.h"
@@ -24,3 +28,5 @@ bool cs_recover_fault(int signal, const siginfo_t *information, void *context) S
   cs_shim_fault_function *const function = __atomic_load_n(&fault_hook, __ATOMIC_ACQUIRE);
   return function && function(signal, information, context);
 }
+
+#endif

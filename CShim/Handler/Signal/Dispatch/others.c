@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "others.h"
 
 #include "../Capture/capture.h"
@@ -77,3 +81,5 @@ void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_S
   if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_other_crashes();
   if (sweeps) cs_sweep_release();
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "watchdog.h"
 
 #include "../Kernel/system_call.h"
@@ -91,3 +95,5 @@ bool cs_overdue_commit_all(void) SIGNAL_SAFE {
   }
   return has_committed;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "replaced_handlers.h"
 
 #include "../FirstChance/signal_frame.h"
@@ -57,3 +61,5 @@ bool cs_shim_handles_faults(void) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(SIGSEGV, NULL, &present) == 0 && (uintptr_t)present.handler == (uintptr_t)cs_handler;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "watch.h"
 
 #include "../Kernel/system_call.h"
@@ -101,3 +105,5 @@ void cs_watch_note_round(void) SIGNAL_SAFE {
 void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE {
   sleep_while(&now.inside, 0, at_most);
 }
+
+#endif

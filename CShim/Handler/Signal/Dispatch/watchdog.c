@@ -19,6 +19,10 @@
 // clang-format on
 //
 // It counts time in naps, not by a clock: a machine that stood still for a minute stood still for the handler, too.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "watchdog.h"
 
 #include "../Deliver/deliver.h"
@@ -161,3 +165,5 @@ void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE {
     watch_crash(deadline_ms);
   }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "fault_injection.h"
 
 #include "../Dispatch/trusted.h"
@@ -48,3 +52,5 @@ void cs_inject(void) SIGNAL_SAFE {
     if (cs_process.injection != CS_INJECT_LOOP) cs_sleep_ns(FOR_EVER_NS);
   }
 }
+
+#endif

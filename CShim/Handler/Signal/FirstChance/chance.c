@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "chance.h"
 
 #include "../Deliver/deliver.h"
@@ -230,3 +234,5 @@ bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE {
 void cs_chance_end_all(void) SIGNAL_SAFE {
   settle_all(true, UINT64_MAX);
 }
+
+#endif

@@ -19,6 +19,10 @@
 //
 // A handler that has never come back may be about to end the process: the record before it is whole, and in the spool
 // where no crashd has the ring. Of one that has, it is the signal, the registers and the place: some microseconds.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "first_chance.h"
 
 #include "../Capture/capture.h"
@@ -188,3 +192,5 @@ cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucon
   return cs_signal_frame_is_equal(&entry->context, context) ? (cs_cause){&entry->information, entry->pending.ticket}
                                                             : plain;
 }
+
+#endif

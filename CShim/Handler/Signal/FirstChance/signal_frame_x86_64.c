@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #if defined(__x86_64__)
 #include "signal_frame.h"
 
@@ -209,4 +213,6 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
                         (long)(address & ~UINT64_C(3)), nothing) != -EFAULT;
 }
+#endif
+
 #endif

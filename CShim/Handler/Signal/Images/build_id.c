@@ -1,4 +1,8 @@
 // The GNU build id of an image, mapped or as a file, read from its program headers and notes without trusting them.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "images.h"
 
 #include <elf.h>
@@ -86,3 +90,5 @@ uint32_t cs_file_build_id(int file, uint8_t ret_id[CS_RING_BUILD_ID_LIMIT_BYTES]
   uint64_t unused = 0;
   return find_build_id(&contents, ret_id, &unused);
 }
+
+#endif

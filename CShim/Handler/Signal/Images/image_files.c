@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "image_files.h"
 
 #include "../Dispatch/trusted.h"
@@ -47,3 +51,5 @@ uint32_t cs_image_files_open(int ret_descriptors[CS_IMAGE_FILE_LIMIT],
   }
   return count;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "images.h"
 
 #include <link.h>
@@ -88,3 +92,5 @@ uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   __atomic_store_n(&cs_images.writer, 0, __ATOMIC_RELEASE);
   return index;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "descriptors.h"
 
 #include <linux/close_range.h>
@@ -57,3 +61,5 @@ int cs_descriptor_raise(int number) SIGNAL_SAFE {
   cs_close(number);
   return (int)raised;
 }
+
+#endif

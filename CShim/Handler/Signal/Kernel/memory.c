@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "memory.h"
 
 #include "raw_copy_x86_64.h"
@@ -60,3 +64,5 @@ size_t cs_memory_text_bytes(uint64_t address, size_t limit) SIGNAL_SAFE {
   }
   return count;
 }
+
+#endif

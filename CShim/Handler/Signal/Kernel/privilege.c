@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "privilege.h"
 
 #include "../Dispatch/state.h"
@@ -36,3 +40,5 @@ bool cs_peer_is_trusted(int socket) SIGNAL_SAFE {
   return cs_getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer &&
          cs_user_is_trusted(peer.uid);
 }
+
+#endif

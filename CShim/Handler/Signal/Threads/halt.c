@@ -30,6 +30,10 @@
 // clang-format on
 //
 // A thread that stays blocks all signals but those of crashes and glibc's own: setuid() elsewhere gets its answer.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "halt.h"
 
 #include <linux/futex.h>
@@ -248,3 +252,5 @@ bool cs_halt_all(void) SIGNAL_SAFE {
   }
   return true;
 }
+
+#endif

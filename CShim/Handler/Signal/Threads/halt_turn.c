@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "halt_turn.h"
 
 #include "../Dispatch/state.h"
@@ -60,3 +64,5 @@ void cs_halt_remind(void) SIGNAL_SAFE {
     cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   }
 }
+
+#endif

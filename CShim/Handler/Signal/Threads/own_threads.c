@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "own_threads.h"
 
 #include "../Dispatch/trusted.h"
@@ -101,3 +105,5 @@ void cs_own_forget(void) SIGNAL_SAFE {
   cs_own_dismiss(false);
   cs_own_link_attached(false);
 }
+
+#endif

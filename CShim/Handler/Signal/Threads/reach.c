@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "reach.h"
 
 #include "../Dispatch/trusted.h"
@@ -72,3 +76,5 @@ bool cs_reach_has_mark(int tid, cs_reach_mark mark) SIGNAL_SAFE {
 void cs_reach_forget(void) SIGNAL_SAFE {
   memset(entries, 0, sizeof entries);
 }
+
+#endif

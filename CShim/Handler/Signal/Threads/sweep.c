@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "sweep.h"
 
 #include "../Dispatch/crasher.h"
@@ -228,3 +232,5 @@ void cs_sweep_forget(void) SIGNAL_SAFE {
   cs_halt_forget();
   cs_sweep_forget_answers();
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The answer of a thread that did not crash to a sweep.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "sweep_answer.h"
 
 #include "../Dispatch/state.h"
@@ -106,3 +110,5 @@ bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {
   }
   return false;
 }
+
+#endif

@@ -1,6 +1,10 @@
 // Elects the thread that sweeps: one for each crash. If the process survives a crash, the next crash renews the turn.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "sweep_turn.h"
 
 #include "../Dispatch/state.h"
@@ -115,3 +119,5 @@ void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   cs_sigaction(SIGPROF, &ignored, NULL);
   cs_sigaction(SIGPROF, &host, NULL);
 }
+
+#endif

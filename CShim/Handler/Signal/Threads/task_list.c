@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "task_list.h"
 
 #include "../Deliver/deliver.h"
@@ -214,3 +218,5 @@ long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   *ret_stack_pointer = hexadecimal(&text[size + 1]);
   return 0;
 }
+
+#endif

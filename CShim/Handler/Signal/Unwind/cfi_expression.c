@@ -1,4 +1,8 @@
 // The DWARF expressions that call frame information uses: the PLT's CFA, the frame of a signal handler's restorer.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cfi.h"
 
 #include "cfi_reader.h"
@@ -148,3 +152,5 @@ bool cs_cfi_evaluate(const uint8_t *expression, size_t size, const uint64_t regi
   *ret_value = run.stack[run.depth - 1];
   return true;
 }
+
+#endif

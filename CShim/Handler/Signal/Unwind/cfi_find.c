@@ -1,4 +1,8 @@
 // From a pc to its FDE: binary search in .eh_frame_hdr, then the FDE's and its CIE's heads.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cfi.h"
 
 #include "cfi_reader.h"
@@ -172,3 +176,5 @@ bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_fu
   *ret_function = function;
   return true;
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cfi_reader.h"
 
 // Ten groups of seven bits hold 64 bits; longer numbers are damaged.
@@ -71,3 +75,5 @@ uint64_t cs_cfi_pointer(cs_cfi_reader *reader, uint8_t encoding, uint64_t data_b
     return 0;
   }
 }
+
+#endif

@@ -1,4 +1,8 @@
 // The row machine: runs the instructions of the CIE, then those of the FDE up to the pc.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cfi.h"
 
 #include "cfi_reader.h"
@@ -237,3 +241,5 @@ bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
   // A row without a rule for the CFA leads nowhere.
   return !run.reader.is_bad && scratch->row.rule[CS_CFI_CFA] != CS_CFI_RULE_SAME;
 }
+
+#endif

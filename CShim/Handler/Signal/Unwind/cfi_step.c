@@ -1,4 +1,8 @@
 // Applies the row of rules to the registers.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "cfi.h"
 
 #include "../Dispatch/trusted.h"
@@ -88,3 +92,5 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   // What a signal interrupted at 0 is a call through a null pointer.
   return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }
+
+#endif

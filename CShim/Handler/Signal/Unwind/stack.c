@@ -1,4 +1,8 @@
 // Short unwinds for non-fatal events: an incident, an allocation.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"
@@ -89,3 +93,5 @@ size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SI
   cs_registers_from_context(context, &registers);
   return walk(&registers, 0, ret_pcs, limit);
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
 #include "unwind.h"
 
 #include "../Dispatch/trusted.h"
@@ -167,3 +171,5 @@ void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
     frame->image = image;
   }
 }
+
+#endif

@@ -190,7 +190,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   var breadcrumbs: [CrashReport.Breadcrumb] {
     contents.breadcrumbs.map {
-      CrashReport.Breadcrumb(time: Moment(nanoseconds: $0.time_ns).description, text: $0.text)
+      CrashReport.Breadcrumb(
+        time: Moment(nanoseconds: $0.time_ns).description, text: $0.text, level: $0.level,
+        category: $0.category.isEmpty ? nil : $0.category, metadata: $0.metadata.isEmpty ? nil : $0.metadata)
     }
   }
 }

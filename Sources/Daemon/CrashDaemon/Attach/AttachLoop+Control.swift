@@ -15,6 +15,17 @@ extension AttachLoop {
     }
   }
 
+  /// Sends what the pipeline has found of last crashes.
+  mutating func tellLastCrashes() {
+    for (number, notice) in configuration.lastCrashes.take() {
+      guard let connection = connections[number], connection.process != nil, let socket = connection.socket,
+        !connection.isSuperseded
+      else { continue }
+      connections[number]?.control.add(notice)
+      connections[number]?.control.send(to: socket)
+    }
+  }
+
   /// Handles a process's answer to a message, and sends the next messages.
   mutating func take(_ answer: ControlAnswer, of process: AttachedProcess, _ number: UInt64) {
     guard let socket = connections[number]?.socket,

@@ -41,6 +41,8 @@ struct AttachLoop {
     var trials: (any HelloBook)?
     /// The plans in force.
     var board = ProtectionBoard()
+    /// Notices of last crashes for processes.
+    var lastCrashes = LastCrashBox()
     /// Which processes' memory is not stored.
     var settings = LiveSettings()
     /// The heartbeat of the loop for the watchdog.
@@ -135,6 +137,7 @@ struct AttachLoop {
       }
       expire()
       control()
+      tellLastCrashes()
       memory.look(isWell: isWell)
       readDue()
     }

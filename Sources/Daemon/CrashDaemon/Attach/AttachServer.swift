@@ -28,6 +28,7 @@ final class AttachServer: Service {
     self.poller = poller
     configuration.board.onChange { poller.wake() }
     configuration.settings.onChange { poller.wake() }
+    configuration.lastCrashes.onChange { poller.wake() }
   }
 
   /// Serves until a graceful stop; then everything that was sent is in the pipeline.

@@ -79,6 +79,9 @@ struct RingSource: Sendable {
   /// Whether the process wakes crashd for incidents; false also for an older library that cannot.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
+  /// Whether its library understands the message about the last crash.
+  func takesLastCrash() -> Bool { mapping.takesLastCrash() }
+
   /// The result of the last guard self-test; nil: there was none.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 

@@ -31,7 +31,7 @@ struct ControlQueue {
     (self.plan, self.isWithheld) = (plan, isWithheld)
     // Different from every round that an earlier crashd may have begun.
     round = UInt32.random(in: 1...UInt32.max)
-    waiting = []
+    waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
     // First of all, because a process may crash at any moment.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
@@ -41,6 +41,15 @@ struct ControlQueue {
       nextNumber &+= 1
     }
     outcome.begin(plan)
+  }
+
+  /// Adds a notice of the last crash, which is no part of a plan.
+  mutating func add(_ notice: LastCrashNotice) {
+    let message = notice.message
+    waiting.append(
+      Message(
+        number: nextNumber, round: round, subject: message.subject, kind: message.kind, payload: message.payload))
+    nextNumber &+= 1
   }
 
   /// Sends as many messages as allowed.
@@ -57,10 +66,10 @@ struct ControlQueue {
   /// Handles an answer; false: no message is unanswered.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    // An earlier round is obsolete, and so is the answer.
-    guard message.round == round else { return true }
-    outcome.note(
-      answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP && waiting.isEmpty)
+    // An earlier round is obsolete, and so is the answer; a notice is of no round.
+    guard message.round == round, message.kind != .CS_CONTROL_LAST_CRASH else { return true }
+    // A sweep ends its round.
+    outcome.note(answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP)
     return true
   }
 }

@@ -36,7 +36,7 @@ extension CrashPipeline {
       && !analysis.outage.isHolding(pid: pid)
   }
 
-  private func wait(_ pid: Int32, timeout_ms: Int) async {
+  func wait(_ pid: Int32, timeout_ms: Int) async {
     await withCheckedContinuation { continuation in
       let isSettled = state.withLock { state in
         if hasSettled(pid, state) { return true }

@@ -38,6 +38,7 @@ final class CrashPipeline: Service {
   /// Under it only the locks of `Outstanding` and `StoreOutage` are taken, which guard nothing else.
   let state = Mutex(State())
   let store: DescriptorStore?
+  let lastCrashes: LastCrashBox
   /// Gets the number of processes after each change.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
   /// Ordering: held during the callback, so that the last call has the last number.
@@ -65,10 +66,12 @@ final class CrashPipeline: Service {
 
   init(
     analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil,
-    heartbeat: Heartbeat = Heartbeat("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
+    lastCrashes: LastCrashBox = LastCrashBox(), heartbeat: Heartbeat = Heartbeat("pipeline"),
+    whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
   ) {
     self.whenChanged = whenChanged
     self.store = store
+    self.lastCrashes = lastCrashes
     self.heartbeat = heartbeat
     self.analysis = analysis
     self.events = events
@@ -125,7 +128,10 @@ final class CrashPipeline: Service {
     heartbeat.beat()
     switch event {
     case .asked: break
-    case .attached(let process, let images): attach(process, images)
+    case .attached(let process, let images):
+      attach(process, images)
+      // Not of the group: a stop does not wait for it.
+      Task { await tellLastCrash(to: process) }
     case .announced(let process):
       if announce(process) { begin(process) }
     case .recordedIncidents(let process): recorded.continuation.yield(process)

@@ -33,6 +33,8 @@ extension TextScrubber {
     Dictionary(
       uniqueKeysWithValues: members.map { key, value in
         if Self.isExempt(key) { return (key, value) }
+        // Of a breadcrumb: the program's own keys, too.
+        if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
         return (key, Self.isWords(key) ? scrub(word: value) : scrub(each: value))
       })
   }

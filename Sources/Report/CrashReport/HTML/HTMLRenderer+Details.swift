@@ -30,12 +30,7 @@ extension HTMLRenderer {
       }
       html = html + "<h2>Annotations</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>\n"
     }
-    if !report.breadcrumbs.isEmpty {
-      let rows: [HTMLText] = report.breadcrumbs.map {
-        "<li><time>\($0.time)</time> \($0.text)</li>"
-      }
-      html = html + "<h2>Breadcrumbs</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
-    }
+    html = html + breadcrumbs(report)
     if let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty {
       let rows: [HTMLText] = warnings.map { "<li>\($0)</li>" }
       html = html + "<h2>Earlier runtime warnings</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"

@@ -41,6 +41,9 @@ enum HTMLStyle {
     .registers div { display: flex; gap: 0.75rem; }
     .registers dt { width: 3rem; text-align: right; }
     .breadcrumbs { padding-left: 1.5rem; overflow-wrap: anywhere; }
+    table.breadcrumbs time { white-space: nowrap; }
+    .breadcrumbs .alarm { color: var(--alarm); }
+    .breadcrumbs .place { color: var(--place); }
     .images { margin-top: 2rem; overflow-x: auto; }
     table { border-collapse: collapse; }
     th { text-align: left; font-weight: 600; }

@@ -24,9 +24,10 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var threads: [CrashedThread]
   /// Loaded images by address.
   public var images: [Image]
-  /// The program's annotations by `Shield.annotate`, without those that are `release`, `environment` and `user`.
+  /// The program's annotations by `Shield.setTag` and `Shield.start`, without those that are `release`, `environment`
+  /// and `user`.
   public var annotations: [String: String]
-  /// The last breadcrumbs by `Shield.breadcrumb`, oldest first.
+  /// The last breadcrumbs by `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
   /// The group of the crash.
   public var group: Group
@@ -273,20 +274,6 @@ extension CrashReport {
 
     /// For people: `shop.Session`, or `Session, as the code expects`; empty where no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
-  }
-
-  /// A breadcrumb of the program.
-  public struct Breadcrumb: Codable, Sendable, Equatable {
-    /// RFC 3339 in UTC with microseconds.
-    public var time: String
-    /// The text.
-    public var text: String
-
-    /// Makes a breadcrumb from its parts.
-    public init(time: String, text: String) {
-      self.time = time
-      self.text = text
-    }
   }
 
   /// A loaded ELF image.

@@ -74,16 +74,6 @@ extension TextRenderer {
       + sorted.map { "  \(style.faint($0.0.padded(to: column)))  \($0.1)" }
   }
 
-  func breadcrumbsSection(_ report: CrashReport) -> [String] {
-    if report.breadcrumbs.isEmpty { return [] }
-    // The last ones lead to the crash; the verbose form has the rest.
-    let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
-    let hidden = report.breadcrumbs.count - shown.count
-    var lines = [style.strong("Breadcrumbs")]
-    if hidden > 0 { lines.append(style.faint("  … \(hidden) older")) }
-    return lines + shown.map { "  \(style.faint(shortTime($0.time, in: report)))  \(CleanText.line($0.text))" }
-  }
-
   /// The lines that the Swift runtime printed before this crash.
   func earlierWarningsSection(_ report: CrashReport) -> [String] {
     guard let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty else { return [] }

@@ -1,5 +1,10 @@
 internal import CShim
-internal import Glibc
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
 
 /// A thread for one piece of work.
 enum IsolatedThread {
@@ -25,22 +30,24 @@ enum IsolatedThread {
     return end
   }
 
-  /// Runs the work on a new thread, and calls `ended` from a second one that waits for the first: the handler of a trap
-  /// can wake a thread, but not resume a task.
-  static func start(
-    _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
-  ) {
-    let job = unsafe Unmanaged.passRetained(Job { ended(run(work)) })
-    var thread = pthread_t()
-    let routine: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-      unsafe Job.run(context)
-      return nil
+  #if os(Linux)
+    /// Runs the work on a new thread, and calls `ended` from a second one that waits for the first: the handler of a trap
+    /// can wake a thread, but not resume a task.
+    static func start(
+      _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
+    ) {
+      let job = unsafe Unmanaged.passRetained(Job { ended(run(work)) })
+      var thread = pthread_t()
+      let routine: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        unsafe Job.run(context)
+        return nil
+      }
+      guard unsafe pthread_create(&thread, nil, routine, job.toOpaque()) == 0 else {
+        unsafe job.release()
+        ended(.CS_SHIM_CONTAINED_NO_THREAD)
+        return
+      }
+      pthread_detach(thread)
     }
-    guard unsafe pthread_create(&thread, nil, routine, job.toOpaque()) == 0 else {
-      unsafe job.release()
-      ended(.CS_SHIM_CONTAINED_NO_THREAD)
-      return
-    }
-    pthread_detach(thread)
-  }
+  #endif
 }

@@ -80,32 +80,37 @@ extension Shield {
   public static func isolated<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let outcome = Outcome<Value>()
-    let executor = IsolatedExecutor()
-    let task = Task(executorPreference: executor) {
-      // Without its thread the work would not be isolated.
-      guard !executor.isAbandoned else { return }
-      cs_shim_contained_task_begins()
-      do {
-        outcome.set(.success(try await IsolatedWork.$current.withValue(IsolatedWork()) { try await work() }))
-      } catch {
-        outcome.set(.failure(error))
-      }
-      executor.close()
-    }
-    return try await withTaskCancellationHandler {
-      let end = await withCheckedContinuation { continuation in
-        IsolatedThread.start({ executor.run() }) { end in
-          executor.abandon()
-          continuation.resume(returning: end)
-          // Last: cancelling calls the work's own handlers, which may wait forever for what the trapped thread holds.
-          if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
+    #if os(Linux)
+      let outcome = Outcome<Value>()
+      let executor = IsolatedExecutor()
+      let task = Task(executorPreference: executor) {
+        // Without its thread the work would not be isolated.
+        guard !executor.isAbandoned else { return }
+        cs_shim_contained_task_begins()
+        do {
+          outcome.set(.success(try await IsolatedWork.$current.withValue(IsolatedWork()) { try await work() }))
+        } catch {
+          outcome.set(.failure(error))
         }
+        executor.close()
       }
-      return try outcome.value(after: end)
-    } onCancel: {
-      task.cancel()
-    }
+      return try await withTaskCancellationHandler {
+        let end = await withCheckedContinuation { continuation in
+          IsolatedThread.start({ executor.run() }) { end in
+            executor.abandon()
+            continuation.resume(returning: end)
+            // Last: cancelling calls the work's own handlers, which may wait forever for what the trapped thread holds.
+            if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
+          }
+        }
+        return try outcome.value(after: end)
+      } onCancel: {
+        task.cancel()
+      }
+    #else
+      // Nothing is contained, see `containmentUnavailableReason`.
+      return try await work()
+    #endif
   }
 
   /// The number of traps that `isolated` contains; 16 by default, at most 200.
@@ -125,11 +130,6 @@ extension Shield {
     // A text that stays.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
-
-  /// The number of traps that `isolated` has contained in this process.
-  ///
-  /// Any thread.
-  public static var containedFaultCount: Int { Int(cs_shim_contained_parked()) }
 }
 
 /// The result of isolated work, set once.

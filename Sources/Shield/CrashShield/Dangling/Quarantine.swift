@@ -1,6 +1,13 @@
 internal import CShim
 internal import CShimQuarantine
-internal import Glibc
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
 
 /// An object with known field values, to compare the runtime's layout with the layout that the quarantine expects.
 private final class Probe: Sendable {

@@ -15,6 +15,7 @@ final class RemoteControl: Sendable {
     case settings(Protections.RemoteSettings)
     case sweep(round: UInt32)
     case guards(RemoteModes)
+    case lastCrash(Shield.LastCrash?)
   }
 
   /// The classes that a request names.
@@ -37,6 +38,9 @@ final class RemoteControl: Sendable {
     // Guards work without the quarantine.
     switch request {
     case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
+    case .lastCrash(let crash):
+      LastCrashRegister.shared.set(crash)
+      return Answer(result: .CS_CONTROL_DONE)
     case .sweep(let round):
       RemoteModes.sweep(round: round)
       // Nothing is protected, so there is nothing to revert.
@@ -45,7 +49,7 @@ final class RemoteControl: Sendable {
     }
     if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_UNAVAILABLE) }
     switch request {
-    case .guards: return Answer(result: .CS_CONTROL_DONE)
+    case .guards, .lastCrash: return Answer(result: .CS_CONTROL_DONE)
     case .settings(let settings):
       Protections.shared.remote(settings)
       return Answer(result: .CS_CONTROL_DONE)
@@ -122,6 +126,7 @@ extension RemoteControl.Request {
           round: control.round, isOperator: isOperator, isOff: control.flags & CS_CONTROL_OFF != 0,
           budgetBytes: control.budget_bytes, takesStacks: control.stack_frames > 0))
     case .CS_CONTROL_GUARDS: self = .guards(RemoteModes(control))
+    case .CS_CONTROL_LAST_CRASH: self = .lastCrash(Shield.LastCrash(control))
     default: return nil
     }
   }

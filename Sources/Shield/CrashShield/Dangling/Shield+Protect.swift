@@ -52,9 +52,6 @@ extension Shield {
   /// take up to 1.5 MiB more, as they are used. An operator's override through crashd takes precedence over this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
-  /// The bytes that the quarantine holds now.
-  public static var danglingBytes: Int { Int(clamping: cs_quarantine_bytes()) }
-
   /// Sets whether the quarantine records the stack of each last release; on by default.
   ///
   /// Without stacks a dealloc of a protected class is cheaper, and incidents do not show who released the object.

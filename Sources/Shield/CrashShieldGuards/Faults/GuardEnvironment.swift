@@ -1,6 +1,13 @@
 internal import CShimGuards
 internal import CShimRing
-internal import Glibc
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
 
 extension Guards {
   /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid ones.

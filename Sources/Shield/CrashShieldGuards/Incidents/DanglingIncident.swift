@@ -1,12 +1,12 @@
-public import CrashShield
+package import CrashShield
 internal import CShimQuarantine
 
 /// A use-after-free of this process.
 ///
 /// Accesses of the same class, access kind and call site are one incident, with the details of the first one.
-public struct DanglingIncident: Sendable, Hashable {
+package struct DanglingIncident: Sendable, Hashable {
   /// The access kind.
-  public enum Kind: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     /// A call of a virtual method, getter or setter.
     case call
     /// A call of a virtual async method.
@@ -21,41 +21,32 @@ public struct DanglingIncident: Sendable, Hashable {
     case handle
   }
 
-  /// A stack: return addresses, innermost first.
-  public struct Stack: Sendable, Hashable {
-    /// The kernel's thread id; nil if it is unknown.
-    public var thread: Int?
-    /// At most 16 addresses, those of the runtime among them; empty if the stack is unknown.
-    ///
-    /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
-    /// and 1.
-    public var frames: [UInt]
-  }
+  package typealias Stack = Shield.Incident.Stack
 
   /// The full name of the object's class.
-  public var className: String
+  package var className: String
   /// The access kind.
-  public var kind: Kind
+  package var kind: Kind
   /// The intended target of the call; nil for other kinds.
-  public var method: UInt?
+  package var method: UInt?
   /// The vtable word in the class's metadata that the call used; nil for other kinds.
-  public var methodSlot: Int?
+  package var methodSlot: Int?
   /// The number of occurrences.
-  public var count: Int
+  package var count: Int
   /// The policy of the class at the access.
-  public var policy: DanglingPolicy
+  package var policy: DanglingPolicy
   /// The address of the object; nil if it had just left the quarantine.
-  public var object: UInt?
+  package var object: UInt?
   /// The number of the object's record, as the poison of `DanglingPolicy.diagnose` carries it.
-  public var record: UInt32?
+  package var record: UInt32?
   /// The time between the last release and this access.
-  public var age: Duration?
+  package var age: Duration?
   /// Whether the object was one of those evicted at random, which reach a greater age.
-  public var isExplorer: Bool
+  package var isExplorer: Bool
   /// The stack of the access.
-  public var use: Stack
+  package var use: Stack
   /// The stack of the last release.
-  public var release: Stack
+  package var release: Stack
 }
 
 extension DanglingIncident {
@@ -91,7 +82,7 @@ extension DanglingIncident.Kind {
   }
 }
 
-extension DanglingIncident.Stack {
+extension Shield.Incident.Stack {
   init(_ stack: cs_quarantine_stack) {
     // A C array is a tuple in Swift; its elements are as many UInt64.
     let frames = unsafe withUnsafeBytes(of: stack.frames) { bytes in

@@ -60,12 +60,15 @@ extension Shield {
   /// The use-after-free incidents of this process, in no order.
   ///
   /// At most 256 different incidents of objects and 64 of handles are kept; `droppedDanglingIncidentCount` counts the others. Any thread.
-  public static func danglingIncidents() -> [DanglingIncident] {
+  package static func danglingIncidents() -> [DanglingIncident] {
     var incidents: [DanglingIncident] = []
     var hit = unsafe cs_quarantine_hit()
     while unsafe cs_quarantine_hit_at(UInt32(incidents.count), &hit) { unsafe incidents.append(DanglingIncident(hit)) }
     return incidents + Handles.shared.incidents
   }
+
+  /// The bytes that the quarantine holds now.
+  public static var danglingBytes: Int { Int(clamping: cs_quarantine_bytes()) }
 
   /// The number of use-after-free incidents dropped because the incident table was full.
   public static var droppedDanglingIncidentCount: Int {

@@ -23,7 +23,7 @@ public enum Liveness: Sendable, Hashable {
     /// The time since the last release.
     public var age: Duration
     /// The stack of the last release.
-    public var release: DanglingIncident.Stack
+    public var release: Shield.Incident.Stack
   }
 }
 
@@ -41,7 +41,7 @@ extension Shield {
     let name = unsafe Quarantine.name(of: answer.metadata)
     let record = unsafe Liveness.Record(
       className: name, number: answer.id, age: .nanoseconds(Int64(clamping: answer.age_ns)),
-      release: DanglingIncident.Stack(answer.free))
+      release: Shield.Incident.Stack(answer.free))
     switch unsafe answer.state {
     case .CS_QUARANTINE_LIVE: return .live(className: name)
     case .CS_QUARANTINE_HELD: return .quarantined(record)

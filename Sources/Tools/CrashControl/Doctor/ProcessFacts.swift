@@ -59,7 +59,7 @@ struct ProcessFacts {
       return Finding(
         .warning, "shield",
         "the shield is started, but not attached to this crashd: crashes go to the spool",
-        remedy: "see Configuration.onConnectionChange in the process, and refusals in crashctl status")
+        remedy: "see Configuration.onStatusChange in the process, and refusals in crashctl status")
     case false?:
       return Finding(
         .fault, "shield", "the shield is not started: crashes will not be captured",

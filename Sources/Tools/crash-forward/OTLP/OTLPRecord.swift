@@ -86,6 +86,7 @@ struct OTLPRecord {
         "crash.memory.limit_bytes": .number(resources?.memoryLimitBytes),
         "crash.descriptors.open": .number(resources?.openDescriptors),
         "crash.descriptors.limit": .number(resources?.descriptorLimit),
+        "crash.breadcrumbs": Self.breadcrumbs(report),
         "thread.id": .number(report.mainThread?.tid),
         "thread.name": .text(report.mainThread?.name),
         "code.function.name": .text(frame?.name),
@@ -94,16 +95,10 @@ struct OTLPRecord {
       ].merging(own) { first, _ in first })
   }
 
-  private static func attributes(_ members: [String: JSONValue?]) -> JSONValue {
+  static func attributes(_ members: [String: JSONValue?]) -> JSONValue {
     .array(
       members.sorted { $0.key < $1.key }.compactMap { key, value in
-        let typed: JSONValue
-        switch value {
-        case .string(let text): typed = .object(["stringValue": .string(text)])
-        case .int(let number): typed = .object(["intValue": .string("\(number)")])
-        default: return nil
-        }
-        return .object(["key": .string(key), "value": typed])
+        anyValue(value).map { .object(["key": .string(key), "value": $0]) }
       })
   }
 }

@@ -114,6 +114,21 @@ struct SentryEvent {
   }
 
   private func breadcrumb(_ crumb: CrashReport.Breadcrumb) -> JSONValue {
-    .object(["timestamp": .string(crumb.time), "message": .string(crumb.text), "type": .string("default")])
+    .object(known: [
+      "timestamp": .string(crumb.time), "message": .string(crumb.text), "type": .string("default"),
+      "level": crumb.level.map { .string(Self.level($0)) }, "category": .text(crumb.category),
+      "data": crumb.metadata.map { .object($0.mapValues { .string($0) }) },
+    ])
+  }
+
+  /// Sentry has five levels.
+  private static func level(_ level: CrashReport.Breadcrumb.Level) -> String {
+    switch level {
+    case .trace, .debug: "debug"
+    case .warning: "warning"
+    case .error: "error"
+    case .critical: "fatal"
+    default: "info"
+    }
   }
 }

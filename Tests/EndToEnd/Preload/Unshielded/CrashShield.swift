@@ -9,13 +9,14 @@ public enum Shield {
   public struct Containment: Error {}
 
   public struct Configuration {
-    public init(annotations: [String: String], _ onStatus: @escaping @Sendable (Attachment) -> Void) {}
+    public init(tags: [String: String], _ onStatusChange: @escaping @Sendable (Status) -> Void) {}
   }
 
-  public enum Attachment: Sendable { case attached }
+  public enum Connection: Sendable { case attached }
 
-  public struct Status {
-    public struct Handler { public var signal: Int32 }
+  public struct Status: Sendable {
+    public struct Handler: Sendable { public var signal: Int32 }
+    public var connection: Connection?
     public var replacedHandlers: [Handler] = []
   }
 
@@ -29,12 +30,12 @@ public enum Shield {
     set {}
   }
 
-  public static func start(_ configuration: Configuration) throws(StartError) {}
+  public static func startOrThrow(_ configuration: Configuration) throws(StartError) {}
   public static func startInForkedChild() throws(StartError) {}
   public static func protect(_ selection: Selection) throws(ProtectionError) -> Protection { Protection() }
-  public static func annotate(_ key: String, _ value: String) {}
+  public static func setTag(_ key: String, to value: String) {}
   /// A call that the optimizer cannot remove: what stands before it is no tail call.
-  public static func breadcrumb(_ message: String) { _ = getpid() }
+  public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func isolated(_ body: () -> Void) throws(Containment) { body() }
   public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }
 }

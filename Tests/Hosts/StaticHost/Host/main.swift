@@ -16,7 +16,7 @@ let arguments = CommandLine.arguments
 guard arguments.count == 3 else { exit(2) }
 if arguments[1] != "without" {
   do throws(Shield.StartError) {
-    try Shield.start()
+    try Shield.startOrThrow()
   } catch {
     print("not started: \(error)")
     exit(3)

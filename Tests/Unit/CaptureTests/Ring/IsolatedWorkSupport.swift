@@ -33,7 +33,7 @@ func mustCrash(_ work: () async throws -> Void) async {
 
 func startShield(spool: String = "/nonexistent/spool") {
   do {
-    try Shield.start(.init(socket: "/nonexistent/attach", spool: spool))
+    try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: spool))
   } catch {
     complain("\(error)")
   }

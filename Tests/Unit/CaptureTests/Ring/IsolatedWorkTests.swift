@@ -1,5 +1,6 @@
 import CrashRing
 import CrashShield
+import CrashShieldGuards
 import Foundation
 import Glibc
 import Synchronization

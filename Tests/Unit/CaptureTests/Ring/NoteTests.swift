@@ -50,4 +50,41 @@ struct NoteTests {
     #expect(contents.breadcrumbs.isEmpty)
     #expect(contents.losses == ["breadcrumbs": 2])
   }
+
+  @Test("a breadcrumb's level, category and metadata are read, and 0 means that there is none")
+  func breadcrumbParts() throws {
+    let ring = TestRing()
+    ring.addBreadcrumb(ticket: 0, "GET /", level: 5, category: "http\u{1b}", metadata: "id\07F3A\0empty\0\0")
+    ring.addBreadcrumb(ticket: 1, "from an older library")
+    ring.addBreadcrumb(ticket: 2, "from a later one", level: 200)
+    let crumbs = try ring.contents().breadcrumbs
+    #expect(crumbs.map(\.text) == ["GET /", "from an older library", "from a later one"])
+    #expect(crumbs.map(\.level) == [.warning, nil, .init("200")])
+    #expect(crumbs.map(\.category) == ["http␛", "", ""])
+    #expect(crumbs.map(\.metadata) == [["id": "7F3A", "empty": ""], [:], [:]])
+  }
+
+  @Test("metadata without its NULs loses the pair that has no end", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
+  func tornMetadata(_ metadata: String) throws {
+    let ring = TestRing()
+    ring.addBreadcrumb(ticket: 0, "x", metadata: metadata)
+    ring.addBreadcrumb(ticket: 1, "y", metadata: "a\0b\0" + metadata)
+    let contents = try ring.contents()
+    #expect(contents.breadcrumbs.map(\.metadata) == [[:], ["a": "b"]] && contents.losses.isEmpty)
+  }
+
+  @Test("a breadcrumb whose lengths exceed its entry together is counted, and none is read past the entry")
+  func hostileLengths() throws {
+    let ring = TestRing()
+    ring.addBreadcrumb(ticket: 0, String(repeating: "a", count: 100))
+    ring.set(\cs_ring_breadcrumb.category_bytes, at: TestRing.breadcrumb(0), .max)
+    ring.addBreadcrumb(ticket: 1, "b")
+    ring.set(\cs_ring_breadcrumb.metadata_bytes, at: TestRing.breadcrumb(1), .max)
+    ring.addBreadcrumb(ticket: 2, "c")
+    ring.set(\cs_ring_breadcrumb.text_bytes, at: TestRing.breadcrumb(2), .max)
+    ring.addBreadcrumb(ticket: 3, String(repeating: "d", count: 232), level: .max)
+    ring.set(\cs_ring_breadcrumb.category_bytes, at: TestRing.breadcrumb(3), 1)
+    let contents = try ring.contents()
+    #expect(contents.breadcrumbs.isEmpty && contents.losses == ["breadcrumbs": 4])
+  }
 }

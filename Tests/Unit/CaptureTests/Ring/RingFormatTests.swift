@@ -118,6 +118,7 @@ struct RingFormatTests {
       "self_test": Field(\cs_ring_header.self_test),
       "announces_incidents": Field(\cs_ring_header.announces_incidents),
       "swift_version": Field(\cs_ring_header.swift_version),
+      "takes_last_crash": Field(\cs_ring_header.takes_last_crash),
     ],
     "cs_ring_self_test": [
       "sequence": Field(\cs_ring_self_test.sequence),
@@ -152,6 +153,9 @@ struct RingFormatTests {
       "sequence": Field(\cs_ring_breadcrumb.sequence),
       "time_ns": Field(\cs_ring_breadcrumb.time_ns),
       "text_bytes": Field(\cs_ring_breadcrumb.text_bytes),
+      "level": Field(\cs_ring_breadcrumb.level),
+      "category_bytes": Field(\cs_ring_breadcrumb.category_bytes),
+      "metadata_bytes": Field(\cs_ring_breadcrumb.metadata_bytes),
       "text": Field(\cs_ring_breadcrumb.text),
     ],
     "cs_ring_incident": [

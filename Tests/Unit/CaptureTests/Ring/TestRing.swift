@@ -142,12 +142,15 @@ extension TestRing {
   }
 
   /// Adds a breadcrumb as its writer would, overwriting the one 128 before.
-  func addBreadcrumb(ticket: UInt64, _ text: String) {
+  func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
     set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
     set(\cs_ring_breadcrumb.time_ns, at: base, ticket * 1_000)
     set(\cs_ring_breadcrumb.text_bytes, at: base, UInt32(text.utf8.count))
-    setBytes(\cs_ring_breadcrumb.text, at: base, Array(text.utf8))
+    set(\cs_ring_breadcrumb.level, at: base, level)
+    set(\cs_ring_breadcrumb.category_bytes, at: base, UInt8(category.utf8.count))
+    set(\cs_ring_breadcrumb.metadata_bytes, at: base, UInt16(metadata.utf8.count))
+    setBytes(\cs_ring_breadcrumb.text, at: base, Array((text + category + metadata).utf8))
   }
 
   /// Adds an incident of the quarantine, a call; with a free stack also what is known of the object.

@@ -36,6 +36,27 @@ struct RetentionTests {
     }.joined()
   }
 
+  @Test("the newest report of a program is that of its user, executable and name")
+  func newest() throws {
+    try withStore { store in
+      func put(_ id: String, secondsAgo: Int, _ change: (inout CrashReport) -> Void = { _ in }) throws {
+        var stored = report(id, secondsAgo: secondsAgo)
+        change(&stored)
+        _ = try store.put(stored, raw: [])
+      }
+      try put("a1", secondsAgo: 9)
+      try put("a2", secondsAgo: 8)
+      try put("b1", secondsAgo: 7) { $0.process.uid = 1001 }
+      try put("c1", secondsAgo: 6) { $0.process.name = "shop-admin" }
+      try put("d1", secondsAgo: 5) { $0.process.executable = "/srv/shop2" }
+      func id(_ uid: UInt32, _ executable: String = "/srv/shop", _ name: String = "shop") throws -> String? {
+        try store.newest(uid: uid, executable: executable, name: name)?.id
+      }
+      #expect(try id(1000) == "a2" && id(1001) == "b1" && id(1000, "/srv/shop", "shop-admin") == "c1")
+      #expect(try id(1000, "/srv/shop2") == "d1" && id(1002) == nil && id(1000, "/srv") == nil)
+    }
+  }
+
   private func withStore(_ body: (ReportStore) throws -> Void) throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

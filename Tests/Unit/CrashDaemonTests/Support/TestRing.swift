@@ -35,6 +35,9 @@ struct TestRing {
     }.joined()
   }
 
+  /// Its library understands the message about the last crash.
+  mutating func takeLastCrash() { put(UInt32(1), at: offset(\cs_ring_header.takes_last_crash)) }
+
   mutating func addImage(
     _ index: Int, start: UInt64 = 0x10000, path: String = "/srv/shop", buildID: [UInt8] = [0xab, 0xcd],
     flags: UInt32 = 1

@@ -8,7 +8,7 @@ import LinuxSystem
 final class Attached: Sendable {
   private let notifications = DispatchSemaphore(value: 0)
 
-  func note(_ status: Shield.Connection) { if status == .attached { notifications.signal() } }
+  func note(_ status: Shield.Status) { if status.connection == .attached { notifications.signal() } }
   func wait() { notifications.wait() }
 }
 
@@ -32,7 +32,7 @@ final class ControllingDaemon {
     if let attached {
       var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.note($0) }
       configuration.allowsRemoteControl = allowsRemoteControl
-      do { try Shield.start(configuration) } catch { check(false) }
+      do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }
     connection = accept(listener, nil, nil)
     // The descriptors that come with the hello are not taken, so the kernel closes them.
@@ -108,6 +108,13 @@ struct ControlMessage {
   static func guards(_ modes: [Int: UInt8], implicit: [Int: UInt8] = [:], round: UInt32) -> ControlMessage {
     func bytes(_ modes: [Int: UInt8]) -> [UInt8] { (0..<64).map { modes[$0] ?? 0 } }
     return message(5, words([round, 0]) + bytes(modes) + bytes(implicit))
+  }
+
+  /// The last crash; an empty id: there is none.
+  static func lastCrash(time_ns: UInt64, id: String, sentence: [UInt8], idBytes: UInt32? = nil) -> ControlMessage {
+    let sizes = [idBytes ?? UInt32(id.utf8.count), UInt32(sentence.count)]
+    let time = words([UInt32(truncatingIfNeeded: time_ns), UInt32(time_ns >> 32)])
+    return message(7, time + words(sizes) + Array(id.utf8) + sentence)
   }
 
   private static let CS_CONTROL_PROTECT_KIND: UInt32 = 1

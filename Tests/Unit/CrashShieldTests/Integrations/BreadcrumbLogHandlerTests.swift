@@ -97,15 +97,25 @@ struct IncidentLogTests {
       (Shield.Connection.attached, "info"), (.unreachable("no such file"), "notice"),
       (.refused("too many rings"), "warning"),
     ])
-  func status(status: Shield.Connection, level: String) {
+  func status(connection: Shield.Connection, level: String) {
     let trail = Trail()
-    status.log(to: trail.logger(showing: ["shield.reason"]))
+    Shield.Status(connection: connection).log(to: trail.logger(showing: ["shield.reason"]))
     #expect(trail.texts.count == 1)
     #expect(trail.texts.first?.hasPrefix("\(level) shop: ") == true)
-    switch status {
+    switch connection {
     case .attached: break
     case .unreachable(let reason), .refused(let reason): #expect(trail.texts.first?.hasSuffix(reason) == true)
     }
+  }
+
+  @Test("a failed start is logged as a warning with its reason")
+  func failedStart() {
+    let trail = Trail()
+    var status = Shield.status
+    status.startError = .badArgument("name contains a NUL")
+    status.log(to: trail.logger(showing: ["shield.reason"]))
+    #expect(trail.texts.first?.hasPrefix("warning shop: ") == true)
+    #expect(trail.texts.first?.hasSuffix("name contains a NUL") == true)
   }
 }
 
@@ -121,8 +131,10 @@ private final class Trail: Sendable {
     Logger(
       label: "shop",
       factory: { label in
-        BreadcrumbLogHandler(label: label, shownMetadata: keys, metadataProvider: provider) { text in
-          self.kept.withLock { $0.append(text) }
+        BreadcrumbLogHandler(label: label, shownMetadata: keys, metadataProvider: provider) {
+          text, level, category, data in
+          let pairs = data.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+          self.kept.withLock { $0.append("\(level) \(category): \(text)\(pairs)") }
         }
       })
   }

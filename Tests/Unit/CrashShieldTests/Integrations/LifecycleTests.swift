@@ -32,28 +32,78 @@ struct LifecycleTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  @Test("in a service group the breadcrumb precedes the end of other services, and the drain follows it")
+  /// What happened, in its order, and a stream of it.
+  private final class Events: Sendable {
+    private let happened = Mutex<[String]>([])
+    private let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+
+    var all: [String] { happened.withLock { $0 } }
+
+    func add(_ event: String) {
+      happened.withLock { $0.append(event) }
+      continuation.yield(event)
+    }
+
+    /// Waits until all of these have happened.
+    func wait(for wanted: Set<String>) async {
+      var missing = wanted
+      for await event in stream {
+        missing.remove(event)
+        if missing.isEmpty { return }
+      }
+    }
+  }
+
+  private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+  private static func service(_ events: Events, around services: [any Service]) -> ShieldService {
+    ShieldService(
+      around: services,
+      metrics: MetricsRun {
+        events.add("metrics run")
+        do { try await Task.sleep(for: .seconds(86_400)) } catch { events.add("metrics end") }
+      },
+      drain: QuarantineDrain { events.add("drained") }, note: ShutdownNote { events.add($0) }, logger: logger)
+  }
+
+  @Test("at a shutdown the phase changes first, then the services end, the quarantine drains, and metrics end")
   func order() async throws {
-    let events = Mutex<[String]>([])
-    let (started, said) = AsyncStream.makeStream(of: Void.self)
-    let note = ShutdownNote { phase in
-      events.withLock { $0.append(phase) }
-      said.yield()
-    }
+    let events = Events()
     let server = ClosureService {
-      said.yield()
+      events.add("server runs")
       try await gracefulShutdown()
-      events.withLock { $0.append("server ends") }
+      events.add("server ends")
     }
-    let drain = QuarantineDrain { events.withLock { $0.append("drained") } }
-    let group = ServiceGroup(
-      services: [drain, server, note], logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let group = ServiceGroup(services: [Self.service(events, around: [server])], logger: Self.logger)
     async let ended: Void = group.run()
-    var iterator = started.makeAsyncIterator()
-    _ = await iterator.next()
-    _ = await iterator.next()
+    await events.wait(for: ["running", "server runs", "metrics run"])
     await group.triggerGracefulShutdown()
     try await ended
-    #expect(events.withLock { $0 } == ["running", "shutting down", "server ends", "drained"])
+    #expect(events.all.suffix(4) == ["shutting down", "server ends", "drained", "metrics end"])
+  }
+
+  @Test("without services the shield's service ends at the shutdown of its group, after the services behind it")
+  func alone() async throws {
+    let events = Events()
+    let server = ClosureService {
+      events.add("server runs")
+      try await gracefulShutdown()
+      events.add("server ends")
+    }
+    let group = ServiceGroup(services: [Self.service(events, around: []), server], logger: Self.logger)
+    async let ended: Void = group.run()
+    await events.wait(for: ["running", "server runs", "metrics run"])
+    await group.triggerGracefulShutdown()
+    try await ended
+    #expect(events.all.suffix(4) == ["server ends", "shutting down", "drained", "metrics end"])
+  }
+
+  @Test("a service that fails ends the others, and its error is the group's")
+  func failure() async {
+    struct Failure: Error {}
+    let events = Events()
+    let service = Self.service(events, around: [ClosureService { throw Failure() }])
+    await #expect(throws: Failure.self) { try await service.run() }
+    #expect(events.all.contains("drained"))
   }
 }

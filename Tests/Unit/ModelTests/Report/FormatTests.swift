@@ -37,7 +37,10 @@ struct FormatTests {
     report.diagnosis.sentence = attack
     report.group.title = attack
     report.annotations = [attack: attack]
-    report.breadcrumbs = [CrashReport.Breadcrumb(time: attack, text: attack)]
+    report.breadcrumbs = [
+      CrashReport.Breadcrumb(
+        time: attack, text: attack, level: .init(attack), category: attack, metadata: [attack: attack])
+    ]
     report.losses = [attack: 1]
     for index in report.images.indices { report.images[index].path = attack }
     for thread in report.threads.indices {

@@ -111,7 +111,9 @@ struct TextRendererTests {
     report.reason = evil
     report.diagnosis = CrashReport.Diagnosis(cause: .init(evil), sentence: evil, rule: evil, confidence: .nan)
     report.annotations = [evil: evil]
-    report.breadcrumbs = [CrashReport.Breadcrumb(time: evil, text: evil)]
+    report.breadcrumbs = [
+      CrashReport.Breadcrumb(time: evil, text: evil, level: .init(evil), category: evil, metadata: [evil: evil])
+    ]
     report.group = CrashReport.Group(key: evil, title: evil)
     report.losses = [evil: 1]
     report.images = [CrashReport.Image(path: evil, buildID: evil, base: 0, end: .init(.max))]

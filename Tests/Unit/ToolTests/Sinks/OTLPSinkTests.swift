@@ -61,6 +61,42 @@ struct OTLPSinkTests {
     #expect(record["crash.memory.limit_bytes"] == "512" && record["crash.uptime_ms"] == "611000")
   }
 
+  @Test("the breadcrumbs of an OTLP record are an array of maps with level, category and data")
+  func breadcrumbs() throws {
+    let event = try Sample.event(
+      id: "aa11",
+      more: #""breadcrumbs":[{"time":"t","text":"pay","level":"error","category":"shop","metadata":{"id":"7"}}],"#)
+    let json = OTLPRecord(report: event.report).json
+    let record = json["resourceLogs"]?.first?["scopeLogs"]?.first?["logRecords"]?.first
+    guard case .array(let attributes)? = record?["attributes"] else {
+      Issue.record("a record has no attributes")
+      return
+    }
+    let found = attributes.first { $0["key"] == .string("crash.breadcrumbs") }
+    let members: [(String, JSONValue)] = [
+      ("category", .object(["stringValue": .string("shop")])),
+      (
+        "data",
+        .object([
+          "kvlistValue": .object([
+            "values": .array([
+              .object(["key": .string("id"), "value": .object(["stringValue": .string("7")])])
+            ])
+          ])
+        ])
+      ),
+      ("level", .object(["stringValue": .string("error")])),
+      ("message", .object(["stringValue": .string("pay")])),
+      ("time", .object(["stringValue": .string("t")])),
+    ]
+    let map = JSONValue.array(members.map { .object(["key": .string($0.0), "value": $0.1]) })
+    #expect(
+      found?["value"]
+        == .object([
+          "arrayValue": .object(["values": .array([.object(["kvlistValue": .object(["values": map])])])])
+        ]))
+  }
+
   @Test(
     "a 200 with a rejected record counts as refused",
     arguments: [#""1""#, "1"])

@@ -43,6 +43,17 @@ struct ScrubbingTests {
     #expect(event.json["later"] == .array([.string("0x3132333435363738"), .string("0x[scrubbed] ")]))
   }
 
+  @Test("the metadata of a breadcrumb is scrubbed as annotations are: by its keys, too")
+  func breadcrumbs() throws {
+    let event = try scrubbed(
+      #""breadcrumbs":[{"time":"t","text":"pay","level":"info","category":"checkout","#
+        + #""metadata":{"session-token":"7F3A","time":"checkout at 8","id":"42"}}],"#
+    ) { $0.patterns = ["checkout"] }
+    let crumb = event.report.breadcrumbs[0]
+    #expect(crumb.metadata == ["session-token": "[scrubbed]", "time": "[scrubbed] at 8", "id": "42"])
+    #expect(crumb.category == "[scrubbed]" && crumb.level == .info && crumb.text == "pay")
+  }
+
   @Test("events are scrubbed by the rules of the settings")
   func own() throws {
     let event = try scrubbed(#""annotations":{"password":"p","room":"17"},"#) {

@@ -97,6 +97,27 @@ struct SentrySinkTests {
     #expect(json["server_name"] == .string("web-1") && json["user"] == nil && json["environment"] == nil)
   }
 
+  @Test("a Sentry breadcrumb has the level, category and data of the breadcrumb, and only those that it has")
+  func breadcrumbs() throws {
+    let event = try Sample.event(
+      id: "aa11",
+      more: #""breadcrumbs":[{"time":"2026-11-21T08:13:07Z","text":"started"},{"time":"2026-11-21T08:13:08Z","#
+        + #""text":"pay","level":"critical","category":"shop","metadata":{"request-id":"7F3A"}}],"#)
+    let json = SentryEvent(report: event.report, environment: nil, release: nil, host: nil).json
+    #expect(
+      json["breadcrumbs"]?["values"]
+        == .array([
+          .object([
+            "timestamp": .string("2026-11-21T08:13:07Z"), "message": .string("started"), "type": .string("default"),
+          ]),
+          .object([
+            "timestamp": .string("2026-11-21T08:13:08Z"), "message": .string("pay"), "type": .string("default"),
+            "level": .string("fatal"), "category": .string("shop"),
+            "data": .object(["request-id": .string("7F3A")]),
+          ]),
+        ]))
+  }
+
   @Test("a Sentry debug id is the build id with its first three fields byte-swapped")
   func debugID() {
     #expect(

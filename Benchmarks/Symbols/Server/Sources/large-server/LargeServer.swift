@@ -7,7 +7,7 @@ import Hummingbird
 /// frames of its own.
 @main struct LargeServer {
   static func main() async throws {
-    try Shield.start()
+    try Shield.startOrThrow()
     let router = Router()
     router.get("/") { _, _ in "well\n" }
     router.get("/crash/:depth") { _, context -> String in

@@ -1,0 +1,16 @@
+// Where the shield works: Linux on x86-64. Elsewhere its libraries compile and do nothing, so that a server builds and
+// runs. Only directives: assembler sources include it, too.
+#ifndef CS_PLATFORM_H
+#define CS_PLATFORM_H
+
+// CRASHSHIELD_UNSUPPORTED is for scripts/check/unsupported, which builds that on this platform.
+#if defined(__linux__) && defined(__x86_64__) && !defined(CRASHSHIELD_UNSUPPORTED)
+#define CS_SUPPORTED 1
+#else
+#define CS_SUPPORTED 0
+#endif
+
+// Why nothing works here.
+#define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 only"
+
+#endif

@@ -1,0 +1,70 @@
+public import CrashShieldMetrics
+public import Logging
+public import ServiceLifecycle
+
+/// The shield as one service, around the services of a server.
+///
+/// ```swift
+/// let shield = ShieldService(around: [database, server], metrics: ShieldMetrics(), logger: logger)
+/// let group = ServiceGroup(services: [shield], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
+/// ```
+///
+/// It runs the services in a group of its own, and adds what the shield does in the right order. At a graceful
+/// shutdown:
+/// 1. Reports get the annotation `phase: shutting down`, and a breadcrumb, before any service ends.
+/// 2. The services end, the last one first.
+/// 3. The quarantine runs the deinits that it has deferred. A process that simply exits loses them.
+/// 4. The metrics are published a last time.
+///
+/// A framework with a group of its own, such as Hummingbird's `addServices`, takes a `ShieldService` without services,
+/// as its first one; the phase then changes when the services after it have ended. Call `Shield.start` before creating
+/// the group: an earlier crash is not recorded.
+public struct ShieldService: Service {
+  private let services: [any Service]
+  private let logger: Logger
+
+  /// Creates the service.
+  ///
+  /// - Parameters:
+  ///   - services: The services of the server, in the order of a `ServiceGroup`.
+  ///   - metrics: The metrics to publish; nil: none, and no timer runs.
+  ///   - interval: The time between two updates of the metrics.
+  ///   - logger: Logs the state of the services, as a `ServiceGroup` does.
+  public init(
+    around services: [any Service] = [], metrics: ShieldMetrics? = nil, every interval: Duration = .seconds(10),
+    logger: Logger
+  ) {
+    self.init(
+      around: services, metrics: metrics.map { metrics in MetricsRun { await metrics.run(every: interval) } },
+      drain: QuarantineDrain(), note: ShutdownNote(), logger: logger)
+  }
+
+  init(
+    around services: [any Service], metrics: MetricsRun?, drain: QuarantineDrain, note: ShutdownNote, logger: Logger
+  ) {
+    // A group ends its last service first.
+    let first: [any Service] = metrics.map { [$0, drain] } ?? [drain]
+    self.services = first + services + [note]
+    self.logger = logger
+  }
+
+  /// Runs until the services have ended, after the graceful shutdown of the group or its cancellation.
+  ///
+  /// - Throws: What a `ServiceGroup` of the services would throw.
+  public func run() async throws {
+    try await ServiceGroup(services: services, logger: logger).run()
+  }
+}
+
+/// Publishes metrics until the graceful shutdown, and a last time then.
+struct MetricsRun: Service {
+  private let publish: @Sendable () async -> Void
+
+  init(_ publish: @escaping @Sendable () async -> Void) { self.publish = publish }
+
+  func run() async throws {
+    let publish = publish
+    await cancelWhenGracefulShutdown { await publish() }
+  }
+}

@@ -1,0 +1,5 @@
+// As string.h here: threads.
+typedef struct cs_opaque_thread *pthread_t;
+
+int pthread_create(pthread_t *thread, const void *attributes, void *(*routine)(void *), void *argument);
+int pthread_join(pthread_t thread, void **ret_result);

@@ -1,0 +1,8 @@
+// What the portable C of the shield needs of a libc: scripts/check/unsupported compiles it for platforms whose headers
+// are not on this machine.
+#include <stddef.h>
+
+void *memcpy(void *to, const void *from, size_t bytes);
+void *memset(void *to, int byte, size_t bytes);
+int memcmp(const void *left, const void *right, size_t bytes);
+size_t strlen(const char *text);

@@ -1,0 +1,130 @@
+import CShim
+import CShimRing
+import CTestKit
+import CrashReport
+import CrashRing
+import CrashShield
+import Glibc
+import Testing
+
+/// What a report would show of this process, in which the shield has started.
+private func contents() throws -> RingContents {
+  // The capture's own mapping: a whole ring, there until the process ends.
+  try unsafe RingReader(
+    bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+  ).contents()
+}
+
+private func start(name: String? = nil, release: String? = nil, environment: String? = nil) -> Bool {
+  Shield.start(
+    name: name, release: release, environment: environment,
+    configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+  ).isStarted
+}
+
+@Suite("Release, environment, user and tags")
+struct TagTests {
+  @Test("variables of the environment take precedence over name, release and environment in the code")
+  func environment() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      // Nothing else runs in this process yet.
+      unsafe setenv("CRASHSHIELD_NAME", "vault", 1)
+      unsafe setenv("CRASHSHIELD_RELEASE", "vault@2", 1)
+      unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
+      guard start(name: "shop", release: "shop@1", environment: "production") else { exit(1) }
+      guard !Shield.setTag("release", to: "later"), !Shield.setTag("environment", to: "") else { exit(2) }
+      guard Shield.setTag("region", to: "eu") else { exit(3) }
+      let ring = try contents()
+      #expect(ring.identity.name == "vault")
+      #expect(ring.annotations == ["release": "vault@2", "environment": "staging", "region": "eu"])
+      exit(42)
+    }
+  }
+
+  @Test("without variables, or with empty ones, the code decides, and may change its mind")
+  func code() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      // Nothing else runs in this process yet.
+      unsafe setenv("CRASHSHIELD_RELEASE", "", 1)
+      guard start(name: "shop", release: "shop@1", environment: "production") else { exit(1) }
+      guard Shield.setTag("release", to: "shop@2"), Shield.setUser(id: "u-17") else { exit(2) }
+      let named = try contents()
+      #expect(named.annotations == ["release": "shop@2", "environment": "production", "user": "u-17"])
+      #expect(named.identity.name == "shop")
+      Shield.setUser(id: nil)
+      let unnamed = try contents()
+      #expect(unnamed.annotations["user"] == nil)
+      exit(42)
+    }
+  }
+
+  @Test("the tags of a configuration are those of the process")
+  func configuration() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      let configuration = Shield.Configuration(
+        socket: "/nonexistent/attach", spool: "/nonexistent/spool", release: "shop@1", environment: "production",
+        tags: ["region": "eu", "release": "ignored"])
+      unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
+      try Shield.startOrThrow(configuration)
+      let ring = try contents()
+      #expect(ring.annotations == ["region": "eu", "environment": "staging", "release": "shop@1"])
+      exit(42)
+    }
+  }
+}
+
+@Suite("Breadcrumbs with level, category and metadata")
+struct BreadcrumbTests {
+  @Test("a breadcrumb's level, category and metadata arrive in the ring")
+  func parts() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      guard start() else { exit(1) }
+      Shield.addBreadcrumb("GET /cart", level: .warning, category: "shop", metadata: ["b": "", "a": "Zürich", "": "x"])
+      Shield.addBreadcrumb("plain")
+      let crumbs = try contents().breadcrumbs
+      #expect(crumbs.map(\.text) == ["GET /cart", "plain"])
+      #expect(crumbs.map(\.level) == [.warning, nil])
+      #expect(crumbs.map(\.category) == ["shop", ""])
+      #expect(crumbs.map(\.metadata) == [["a": "Zürich", "b": ""], [:]])
+      exit(42)
+    }
+  }
+
+  @Test("each level of the library is the level of that name in the report")
+  func levels() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      guard start() else { exit(1) }
+      for level in Shield.Level.allCases { Shield.addBreadcrumb("x", level: level) }
+      let crumbs = try contents().breadcrumbs
+      #expect(crumbs.map { $0.level?.rawValue } == Shield.Level.allCases.map { "\($0)" })
+      exit(42)
+    }
+  }
+
+  @Test("a long message leaves room for metadata, and pairs that do not fit whole are dropped")
+  func long() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      guard start() else { exit(1) }
+      let long = String(repeating: "é", count: 1_000)
+      Shield.addBreadcrumb(long, category: long, metadata: ["a": "7F3A", "b": long, "c": "not after a dropped one"])
+      Shield.addBreadcrumb(long)
+      let crumbs = try contents().breadcrumbs
+      #expect(crumbs[0].metadata == ["a": "7F3A"] && crumbs[0].category == String(repeating: "é", count: 32))
+      // 232 bytes, less 64 of the category and 7 of the pair with its two NULs.
+      #expect(crumbs[0].text == String(repeating: "é", count: 80))
+      #expect(crumbs[1].text == String(repeating: "é", count: 116))
+      exit(42)
+    }
+  }
+
+  @Test("a NUL in metadata does not end its text early")
+  func nul() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      guard start() else { exit(1) }
+      Shield.addBreadcrumb("x", metadata: ["a\0b": "c\0d", "e": "f"])
+      let crumbs = try contents().breadcrumbs
+      #expect(crumbs.map(\.metadata) == [["ab": "cd", "e": "f"]])
+      exit(42)
+    }
+  }
+}

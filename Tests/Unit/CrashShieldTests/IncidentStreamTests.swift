@@ -1,0 +1,167 @@
+import CShimRing
+import CrashShield
+import Glibc
+import Testing
+
+@testable import CrashShieldGuards
+
+private let rightStatus: Int32 = 42
+
+private func start() {
+  guard Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted else {
+    Glibc.exit(3)
+  }
+}
+
+/// Makes a fault at a call site of its own for each number.
+private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
+  for site in sites {
+    let site = ShieldSite(fileID: "Shop/Cart.swift", line: site)
+    for _ in 0..<times { Shield.recordFault(.index, at: site) { "7 of 3" } }
+  }
+}
+
+@Suite("Shield.incidents")
+struct IncidentStreamTests {
+  @Test("a guard's fault is an incident of the stream, also where it came before the iteration")
+  func guarded() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      start()
+      meetFaults(12..<13)
+      var iterator = Shield.incidents.makeAsyncIterator()
+      guard let first = await iterator.next() else { Glibc.exit(1) }
+      #expect(first.kind == .guarded(.index) && first.kind.name == "index" && first.mode == .absorb)
+      #expect(first.subject == "Shop/Cart.swift: 7 of 3" && first.line == 12 && first.count == 1)
+      #expect(!first.use.frames.isEmpty && first.use.thread != nil && first.object == nil && first.age == nil)
+      meetFaults(13..<14)
+      #expect(await iterator.next()?.line == 13)
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("a fault from before the start of the shield is in the stream after the start")
+  func beforeStart() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      var iterator = Shield.incidents.makeAsyncIterator()
+      meetFaults(12..<13, times: 3)
+      start()
+      #expect(await iterator.next()?.count == 3)
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("an incident comes again at its 10th and 100th occurrence, and not in between")
+  func powersOfTen() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      start()
+      var iterator = Shield.incidents.makeAsyncIterator()
+      meetFaults(1..<2)
+      #expect(await iterator.next()?.count == 1)
+      meetFaults(1..<2, times: 8)
+      // Its own arrival shows that a batch with nine occurrences has passed.
+      meetFaults(2..<3)
+      #expect(await iterator.next()?.line == 2)
+      meetFaults(1..<2)
+      #expect(await iterator.next()?.count == 10)
+      meetFaults(1..<2, times: 90)
+      #expect(await iterator.next()?.count == 100)
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other one")
+  func slowReader() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      start()
+      let sites: Range<UInt> = 1..<101
+      let slow = Shield.incidents.makeAsyncIterator()
+      var fast = Shield.incidents.makeAsyncIterator()
+      // 100 incidents come at each of four powers of ten.
+      for times in [1, 9, 90, 900] {
+        meetFaults(sites, times: times)
+        for _ in sites { _ = await fast.next() }
+      }
+      #expect(Shield.incidents.droppedCount == 4 * sites.count - IncidentReader.bufferLimit)
+      withExtendedLifetime(slow) {}
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("an iteration that is cancelled ends, and another one goes on")
+  func cancelled() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      start()
+      let reading = Task {
+        var count = 0
+        for await _ in Shield.incidents { count += 1 }
+        return count
+      }
+      reading.cancel()
+      #expect(await reading.value == 0)
+      meetFaults(5..<6)
+      var iterator = Shield.incidents.makeAsyncIterator()
+      #expect(await iterator.next()?.line == 5)
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("each source and kind of the ring is a kind of the stream, and an unknown one is unknown")
+  func kinds() {
+    func kind(_ source: cs_ring_incident_source, _ kind: UInt32) -> Shield.Incident.Kind {
+      var entry = cs_ring_incident()
+      entry.source = source.rawValue
+      entry.kind = kind
+      return Shield.Incident(entry).kind
+    }
+    let uses: [Shield.Incident.Access] = [.call, .asyncCall, .overRelease, .retains, .write, .handle]
+    #expect((1...6).map { kind(.CS_RING_INCIDENT_QUARANTINE, $0) } == uses.map { .useAfterFree($0) })
+    let pages: [Shield.Incident.Access] = [
+      .read, .write, .doubleFree, .invalidFree, .overflow, .underflow, .trampled,
+    ]
+    #expect((1...7).map { kind(.CS_RING_INCIDENT_PAGES, $0) } == pages.map { .guardPage($0) })
+    for guarded in ShieldKind.allCases {
+      #expect(kind(.CS_RING_INCIDENT_GUARD, UInt32(guarded.rawValue)) == .guarded(guarded))
+    }
+    #expect(kind(.CS_RING_INCIDENT_CONTAINED, 1) == .containedTrap)
+    #expect(kind(.CS_RING_INCIDENT_PAGES, 99) == .unknown && kind(.CS_RING_INCIDENT_GUARD, 999) == .unknown)
+  }
+
+  @Test("an incident of an object has its stacks, and a trap's registers are not read as stacks")
+  func stacks() {
+    var entry = cs_ring_incident()
+    entry.source = cs_ring_incident_source.CS_RING_INCIDENT_QUARANTINE.rawValue
+    entry.kind = cs_ring_dangling.CS_RING_DANGLING_CALL.rawValue
+    entry.flags = CS_RING_INCIDENT_RECORD
+    (entry.address, entry.age_ns, entry.free_tid, entry.free_count) = (0x7000, 5, 9, 1)
+    (entry.use_tid, entry.use_count, entry.use.0) = (8, 1, 0x10)
+    // The member of an object, which the flags name.
+    unsafe entry.detail.object.free.0 = 0x20
+    let use = Shield.Incident(entry)
+    #expect(use.object == 0x7000 && use.age == .nanoseconds(5))
+    #expect(use.use == .init(thread: 8, frames: [0x10]) && use.release == .init(thread: 9, frames: [0x20]))
+    #expect(use.allocation == .init(thread: nil, frames: []) && use.line == nil && use.amount == nil)
+    entry.source = cs_ring_incident_source.CS_RING_INCIDENT_CONTAINED.rawValue
+    (entry.flags, entry.free_tid) = (CS_RING_INCIDENT_TRAP, 0)
+    let trap = Shield.Incident(entry)
+    #expect(trap.kind == .containedTrap && trap.release.frames.isEmpty && trap.object == nil)
+  }
+
+  @Test(
+    "a use-after-free in the quarantine is an incident of the stream, with the stack of the last release",
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+  func quarantine() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      start()
+      try Shield.protect(Session.self, policy: .absorb)
+      let reference = unsafe dangling { Session() }
+      drop()
+      // It is in quarantine, which keeps its memory.
+      #expect(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 7)
+      var iterator = Shield.incidents.makeAsyncIterator()
+      guard let incident = await iterator.next() else { Glibc.exit(1) }
+      #expect(incident.kind == .useAfterFree(.call) && incident.subject.hasSuffix("Session"))
+      #expect(!incident.release.frames.isEmpty && incident.object != nil && incident.mode == .absorb)
+      Glibc.exit(rightStatus)
+    }
+  }
+}
