@@ -405,7 +405,7 @@ for target in targets where target.cSettings == nil {
 
 let package = Package(
   name: "swift-crash-shield",
-  // The libraries of a server build there, and do nothing (docs/decisions/0132).
+  // The libraries of a server build there, and do nothing (docs/decisions/0134).
   platforms: [.macOS(.v15)],
   products: products,
   traits: [
