@@ -16,7 +16,7 @@ enum Completions {
   private static func lines(_ values: [Value]) -> [String] {
     values.map { value, about in
       // Shells expand completions, so a reply may contribute only plain characters.
-      let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-×".contains($0) }
+      let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-_#×".contains($0) }
       if about.isEmpty { return value }
       if CompletionShell.requesting == .zsh { return value.replacing(":", with: "\\:") + ":" + about }
       return CompletionShell.requesting == .fish ? "\(value)\t\(about)" : value
