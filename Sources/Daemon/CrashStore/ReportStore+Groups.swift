@@ -1,18 +1,6 @@
 public import CrashProtocol
 import GRDB
 
-/// The state of a group, in the terms of the interface.
-private enum GroupState: String {
-  /// It was first seen in the newest build of its program, which has earlier ones.
-  case new
-  /// It occurs.
-  case open
-  /// Marked as resolved, and it has not occurred since.
-  case resolved
-  /// It occurred again after that.
-  case regressed
-}
-
 /// A group that passes the filter, with its sum if the sum holds for the filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
@@ -34,25 +22,31 @@ private struct GroupPart: Decodable, FetchableRecord {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Groups, the one that was seen last first; of the reports that pass the filter.
+  /// Groups of the reports that pass the filter, in an order.
   ///
   /// What is kept of removed reports says neither process nor unit nor signal: with one of these in the filter, only
   /// reports that are there are counted.
   /// - Parameters:
   ///   - filter: Of which reports.
   ///   - visibility: Whose.
+  ///   - order: What the first one has most of.
+  ///   - states: Only groups in one of these states.
   ///   - offset: So many groups are left out before the first.
   ///   - limit: How many at most.
   /// - Returns: The groups.
   /// - Throws: `StoreError.unavailable`.
   public func groups(
-    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, offset: Int = 0, limit: Int
+    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, order: GroupQuery.Order = .last,
+    states: Set<GroupQuery.State>? = nil, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [ReportGroup] {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         let wanted = GroupRestriction(filter, visibility)
         guard let wanted else { return [] }
+        if order != .last || states != nil {
+          return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
+        }
         // With such a filter the sums serve, else all rows are read. Those with reports and those without are in two
         // tables, each in an order that serves it: a group that is among the last of both together is among the last of
         // one of them.
@@ -77,6 +71,76 @@ extension ReportStore {
         return try found.compactMap { try Self.group($0, wanted, &builds, in: database) }
       }
     }
+  }
+
+  /// The same in another order, or of some states: each group is found by its sums, then read as far as it is wanted.
+  private static func groups(
+    _ wanted: GroupRestriction, _ selection: GroupSelection, _ offset: Int, _ limit: Int, in database: Database
+  ) throws -> [ReportGroup] {
+    let rows = try FoundGroup.fetchCursor(database, sql: selection.sql(wanted), arguments: wanted.arguments([:]))
+    var builds = NewestBuilds()
+    var (skipped, groups): (Int, [ReportGroup]) = (0, [])
+    while groups.count < limit, let found = try rows.next() {
+      // Most groups before the page need not be read.
+      if !selection.needsBuilds, skipped < offset {
+        skipped += 1
+        continue
+      }
+      guard let group = try Self.group(found, wanted, &builds, in: database), selection.includes(group.state) else {
+        continue
+      }
+      if skipped < offset { skipped += 1 } else { groups.append(group) }
+    }
+    return groups
+  }
+
+  /// A group with its crashes by build and by day.
+  /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
+  public func groupDetail(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> GroupDetail {
+    let pool = try pool
+    return try Self.translating(path) {
+      guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
+        throw StoreError.noSuchGroup(key: prefix)
+      }
+      return try pool.read { database in
+        let found = try FoundGroup.fetchAll(
+          database, sql: GroupSelection().sql(wanted) + " LIMIT 1000", arguments: wanted.arguments([:]))
+        guard Set(found.map(\.key)).count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
+        var builds = NewestBuilds()
+        let groups = try found.compactMap { try Self.group($0, wanted, &builds, in: database) }
+        return GroupDetail(
+          groups: groups, builds: try Self.builds(wanted, in: database), days: try Self.days(wanted, in: database))
+      }
+    }
+  }
+
+  private static let detailLimit = 100
+
+  private static func builds(_ wanted: GroupRestriction, in database: Database) throws -> [GroupDetail.Build] {
+    try TypedRow<GroupDetail.Build>.fetchAll(
+      database,
+      sql: """
+        SELECT build, sum(count) AS count, min(first) AS first, max(last) AS last FROM (
+          SELECT build, count(*) AS count, min(time) AS first, max(time) AS last FROM group_reports \(wanted.clause)
+            GROUP BY build
+          UNION ALL
+          SELECT build, sum(count), min(first), max(last) FROM group_past \(wanted.pastClause) GROUP BY build)
+        GROUP BY build ORDER BY last DESC, build LIMIT :limit
+        """, arguments: wanted.arguments(["limit": detailLimit])
+    ).map(\.fields)
+  }
+
+  private static func days(_ wanted: GroupRestriction, in database: Database) throws -> [GroupDetail.Day] {
+    try TypedRow<GroupDetail.Day>.fetchAll(
+      database,
+      sql: """
+        SELECT date, sum(count) AS count FROM (
+          SELECT substr(time, 1, 10) AS date, count(*) AS count FROM group_reports \(wanted.clause) GROUP BY 1
+          UNION ALL
+          SELECT substr(hour, 1, 10), sum(count) FROM group_past \(wanted.pastClause) GROUP BY 1)
+        GROUP BY date ORDER BY date DESC LIMIT :limit
+        """, arguments: wanted.arguments(["limit": detailLimit])
+    ).map(\.fields)
   }
 
   /// Marks a group as resolved or reopens it, for the visible reports.
@@ -182,7 +246,7 @@ extension ReportStore {
 
   private static func state(
     _ key: String, _ uid: Int64, last: String, isInNewest: Bool, in database: Database
-  ) throws -> GroupState {
+  ) throws -> GroupQuery.State {
     let resolved = try String.fetchOne(
       database, sql: "SELECT resolved_time FROM group_states WHERE group_key = ? AND uid = ?", arguments: [key, uid])
     if let resolved { return last > resolved ? .regressed : .resolved }

@@ -26,10 +26,19 @@ public enum Demangler: Sendable {
     let stem = stem(of: mangled)
     guard let simple = SwiftRuntimeDemangler.shared.simplified(stem), simple != stem else { return mangled }
     // A closure of top-level code is "in" nothing.
-    let name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
+    var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
+    if isNameless(short: name) { name = fullOfStem(stem) }
     // One of several functions with the same body, which the runtime's short form does not show.
     return isMerged(stem) ? "merged " + name : name
   }
+
+  /// Whether the short form of a name names no function: only `specialized `, and whatever the demangler cannot shorten.
+  public static func isNameless(_ mangled: String) -> Bool {
+    guard isSwift(mangled) else { return false }
+    return SwiftRuntimeDemangler.shared.simplified(stem(of: mangled)).map(isNameless(short:)) ?? false
+  }
+
+  private static func isNameless(short name: String) -> Bool { name.isEmpty || name.hasSuffix("specialized ") }
 
   /// The module that the code belongs to, an extension's own one; nil for names without one.
   public static func module(of mangled: String) -> String? {

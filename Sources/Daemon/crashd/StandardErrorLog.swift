@@ -37,15 +37,15 @@ struct StandardErrorLog: LogHandler {
     }
   }
 
-  /// Local time of day.
+  /// The local time, with its date and zone: a log may be read on another day, and elsewhere.
   private static func time() -> String {
     var now = time_t()
     var parts = unsafe tm()
-    var bytes = [CChar](repeating: 0, count: 16)
+    var bytes = [CChar](repeating: 0, count: 64)
     // Each call writes one structure, or at most as many bytes as the array has, with a zero at their end.
     unsafe Glibc.time(&now)
     unsafe localtime_r(&now, &parts)
-    let count = unsafe strftime(&bytes, 16, "%H:%M:%S", &parts)
+    let count = unsafe strftime(&bytes, bytes.count, "%Y-%m-%d %H:%M:%S %Z", &parts)
     return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

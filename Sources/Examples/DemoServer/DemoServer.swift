@@ -10,7 +10,19 @@ import Logging
 struct DemoServer {
   static let version = "1.4.2"
 
+  private static let help = """
+    usage: DemoServer
+    A small shop over HTTP, on a free port of 127.0.0.1, which it prints. Four of its routes crash it:
+    /cart/array-index, /user/force-unwrap, /native/null-write and /catalog/stack-overflow.
+
+    """
+
   static func main() async throws {
+    if CommandLine.arguments.count > 1 {
+      let isAsked = ["-h", "--help"].contains(CommandLine.arguments[1])
+      print(isAsked ? help : "DemoServer takes no arguments: see --help", terminator: isAsked ? "" : "\n")
+      exit(isAsked ? 0 : 2)
+    }
     Shield.start(name: "demo-server", configuration: .init(tags: ["version": version]))
     // A server has its own handler beside it, by MultiplexLogHandler; the demo's terminal is for the reports.
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }

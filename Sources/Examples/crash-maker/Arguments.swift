@@ -81,7 +81,8 @@ enum Arguments {
     }
     guard let name else { return .wrong("no scenario given; see crash-maker --list") }
     guard let scenario = Scenario.named(name) else {
-      return .wrong("unknown scenario '\(name)'; did you mean '\(Scenario.nearest(to: name))'? See crash-maker --list")
+      let nearest = ["list", "table", "help"].contains(name) ? "--\(name)" : Scenario.nearest(to: name)
+      return .wrong("unknown scenario '\(name)'; did you mean '\(nearest)'? See crash-maker --list")
     }
     if let thread, !scenario.threads.contains(thread) {
       let possible = scenario.threads.map(\.rawValue).joined(separator: ", ")

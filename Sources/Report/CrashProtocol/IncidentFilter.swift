@@ -2,7 +2,7 @@ public import CrashReport
 
 /// Selects incidents; nil does not restrict.
 public struct IncidentFilter: Codable, Sendable, Hashable {
-  /// The beginning of the id.
+  /// The beginning of the id, or of its digits after the dash.
   public var id: String?
   /// The part of the shield that recorded it.
   public var source: IncidentReport.Source?

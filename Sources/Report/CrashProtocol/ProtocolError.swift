@@ -16,6 +16,8 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case tooManySubscribers(limit: Int)
   /// crashd knows no program of this name.
   case noSuchService(name: String)
+  /// No attached process of the programs has a class of this name.
+  case noSuchClass(name: String)
   /// As many clients are connected to crashd, of this user or in all, as the limit allows: try again later.
   case tooManyClients(limit: Int)
   /// As many classes of one program are listed as the limit allows.
@@ -63,6 +65,7 @@ extension ProtocolError {
     case .subscriberInUse(let name): own("SubscriberInUse", ["subscriber": .string(name)])
     case .tooManySubscribers(let limit): own("TooManySubscribers", ["limit": .int(limit)])
     case .noSuchService(let name): own("NoSuchService", ["name": .string(name)])
+    case .noSuchClass(let name): own("NoSuchClass", ["class": .string(name)])
     case .tooManyClients(let limit): own("TooManyClients", ["limit": .int(limit)])
     case .tooManyClasses(let limit): own("TooManyClasses", ["limit": .int(limit)])
     case .invalidCursor(let cursor): own("InvalidCursor", ["cursor": .string(cursor)])
@@ -106,6 +109,7 @@ extension ProtocolError {
     "SubscriberInUse": { .subscriberInUse($0.text("subscriber")) },
     "TooManySubscribers": { .tooManySubscribers(limit: $0.number("limit")) },
     "NoSuchService": { .noSuchService(name: $0.text("name")) },
+    "NoSuchClass": { .noSuchClass(name: $0.text("class")) },
     "TooManyClients": { .tooManyClients(limit: $0.number("limit")) },
     "TooManyClasses": { .tooManyClasses(limit: $0.number("limit")) },
     "InvalidCursor": { .invalidCursor($0.text("cursor")) },

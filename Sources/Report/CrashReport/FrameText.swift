@@ -36,9 +36,9 @@ enum FrameText {
     return notes
   }
 
-  /// Address, image and linkage name.
-  static func machineDetail(of frame: CrashReport.Frame, in report: CrashReport) -> String {
-    let inImage = offset(of: frame, in: report, short: false)
+  /// Address, image and linkage name; `short` where the image's path is elsewhere.
+  static func machineDetail(of frame: CrashReport.Frame, in report: CrashReport, short: Bool = false) -> String {
+    let inImage = offset(of: frame, in: report, short: short)
     let found =
       "\(frame.address)\(inImage.isEmpty ? "" : " in \(inImage)"), found by \(CleanText.line(frame.trust.rawValue))"
     return frame.mangled.isEmpty ? found : "\(found), \(CleanText.line(frame.mangled))"

@@ -44,7 +44,18 @@ public struct CrashClient: Sendable {
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
-    try call(Methods.Groups.self, Joined(.init(limit: limit, offset: offset), filter)).groups
+    try groups(GroupQuery(limit: limit, offset: offset), filter)
+  }
+
+  /// Groups in some states, in an order; an older crashd refuses both.
+  public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
+  {
+    try call(Methods.Groups.self, Joined(query, filter)).groups
+  }
+
+  /// The group whose key begins with `key`, with its crashes by build and by day.
+  public func group(key: String) throws(ClientError) -> GroupDetail {
+    try call(Methods.GetGroup.self, .init(key: key))
   }
 
   /// Marks the group whose key begins with `key` as resolved, or reopens it.

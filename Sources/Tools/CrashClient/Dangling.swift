@@ -38,20 +38,32 @@ extension CrashClient {
   ///   - name: In programs whose name contains this; in all without one.
   ///   - limit: The maximum number of its objects in quarantine.
   ///   - mode: `absorb`, `zero` or `diagnose`.
+  ///   - isForced: Also where attached processes have no such class.
   /// - Returns: The programs, and the results in their processes.
-  /// - Throws: `ClientError`.
+  /// - Throws: `noSuchClass` where attached processes have no such class, unless `isForced`; another `ClientError`.
   @discardableResult
   public func protect(
-    class className: String, name: String? = nil, limit: Int? = nil, mode: String? = nil
+    class className: String, name: String? = nil, limit: Int? = nil, mode: String? = nil, isForced: Bool = false
   ) throws(ClientError) -> DanglingChange {
-    try call(Methods.DanglingProtect.self, .init(class: className, limit: limit, mode: mode, name: name))
+    try call(
+      Methods.DanglingProtect.self,
+      .init(class: className, limit: limit, mode: mode, name: name, force: isForced ? true : nil))
   }
 
   /// Ends the protection of a class.
   /// - Returns: The programs, and the results in their processes.
   @discardableResult
-  public func release(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
-    try call(Methods.DanglingRelease.self, .init(class: className, name: name))
+  public func release(
+    class className: String, name: String? = nil, isForced: Bool = false
+  ) throws(ClientError) -> DanglingChange {
+    try call(Methods.DanglingRelease.self, .init(class: className, name: name, force: isForced ? true : nil))
+  }
+
+  /// Removes the override of a class: the program and the statistics decide again.
+  /// - Returns: The programs, and the results in their processes.
+  @discardableResult
+  public func reset(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
+    try call(Methods.DanglingReset.self, .init(class: className, name: name))
   }
 
   /// Changes rules of programs.

@@ -62,7 +62,8 @@ public struct Failure: Error, Sendable, Equatable {
   private init(_ error: ProtocolError, of client: CrashClient?) {
     switch error {
     case .noSuchReport(""): self = .noCrash(of: client)
-    case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
+    case .noSuchReport(let word):
+      self.init(.nothingFound, "no report has the id, pid, program, unit or group '\(word)': see crashctl list")
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports' ids begin with '\(id)': give more digits")
     case .noSuchGroup(let key):
@@ -84,6 +85,10 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.nothingFound, "no attached program and no use-after-free crash yet" + Self.note(client))
     case .noSuchService(let name):
       self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.note(client))
+    case .noSuchClass(let name):
+      self.init(
+        .nothingFound,
+        "no attached process has a class '\(name)': check its full name (crashctl dangling classes), or add --force")
     case .tooManyClients(let limit):
       self.init(
         .unreachable,
@@ -108,7 +113,8 @@ public struct Failure: Error, Sendable, Equatable {
     let ending = (try? client?.status().ending) ?? 0
     let who = ending == 1 ? "a process has just ended" : "\(ending) processes have just ended"
     let more = ending == 0 ? "" : "; \(who) and crashd is reading the ring: try again"
-    return Failure(.nothingFound, "no crash yet" + more + note(client))
+    let advice = ending == 0 ? ". Is your program attached? crashctl doctor PID. Try it: crashctl demo" : ""
+    return Failure(.nothingFound, "no crash yet" + more + note(client) + advice)
   }
 
   /// Describes an empty result, and the caller's limited access.

@@ -6,6 +6,7 @@ import Glibc
 import LinuxSystem
 
 extension JSONStyle: ExpressibleByArgument {}
+extension ColorUse: ExpressibleByArgument {}
 
 /// Options of every verb that calls crashd.
 struct ConnectionOptions: ParsableArguments {
@@ -14,11 +15,30 @@ struct ConnectionOptions: ParsableArguments {
     completion: .file())
   var socket: String?
 
-  @Option(help: ArgumentHelp("Print JSON: pretty, short or off", valueName: "mode"))
-  var json = JSONStyle.off
+  @Option(
+    name: .customLong("json"), help: ArgumentHelp("Print JSON: pretty, short or off", valueName: "mode"),
+    completion: .custom { _, _, _ in Completions.json })
+  var jsonMode = JSONStyle.off
+
+  @Flag(name: .customShort("j"), help: "Print JSON: pretty on a terminal, else short")
+  var isJSON = false
+
+  @Flag(name: .customLong("utc"), help: "Show times in UTC instead of the local zone")
+  var isUTC = false
+
+  @Option(help: ArgumentHelp("Use color: auto, always or never", valueName: "when"))
+  var color = ColorUse.auto
+
+  @Flag(name: .customLong("exit-zero"), help: "Exit with 0 also when nothing is found")
+  var exitsZero = false
 
   @Flag(name: .customLong("no-pager"), help: "Do not pipe the output into a pager")
   var hasNoPager = false
+
+  var json: JSONStyle {
+    guard isJSON, jsonMode == .off else { return jsonMode }
+    return isatty(STDOUT_FILENO) == 1 ? .pretty : .short
+  }
 
   var client: CrashClient {
     CrashClient(socketPath: SocketPath.find(option: socket, environment: environment))
@@ -26,7 +46,11 @@ struct ConnectionOptions: ParsableArguments {
 
   var environment: [String: String] { processEnvironment() }
 
-  var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, environment: environment) }
+  var terminal: Terminal {
+    var terminal = Terminal(descriptor: STDOUT_FILENO, environment: environment, color: color)
+    terminal.clock.isUTC = isUTC
+    return terminal
+  }
 
   /// The result of a call.
   /// - Throws: `Failure` with the reason.
@@ -35,6 +59,16 @@ struct ConnectionOptions: ParsableArguments {
       return try call(client)
     } catch {
       throw Failure(error, of: client)
+    }
+  }
+
+  /// The result of a call about the report that a word names.
+  /// - Throws: `Failure` with the reason.
+  func ask<Result>(
+    about word: String?, _ call: (_ client: CrashClient, _ id: String?) throws(ClientError) -> Result
+  ) throws(Failure) -> Result {
+    try ask { client throws(ClientError) in
+      try ReportSelector.ask(about: word, of: client) { id throws(ClientError) in try call(client, id) }
     }
   }
 
@@ -66,4 +100,24 @@ struct ConnectionOptions: ParsableArguments {
 struct LegendOptions: ParsableArguments {
   @Flag(name: .customLong("no-legend"), help: "Do not print column titles")
   var hasNoLegend = false
+
+  @Flag(name: .shortAndLong, help: "On a terminal too: whole times, a line for each, and all columns")
+  var verbose = false
+
+  /// A terminal with what these options ask of it.
+  func terminal(_ connection: ConnectionOptions) -> Terminal {
+    var terminal = connection.terminal
+    if verbose { terminal.isBrief = false }
+    return terminal
+  }
+}
+
+/// The report that a verb is about.
+struct ReportArgument: ParsableArguments {
+  @Argument(
+    help: ArgumentHelp(
+      "First digits of a report's id, or a pid, program, unit, path or group, of which the newest (default: the newest)",
+      valueName: "report"),
+    completion: .custom(Completions.reports))
+  var word: String?
 }

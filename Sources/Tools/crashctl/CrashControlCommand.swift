@@ -3,6 +3,7 @@ import CBuildCommit
 import CrashControl
 import CrashReport
 import Glibc
+import LinuxSystem
 import ProductVersion
 
 @main
@@ -15,25 +16,50 @@ struct CrashControlCommand: ParsableCommand {
       their own processes; crashctl status shows your access.
 
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
+
+      Examples:
+        crashctl                                # the newest crashes
+        crashctl show shop                      # why did shop crash?
+        crashctl groups --sort count            # what crashes most?
+        crashctl doctor 4711                    # is this process covered?
+        crashctl demo                           # see it work
       """,
     // The text lives as long as the program.
     version: ProductVersion.line(of: "crashctl", commit: unsafe String(cString: cs_build_commit())),
-    subcommands: [
-      List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
-      Wait.self, Subscribers.self,
-      Explain.self, Reanalyze.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self,
-      Dangling.self,
-      Guards.self, Doctor.self, Run.self, Demo.self, Varlink.self,
+    subcommands: [Reanalyse.self],
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Look at crashes",
+        subcommands: [
+          List.self, Show.self, Groups.self, Top.self, Follow.self, Explain.self, Debug.self,
+        ]),
+      CommandGroup(
+        name: "Keep, send and remove reports",
+        subcommands: [Dump.self, Export.self, Reanalyze.self, Remove.self, Prune.self]),
+      CommandGroup(
+        name: "Faults that programs survived", subcommands: [Incidents.self, Dangling.self, Guards.self]),
+      CommandGroup(
+        name: "The service", subcommands: [Status.self, Doctor.self, Processes.self, Subscribers.self, Metrics.self]),
+      CommandGroup(
+        name: "Try, script, program", subcommands: [Run.self, Demo.self, Wait.self, Completion.self, Varlink.self]),
     ],
     defaultSubcommand: List.self)
 
   static func main() {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    if let complaint = CommandAdvice.unknownVerb(in: arguments) {
+      Output.complain(complaint)
+      Glibc.exit(ExitStatus.usage.rawValue)
+    }
+    let columns = Terminal(descriptor: STDOUT_FILENO, environment: processEnvironment()).width
+    if let help = CommandAdvice.help(for: arguments, columns: columns) { finish(printing: help + "\n") }
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(CommandAdvice.prepared(arguments))
       try command.run()
     } catch let failure as Failure {
       if !failure.message.isEmpty { Output.complain(failure.message) }
-      Glibc.exit(failure.status)
+      let isExcused = failure.status == ExitStatus.nothingFound.rawValue && arguments.contains("--exit-zero")
+      Glibc.exit(isExcused && arguments.first != "run" ? ExitStatus.done.rawValue : failure.status)
     } catch {
       finish(error)
     }
@@ -46,40 +72,19 @@ struct CrashControlCommand: ParsableCommand {
       // ArgumentParser's suggestions follow on further lines.
       let text = message(for: error).prefix { $0 != "\n" }
       let sentence = text.hasSuffix(".") ? text.dropLast() : text
-      let advice = CommandAdvice.text(
-        for: sentence, arguments: Array(CommandLine.arguments.dropFirst()),
-        verbs: configuration.subcommands.compactMap { $0._commandName })
+      let advice = CommandAdvice.text(for: sentence, arguments: Array(CommandLine.arguments.dropFirst()))
       Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; " + advice)
       Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
     }
+    finish(printing: fullMessage(for: error) + "\n", code: code.rawValue)
+  }
+
+  private static func finish(printing text: String, code: Int32 = 0) -> Never {
     do throws(Failure) {
-      try Output.write(fullMessage(for: error) + "\n")
+      try Output.write(text)
     } catch {
       Glibc.exit(error.status)
     }
-    Glibc.exit(code.rawValue)
-  }
-}
-
-/// Advice about an error in the command line.
-enum CommandAdvice {
-  /// Returns the advice for an error.
-  ///
-  /// - Parameters:
-  ///   - sentence: ArgumentParser's message. For an unknown verb it reports an unexpected argument of `list`, the
-  ///     default verb.
-  ///   - arguments: The command line without the program's name.
-  ///   - verbs: The known verbs.
-  /// - Returns: The end of the message.
-  static func text(for sentence: some StringProtocol, arguments: [String], verbs: [String]) -> String {
-    let usual = "see crashctl --help"
-    guard sentence.lowercased().contains("unexpected argument"),
-      let argument = arguments.first(where: { sentence.contains("'\($0)'") })
-    else { return usual }
-    // ArgumentParser takes options before a verb for options of `list`.
-    if verbs.contains(argument) { return "options follow the verb: crashctl \(argument) OPTIONS" }
-    // An argument after a verb is no verb.
-    guard argument == arguments.first, let verb = Spelling.nearest(to: argument, among: verbs) else { return usual }
-    return "did you mean '\(verb)'? \(usual)"
+    Glibc.exit(code)
   }
 }

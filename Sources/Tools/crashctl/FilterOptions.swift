@@ -7,10 +7,10 @@ import CrashProtocol
 struct FilterOptions: ParsableArguments {
   @OptionGroup var period: PeriodOptions
 
-  @Option(help: "Only crashes of this process")
+  @Option(help: "Only crashes of this process", completion: .custom(Completions.pids))
   var pid: Int?
 
-  @Option(help: "Only crashes of programs whose name contains this")
+  @Option(help: "Only crashes of programs whose name contains this", completion: .custom(Completions.names))
   var name: String?
 
   @Option(
@@ -19,16 +19,17 @@ struct FilterOptions: ParsableArguments {
   var exe: String?
 
   @Option(
+    name: [.customShort("u"), .long],
     help: ArgumentHelp("Only crashes in this systemd unit (.service is the default)", valueName: "name"),
-    transform: { $0.contains(".") ? $0 : $0 + ".service" })
+    completion: .custom(Completions.units), transform: { $0.contains(".") ? $0 : $0 + ".service" })
   var unit: String?
 
   @Option(
     help: ArgumentHelp("Only crashes by this signal, such as SIGSEGV, segv or 11", valueName: "signal"),
-    transform: signalName)
+    completion: .custom { _, _, _ in Completions.signals }, transform: signalName)
   var signal: String?
 
-  @Option(help: "Only crashes of the group whose key begins with this")
+  @Option(help: "Only crashes of the group whose key begins with this", completion: .custom(Completions.groups))
   var group: String?
 
   @Option(help: ArgumentHelp("Only crashes of this release", valueName: "name"))
@@ -88,8 +89,15 @@ struct LimitOptions: ParsableArguments {
 struct ListOptions: ParsableArguments {
   @OptionGroup var count: LimitOptions
 
-  @Flag(name: .shortAndLong, help: "Show the newest first")
+  @Flag(name: .shortAndLong, help: "Show the newest first, as on a terminal")
   var reverse = false
+
+  @Flag(name: .customLong("oldest-first"), help: "Show the newest last, as in a pipe")
+  var isOldestFirst = false
+
+  func validate() throws {
+    if reverse, isOldestFirst { throw ValidationError("--reverse and --oldest-first exclude each other") }
+  }
 
   var limit: Int { count.limit ?? LimitOptions.standard }
 
@@ -98,6 +106,15 @@ struct ListOptions: ParsableArguments {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
+  /// Whether the newest comes first: on a terminal, where people read from the top.
+  ///
+  /// Programs read JSON in one order.
+  func isNewestFirst(_ connection: ConnectionOptions) -> Bool {
+    reverse || !isOldestFirst && connection.json == .off && connection.terminal.width != nil
+  }
+
   /// Puts items, the newest first, into the order of the output.
-  func ordered<Item>(_ items: [Item]) -> [Item] { reverse ? items : items.reversed() }
+  func ordered<Item>(_ items: [Item], _ connection: ConnectionOptions) -> [Item] {
+    isNewestFirst(connection) ? items : items.reversed()
+  }
 }

@@ -20,17 +20,17 @@ enum Grouping {
   ///
   /// The runtime's `message` distinguishes crashes that have no location of their own.
   ///
-  /// `freedClass`, the class of a use-after-free, is only in the title: not every crash of a group shows it.
+  /// `what` begins the title in place of the kind; it has no part in the keys, for not every crash of a group shows it.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
-    message: String = "", freedClass: String? = nil
+    message: String = "", what: String? = nil
   ) -> CrashReport.Group {
     let own = thread.frames.filter(\.isOwn)
     let isTopLevel = own.allSatisfy { $0.mangled.isEmpty || isEntryPoint($0.mangled) }
     let error = isTopLevel ? GroupingText.topLevelError(message).map { "error \($0)" } : nil
     let names = (error.map { [$0] } ?? []) + names(thread.frames)
     let place = names.first.map(FunctionName.short) ?? process
-    let title = "\(kind) in \(place)" + (freedClass.map { ", use-after-free of \($0)" } ?? "")
+    let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
     let parts: [String]
     // After a jump into data, the first frame has no name in any build.
@@ -49,6 +49,14 @@ enum Grouping {
     return CrashReport.Group(
       key: key([kind] + parts), title: error.map { "\($0) at top level of \(process)" } ?? title,
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
+  }
+
+  /// The function that called a C function, which several callers may share; empty for any other.
+  private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
+    guard names.count > 1, let first = frames.first(where: { $0.isOwn && simplified($0) == names[0] }),
+      first.mangled == first.function
+    else { return "" }
+    return ", called by \(FunctionName.short(names[1]))"
   }
 
   private static func key(_ parts: [String]) -> String {
@@ -125,7 +133,10 @@ enum Grouping {
 
   /// The module and the name without differences between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    let name = withoutGenerics(GroupingText.simplified(frame.function.isEmpty ? frame.mangled : frame.function))
+    // Keys have the short form of a name, which may be empty.
+    let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
+    let text = frame.function.isEmpty ? frame.mangled : frame.function
+    let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
     return Demangler.module(of: frame.mangled).map { "\($0).\(name)" } ?? name
   }
 

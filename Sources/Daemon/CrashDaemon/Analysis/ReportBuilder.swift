@@ -63,7 +63,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
       group: Grouping.group(
         of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images,
-        message: first.message, freedClass: diagnosis.objectClass),
+        message: first.message, what: GroupTitle.text(of: diagnosis, main.facts)),
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.otherGroups = otherGroups(Array(zip(records, threads).dropFirst()), than: report.group)
@@ -89,7 +89,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       .map { record, other in
         Grouping.group(
           of: other.thread, kind: other.facts.kind, process: process.identity.name, images: images,
-          message: record.message)
+          message: record.message,
+          what: GroupTitle.text(of: DiagnosisRule.diagnose(other.facts, at: nil), other.facts))
       }
       .filter { keys.insert($0.key).inserted }
     return groups.isEmpty ? nil : groups

@@ -119,6 +119,9 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
+  /// The answer of a process that has no class of this name.
+  static let noSuchClass = "no such class"
+
   /// The result as text.
   static func word(_ result: UInt32) -> String {
     switch cs_control_result(rawValue: result) {
@@ -128,7 +131,7 @@ struct ControlAnswer: Sendable, Equatable {
     case .CS_CONTROL_FORBIDDEN: "forbidden by the program"
     case .CS_CONTROL_UNAVAILABLE: "not available in the program"
     case .CS_CONTROL_OVERRULED: "overruled by the program"
-    case .CS_CONTROL_NOT_FOUND: "no such class"
+    case .CS_CONTROL_NOT_FOUND: noSuchClass
     case .CS_CONTROL_GENERIC: "a generic class"
     case .CS_CONTROL_FAILED: "failed"
     default: "result \(result)"

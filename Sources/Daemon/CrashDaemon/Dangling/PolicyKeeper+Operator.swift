@@ -27,16 +27,20 @@ struct RuleChange: Sendable, Equatable {
 
 // Overrides of operators. They take precedence over the statistics, and over the program's own settings.
 extension PolicyKeeper {
-  /// Finds visible services whose name contains `name` or whose program it is; nil: all.
+  /// Finds visible services whose name or executable's name contains `name`, or whose program it is; nil: all.
+  ///
+  /// A process may have another name than its executable, and the last one names the service.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
-      visibility.includes(key)
-        && (name.map { services[key]?.policy.name.contains($0) == true || key.program == $0 } ?? true)
+      guard visibility.includes(key) else { return false }
+      guard let name else { return true }
+      let file = key.program.split(separator: "/").last
+      return services[key]?.policy.name.contains(name) == true || file?.contains(name) == true || key.program == name
     }
   }
 
   /// Changes rules.
-  func change(_ keys: [ServiceKey], _ change: RuleChange) {
+  func change(_ keys: [ServiceKey], _ change: RuleChange, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
       if let pin = change.pin { rules.pin = pin }
@@ -48,12 +52,12 @@ extension PolicyKeeper {
       if change.baseBudgetBytes != nil || change.raisedBudgetBytes != nil {
         services[key]?.policy.hasOperatorsBudget = true
       }
-      decide(key, change.text, rules, classes: [])
+      decide(key, change.text, rules, classes: [], by: uid)
     }
   }
 
   /// Lists a class.
-  func protect(_ keys: [ServiceKey], _ className: String, _ wish: ServicePolicy.Wish) {
+  func protect(_ keys: [ServiceKey], _ className: String, _ wish: ServicePolicy.Wish, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
       rules.listedClasses.insert(className)
@@ -61,21 +65,81 @@ extension PolicyKeeper {
       services[key]?.policy.wishes[className] = wish == ServicePolicy.Wish() ? nil : wish
       let details = [wish.mode.map { "policy \($0.rawValue)" }, wish.limit.map { "limit \($0)" }].compactMap { $0 }
       let text = (["the operator protects \(className)"] + details).joined(separator: ", ")
-      decide(key, text, rules, classes: [className])
+      decide(key, text, rules, classes: [className], by: uid)
     }
   }
 
   /// Removes a class from the list.
   ///
   /// It is not protected until it is listed again.
-  func release(_ keys: [ServiceKey], _ className: String) {
+  func release(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
       rules.listedClasses.remove(className)
       rules.releasedClasses.insert(className)
       services[key]?.policy.wishes[className] = nil
-      decide(key, "the operator releases \(className)", rules, classes: [])
+      decide(key, "the operator releases \(className)", rules, classes: [], by: uid)
     }
+  }
+
+  /// Removes the override of a class: the program and the statistics decide again.
+  func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
+    for key in keys {
+      guard let now = current(key, of: className), now != Override() else { continue }
+      put(Override(), key, className, "the operator resets \(className)", by: uid)
+    }
+  }
+
+  /// What an operator has said of one class in one service.
+  struct Override: Equatable {
+    var isListed = false
+    var isReleased = false
+    var wish: ServicePolicy.Wish?
+  }
+
+  func overrides(_ keys: [ServiceKey], of className: String) -> [ServiceKey: Override] {
+    keys.reduce(into: [:]) { $0[$1] = current($1, of: className) }
+  }
+
+  private func current(_ key: ServiceKey, of className: String) -> Override? {
+    guard let policy = services[key]?.policy else { return nil }
+    let rules = policy.loop.rules
+    return Override(
+      isListed: rules.listedClasses.contains(className), isReleased: rules.releasedClasses.contains(className),
+      wish: policy.wishes[className])
+  }
+
+  /// Takes back overrides of a class that no process has.
+  func restore(_ overrides: [ServiceKey: Override], of className: String) {
+    for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
+      put(before, key, className, "taken back: no process has the class \(className)", by: nil)
+    }
+  }
+
+  private func put(_ override: Override, _ key: ServiceKey, _ className: String, _ text: String, by uid: UInt32?) {
+    guard var rules = services[key]?.policy.loop.rules else { return }
+    rules.listedClasses.remove(className)
+    rules.releasedClasses.remove(className)
+    if override.isListed { rules.listedClasses.insert(className) }
+    if override.isReleased { rules.releasedClasses.insert(className) }
+    services[key]?.policy.wishes[className] = override.wish
+    decide(key, text, rules, classes: [], by: uid)
+  }
+
+  /// The services with attached processes, all of which say that they have no such class.
+  func services(_ keys: [ServiceKey], denying className: String) -> Set<ServiceKey> {
+    Set(
+      keys.filter { key in
+        let outcomes = attached(key)
+        return !outcomes.isEmpty && outcomes.allSatisfy { $0.refused[className] == ControlAnswer.noSuchClass }
+      })
+  }
+
+  /// Whether one of the services has an attached process.
+  func hasProcesses(_ keys: [ServiceKey]) -> Bool { keys.contains { !attached($0).isEmpty } }
+
+  private func attached(_ key: ServiceKey) -> [ControlOutcome.State] {
+    (services[key]?.processes.values.map(\.outcome.now) ?? []).filter { !$0.isOver }
   }
 
   /// Waits until the attached processes have applied their plans, at most `timeout_ms`.
@@ -105,16 +169,19 @@ extension PolicyKeeper {
     return spoken.contains(className) || spoken.count < ControlPlan.wordLimit / 2
   }
 
-  private func decide(_ key: ServiceKey, _ text: String, _ rules: ProtectionRules, classes: [String]) {
+  private func decide(
+    _ key: ServiceKey, _ text: String, _ rules: ProtectionRules, classes: [String], by uid: UInt32?
+  ) {
     guard services[key] != nil else { return }
-    note(key, text, classes: classes)
+    note(key, text, classes: classes, by: uid)
     receive(.rules(rules), key)
     save(key)
   }
 
-  /// Stores the service and the operator's change.
-  func note(_ key: ServiceKey, _ text: String, classes: [String] = []) {
+  /// Stores the service and the operator's change; `uid` is the caller's.
+  func note(_ key: ServiceKey, _ text: String, classes: [String] = [], by uid: UInt32? = nil) {
     guard let service = services[key] else { return }
+    let text = text + (uid.map { " (uid \($0))" } ?? "")
     let level = service.policy.loop.protection.level
     save(key, [DanglingDecision(byOperator: text, level: level, classes: classes, at: now_s)])
     logger.notice("'\(service.policy.name)' (uid \(key.uid)): \(CleanText.line(text))")

@@ -6,14 +6,17 @@ extension PolicyKeeper {
   /// Sets the mode of kinds.
   ///
   /// Nil: the program decides again.
-  func setGuards(_ keys: [ServiceKey], _ kinds: [String], to mode: GuardMode?, isImplicit: Bool, _ text: String) {
+  func setGuards(
+    _ keys: [ServiceKey], _ kinds: [String], to mode: GuardMode?, isImplicit: Bool, _ text: String,
+    by uid: UInt32? = nil
+  ) {
     for key in keys {
       guard let before = services[key].map({ $0.policy.guards ?? GuardWords() }) else { continue }
       var words = before
       words.set(mode, of: kinds, isImplicit: isImplicit)
       guard words != before else { continue }
       services[key]?.policy.guards = words.isEmpty ? nil : words
-      note(key, text)
+      note(key, text, by: uid)
       board.set(services[key]?.policy.plan, for: key)
     }
   }

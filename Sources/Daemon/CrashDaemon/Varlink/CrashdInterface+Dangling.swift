@@ -12,6 +12,7 @@ extension CrashdInterface {
     table.bind(Methods.DanglingEvents.self, CrashdInterface.danglingEvents)
     table.bind(Methods.DanglingProtect.self, CrashdInterface.danglingProtect)
     table.bind(Methods.DanglingRelease.self, CrashdInterface.danglingRelease)
+    table.bind(Methods.DanglingReset.self, CrashdInterface.danglingReset)
     table.bind(Methods.PolicySet.self, CrashdInterface.policySet)
   }
 
@@ -65,7 +66,7 @@ extension CrashdInterface {
     change.alarmThreshold_days =
       try checked(rules.alarmThresholdDays, "alarmThreshold_days", in: 2...36_500).map { Double($0) }
     let keys = try await services(parameters.own.name, client.visibility)
-    await policy.change(keys, change)
+    await policy.change(keys, change, by: client.peer.uid)
     return await outcome(of: keys, about: .deadObjects)
   }
 
@@ -79,24 +80,52 @@ extension CrashdInterface {
       guard let known = DanglingMode(rawValue: mode) else { throw .invalidParameter("mode") }
       wish.mode = known
     }
-    let keys = try await services(parameters.name, client.visibility)
-    for key in keys where await !policy.hasRoom(key, for: className) {
-      throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
+    return try await change(className, parameters.name, client, isForced: parameters.force == true) { [wish] keys in
+      await policy.protect(keys, className, wish, by: client.peer.uid)
     }
-    await policy.protect(keys, className, wish)
-    return await outcome(of: keys, about: .deadObjects)
   }
 
   func danglingRelease(
     _ parameters: Methods.DanglingRelease.Parameters, _ client: Client
   ) async throws(ProtocolError) -> DanglingChange {
     let className = try self.className(parameters.class)
+    return try await change(className, parameters.name, client, isForced: parameters.force == true) { keys in
+      await policy.release(keys, className, by: client.peer.uid)
+    }
+  }
+
+  func danglingReset(
+    _ parameters: Methods.DanglingReset.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> DanglingChange {
+    let className = try self.className(parameters.class)
     let keys = try await services(parameters.name, client.visibility)
+    await policy.reset(keys, className, by: client.peer.uid)
+    return await outcome(of: keys, about: .deadObjects)
+  }
+
+  /// Overrides a class in programs; where all attached processes of a program deny the class, takes it back there.
+  /// - Throws: `noSuchClass` if none of the programs with attached processes has the class.
+  private func change(
+    _ className: String, _ name: String?, _ client: Client, isForced: Bool,
+    _ make: (_ keys: [ServiceKey]) async -> Void
+  ) async throws(ProtocolError) -> DanglingChange {
+    let keys = try await services(name, client.visibility)
     for key in keys where await !policy.hasRoom(key, for: className) {
       throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
     }
-    await policy.release(keys, className)
-    return await outcome(of: keys, about: .deadObjects)
+    let before = await policy.overrides(keys, of: className)
+    await make(keys)
+    let outcome = await outcome(of: keys, about: .deadObjects)
+    if isForced { return outcome }
+    let denying = await policy.services(keys, denying: className)
+    if denying.isEmpty { return outcome }
+    let rest = keys.filter { !denying.contains($0) }
+    guard await policy.hasProcesses(rest) else {
+      await policy.restore(before, of: className)
+      throw .noSuchClass(name: className)
+    }
+    await policy.restore(before.filter { denying.contains($0.key) }, of: className)
+    return await self.outcome(of: rest, about: .deadObjects)
   }
 
   func outcome(of keys: [ServiceKey], about subject: ControlOutcome.Subject) async -> DanglingChange {

@@ -32,7 +32,7 @@ extension CrashdInterface {
     let text =
       mode.map { "the operator sets \(which) to \($0.rawValue)" } ?? "the operator leaves \(which) to the program"
     await policy.setGuards(
-      keys, kind.map { [$0] } ?? Array(GuardKinds.names), to: mode, isImplicit: isImplicit, text)
+      keys, kind.map { [$0] } ?? Array(GuardKinds.names), to: mode, isImplicit: isImplicit, text, by: client.peer.uid)
     return await outcome(of: keys, about: .guards)
   }
 }

@@ -38,6 +38,7 @@ struct CrashdInterface: Sendable {
     table.bind(Methods.List.self, CrashdInterface.list)
     table.bind(Methods.Get.self, CrashdInterface.get)
     table.bind(Methods.Groups.self, CrashdInterface.groups)
+    table.bind(Methods.GetGroup.self, CrashdInterface.getGroup)
     table.bind(Methods.ResolveGroup.self, CrashdInterface.resolveGroup)
     table.bind(Methods.Explain.self, CrashdInterface.explain)
     table.bind(Methods.Reanalyse.self, CrashdInterface.reanalyse)
@@ -80,12 +81,33 @@ struct CrashdInterface: Sendable {
   func groups(_ parameters: Methods.Groups.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Groups.Reply {
     let limit = try checked(parameters.own.limit, "limit", in: 0...Int.max) ?? Self.defaultListLimit
     let offset = try checked(parameters.own.offset, "offset", in: Self.offsets) ?? 0
+    let order = try known(parameters.own.sort, "sort", GroupQuery.Order.self) ?? .last
+    var states: Set<GroupQuery.State>?
+    for word in parameters.own.states ?? [] {
+      guard let state = GroupQuery.State(rawValue: word) else { throw .invalidParameter("states") }
+      states = (states ?? []).union([state])
+    }
     let filter = try checked(parameters.shared)
     return Methods.Groups.Reply(
-      groups: try reading { () throws(StoreError) in
+      groups: try reading { [states] () throws(StoreError) in
         try store.groups(
-          filter, visibility: client.visibility, offset: offset, limit: min(limit, limits.listReports))
+          filter, visibility: client.visibility, order: order, states: states, offset: offset,
+          limit: min(limit, limits.listReports))
       })
+  }
+
+  private func known<Word: RawRepresentable<String>>(
+    _ text: String?, _ name: String, _: Word.Type
+  ) throws(ProtocolError) -> Word? {
+    guard let text else { return nil }
+    guard let word = Word(rawValue: text) else { throw .invalidParameter(name) }
+    return word
+  }
+
+  func getGroup(_ parameters: Methods.GetGroup.Parameters, _ client: Client) throws(ProtocolError) -> GroupDetail {
+    try reading { () throws(StoreError) in
+      try store.groupDetail(String(parameters.key.prefix(64)), visibility: client.visibility)
+    }
   }
 
   func resolveGroup(

@@ -7,7 +7,8 @@ extension IncidentFilter {
   /// What stands only in the report is read there: of 10,000 rows at most.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
-      AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id)
+      AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id
+        OR substr(id, instr(id, '-') + 1, length(:id)) = :id)
       AND (:since IS NULL OR last >= :since)
       AND (:kind IS NULL OR json_extract(CAST(json AS TEXT), '$.kind') = :kind)
       AND (:site IS NULL OR instr(json_extract(CAST(json AS TEXT), '$.site'), :site) > 0)

@@ -4,8 +4,8 @@ package import CrashReport
 extension Methods {
   static let ofIncidents: [any Method.Type] = [
     Incidents.self, TopIncidents.self, DanglingGroups.self, ProtectedClasses.self, DanglingPolicies.self,
-    DanglingClasses.self, DanglingEvents.self, DanglingProtect.self, DanglingRelease.self, PolicySet.self,
-    GuardModes.self, GuardSet.self,
+    DanglingClasses.self, DanglingEvents.self, DanglingProtect.self, DanglingRelease.self, DanglingReset.self,
+    PolicySet.self, GuardModes.self, GuardSet.self,
   ]
 
   package enum Incidents: Method {
@@ -116,9 +116,10 @@ extension Methods {
       package var limit: Int?
       package var mode: String?
       package var name: String?
+      package var force: Bool?
 
-      package init(`class`: String, limit: Int? = nil, mode: String? = nil, name: String? = nil) {
-        (self.`class`, self.limit, self.mode, self.name) = (`class`, limit, mode, name)
+      package init(`class`: String, limit: Int? = nil, mode: String? = nil, name: String? = nil, force: Bool? = nil) {
+        (self.`class`, self.limit, self.mode, self.name, self.force) = (`class`, limit, mode, name, force)
       }
     }
 
@@ -126,6 +127,20 @@ extension Methods {
   }
 
   package enum DanglingRelease: Method {
+    package struct Parameters: Codable, Sendable {
+      package var `class`: String
+      package var name: String?
+      package var force: Bool?
+
+      package init(`class`: String, name: String? = nil, force: Bool? = nil) {
+        (self.`class`, self.name, self.force) = (`class`, name, force)
+      }
+    }
+
+    package typealias Reply = DanglingChange
+  }
+
+  package enum DanglingReset: Method {
     package struct Parameters: Codable, Sendable {
       package var `class`: String
       package var name: String?

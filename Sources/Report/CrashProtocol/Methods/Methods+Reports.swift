@@ -3,7 +3,8 @@ package import CrashReport
 // Reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
-    List.self, Get.self, Groups.self, ResolveGroup.self, Explain.self, Reanalyse.self, Prune.self, Remove.self,
+    List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Prune.self,
+    Remove.self,
   ]
 
   package enum List: Method {
@@ -28,19 +29,22 @@ extension Methods {
   }
 
   package enum Groups: Method {
-    package struct Own: Codable, Sendable {
-      package var limit: Int?
-      package var offset: Int?
-
-      package init(limit: Int? = nil, offset: Int? = nil) { (self.limit, self.offset) = (limit, offset) }
-    }
-
-    package typealias Parameters = Joined<Own, ReportFilter>
+    package typealias Parameters = Joined<GroupQuery, ReportFilter>
     package struct Reply: Codable, Sendable {
       package var groups: [ReportGroup]
 
       package init(groups: [ReportGroup]) { self.groups = groups }
     }
+  }
+
+  package enum GetGroup: Method {
+    package struct Parameters: Codable, Sendable {
+      package var key: String
+
+      package init(key: String) { self.key = key }
+    }
+
+    package typealias Reply = GroupDetail
   }
 
   package enum ResolveGroup: Method {

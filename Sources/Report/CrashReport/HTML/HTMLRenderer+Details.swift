@@ -5,11 +5,15 @@ extension HTMLRenderer {
     let diagnosis = report.diagnosis
     let rows = [
       ("Raised again", report.raisedAgain?.text ?? ""),
-      ("Cause", "\(diagnosis.cause), by rule \(diagnosis.rule), \(TextRenderer.percent(diagnosis.confidence)) sure"),
-      ("Class", diagnosis.classText),
+      (
+        "Cause",
+        "\(diagnosis.cause), by rule \(diagnosis.rule), confidence \(TextRenderer.percent(diagnosis.confidence))"
+      ),
+      ("Class", diagnosis.classText), ("Evidence", diagnosis.evidence ?? ""),
       ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
-      ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
-      ("Crashed", report.time), ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),
+      ("Program", process.executable), ("Build", process.buildID), ("Started", times.moment(process.startTime)),
+      (report.death == nil ? "Crashed" : "Ended", times.moment(report.time)),
+      ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),
       ("Group", TextRenderer.groupText(report)),
     ]
     return list("Details", rows.filter { !$0.1.isEmpty })
@@ -37,12 +41,25 @@ extension HTMLRenderer {
     }
     if let incidents = report.incidents, !incidents.isEmpty {
       let rows: [HTMLText] = incidents.map {
-        "<li><time>\($0.last)</time> \($0.sentence) (\($0.mode.rawValue), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
+        "<li><time datetime=\"\($0.last)\">\(before($0.last, report))</time> \($0.sentence) (\($0.mode.rawValue), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
       }
       let omitted: HTMLText = report.incidentsOmitted.map { "<li>… \($0) earlier</li>" } ?? ""
       html = html + "<h2>Earlier incidents</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"
     }
     return html
+  }
+
+  /// How long before the crash it was, such as `−14 ms`; the time of day where that is not known.
+  private func before(_ time: String, _ report: CrashReport) -> String {
+    guard let crash = Timestamp.nanoseconds(rfc3339: report.time), let own = Timestamp.nanoseconds(rfc3339: time),
+      own <= crash
+    else { return times.ofDay(time, report.time) }
+    switch crash - own {
+    case let short where short < 10_000_000: return "−\(short / 1_000) µs"
+    case let some where some < 10_000_000_000: return "−\(some / 1_000_000) ms"
+    case let long where long < 600_000_000_000: return "−\(long / 1_000_000_000) s"
+    default: return times.ofDay(time, report.time)
+    }
   }
 
   func images(_ report: CrashReport) -> HTMLText {

@@ -6,9 +6,14 @@
 public struct HTMLRenderer: Sendable {
   /// The source lookup, for the first in-app frames of the crash.
   public var source: SourceLookup?
+  /// How to show times.
+  public var times: ReportTimes
 
   /// Makes a renderer.
-  public init(source: SourceLookup? = nil) { self.source = source }
+  public init(source: SourceLookup? = nil, times: ReportTimes = .utc) {
+    self.source = source
+    self.times = times
+  }
 
   /// The page.
   public func render(_ report: CrashReport) -> String {
@@ -55,7 +60,7 @@ public struct HTMLRenderer: Sendable {
     let text = TextRenderer(width: .max)
     var html: HTMLText = """
       <header>
-      <p class="who">\(report.process.name) · \(report.signal.name) · <time>\(report.time)</time>\(origin(report))</p>
+      <p class="who">\(report.process.name) · \(report.signal.name) · \(time(report.time))\(origin(report))</p>
       <h1>\(title(report))</h1>
       """
     if !report.reason.isEmpty && report.reason != report.diagnosis.sentence {
@@ -68,6 +73,9 @@ public struct HTMLRenderer: Sendable {
     let text = report.originText
     return text.isEmpty ? "" : " · \(text)"
   }
+
+  /// A time for people, and for programs.
+  func time(_ time: String) -> HTMLText { "<time datetime=\"\(time)\">\(times.moment(time))</time>" }
 
   /// Text with its line breaks.
   private func lines(_ text: String) -> HTMLText {
@@ -104,7 +112,9 @@ public struct HTMLRenderer: Sendable {
     switch row {
     case .frame(let index):
       let frame = thread.frames[index]
-      return self.frame(frame, number: index, in: report) + (quoted.contains(index) ? quote(frame) : "")
+      // The first frames tell the most; more source would push the rest of the page away.
+      let isOpen = quoted.sorted().prefix(Self.openQuotes).contains(index)
+      return self.frame(frame, number: index, in: report) + (quoted.contains(index) ? quote(frame, isOpen: isOpen) : "")
     case .folded(let range):
       let rows = range.map { frame(thread.frames[$0], number: $0, in: report) }
       return """
@@ -129,14 +139,18 @@ public struct HTMLRenderer: Sendable {
       """
   }
 
-  private func quote(_ frame: CrashReport.Frame) -> HTMLText {
+  private static let openQuotes = 3
+
+  private func quote(_ frame: CrashReport.Frame, isOpen: Bool) -> HTMLText {
     guard let excerpt = source?(frame) else { return "" }
     let rows: [HTMLText] = excerpt.lines.enumerated().map { offset, line in
       let number = excerpt.first + offset
       let kind: HTMLText = number == excerpt.line ? " class=\"here\"" : ""
       return "<span\(kind)><span class=\"number\">\(number)</span> \(line)</span>"
     }
-    return "\n<li class=\"quote\"><pre class=\"source\">\(rows.joined())</pre></li>"
+    let lines: HTMLText = "<pre class=\"source\">\(rows.joined())</pre>"
+    if isOpen { return "\n<li class=\"quote\">\(lines)</li>" }
+    return "\n<li class=\"quote\"><details><summary>source</summary>\(lines)</details></li>"
   }
 
   private func registers(_ registers: [String: Address]) -> HTMLText {

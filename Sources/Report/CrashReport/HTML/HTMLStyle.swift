@@ -8,7 +8,7 @@ enum HTMLStyle {
     * { box-sizing: border-box; }
     body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
     main { max-width: 72rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-    h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.25rem 0 0.5rem; color: var(--alarm); overflow-wrap: anywhere; }
+    h1 { font-size: 1.35rem; line-height: 1.25; margin: 0.25rem 0 0.5rem; color: var(--alarm); overflow-wrap: anywhere; }
     h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
     .who, .signal, .note, time { color: var(--faint); }
     .who, .signal { margin: 0; overflow-wrap: anywhere; }
@@ -48,6 +48,9 @@ enum HTMLStyle {
     table { border-collapse: collapse; }
     th { text-align: left; font-weight: 600; }
     td, th { padding: 0.15rem 1rem 0.15rem 0; vertical-align: top; }
+    .breadcrumbs time { display: inline-block; min-width: 5.5rem; text-align: right; margin-right: 0.5rem; }
+    @media print { body { background: #fff; } main { max-width: none; padding: 0; }
+      .thread, pre { break-inside: avoid; } details:not([open]) { display: none; } }
     @media (max-width: 40rem) { .facts div { grid-template-columns: 1fr; gap: 0; } }
     """
 }

@@ -254,12 +254,17 @@ extension CrashReport {
     ///
     /// `confidence` does not cover it.
     public var field: AccessedField?
+    /// The addresses and registers behind the sentence, which has none: equal crashes have equal sentences.
+    ///
+    /// Nil where the sentence says everything, and in older reports.
+    public var evidence: String?
 
     /// Makes a diagnosis from its parts.
     public init(
       cause: Cause, sentence: String, rule: String, confidence: Double, className: String? = nil,
-      expectedClass: String? = nil, field: AccessedField? = nil
+      expectedClass: String? = nil, field: AccessedField? = nil, evidence: String? = nil
     ) {
+      self.evidence = evidence
       self.className = className
       self.expectedClass = expectedClass
       self.cause = cause

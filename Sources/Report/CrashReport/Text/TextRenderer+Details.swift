@@ -8,13 +8,15 @@ extension TextRenderer {
     if let unit = process.unit { owner += ", unit \(unit)" }
     var cause = report.diagnosis.cause.rawValue
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }
-    cause += ", \(Self.percent(report.diagnosis.confidence)) sure"
+    cause += ", confidence \(Self.percent(report.diagnosis.confidence))"
 
     var rows = [
       ("Signal", describe(report.signal, in: report)), ("Raised", report.raisedAgain.map { "again: \($0.text)" } ?? ""),
-      ("Cause", cause), ("Class", report.diagnosis.classText), ("Process", owner),
-      ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
-      (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report)), ("Report", report.id),
+      ("Cause", cause), ("Class", report.diagnosis.classText),
+      ("Evidence", report.diagnosis.evidence ?? ""), ("Process", owner),
+      ("Program", process.executable), ("Build", process.buildID), ("Started", times.moment(process.startTime)),
+      (report.death == nil ? "Crashed" : "Ended", times.moment(report.time)), ("Memory", memory(report)),
+      ("Report", report.id),
       ("Group", Self.groupText(report)),
     ]
     if verbose, let timing = report.timing {
@@ -26,7 +28,7 @@ extension TextRenderer {
       }
     }
     return rows.filter { !$0.1.isEmpty }.flatMap { title, text in
-      let lines = CleanText.line(text).wrapped(to: width - 9)
+      let lines = CleanText.line(text).wrapped(to: prose - 9)
       return lines.enumerated().map { style.faint(($0 == 0 ? title : "").padded(to: 9)) + $1 }
     }
   }
@@ -105,8 +107,7 @@ extension TextRenderer {
 
   /// The time alone on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
-    let day = report.time.prefix(11)
-    return CleanText.line(time.hasPrefix(day) ? String(time.dropFirst(day.count)) : time)
+    CleanText.line(times.ofDay(time, report.time))
   }
 
   func registerLines(_ registers: [String: Address]) -> [String] {
@@ -158,6 +159,6 @@ extension TextRenderer {
   /// A share as text.
   static func percent(_ share: Double) -> String {
     // A share comes from outside, and may be anything, also NaN.
-    share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "not known how"
+    share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

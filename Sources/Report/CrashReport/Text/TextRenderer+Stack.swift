@@ -69,7 +69,9 @@ extension TextRenderer {
     } else {
       lines = [head, indent + style.faint(String(link.dropFirst())) + location]
     }
-    if verbose { lines.append(style.faint("\(indent)  \(FrameText.machineDetail(of: frame, in: report))")) }
+    if verbose {
+      lines.append(style.faint("\(indent)  \(FrameText.machineDetail(of: frame, in: report, short: showsImages))"))
+    }
     return lines
   }
 }

@@ -9,15 +9,28 @@ public struct TextRenderer: Sendable {
   public var width: Int
   /// Whether to add every frame with its address, the registers, the images and the threads that did not crash.
   public var verbose: Bool
+  /// Whether to add the registers.
+  public var showsRegisters: Bool
+  /// Whether to add the threads that did not crash.
+  public var showsThreads: Bool
+  /// Whether to add the images.
+  public var showsImages: Bool
   /// The source lookup: for the first in-app frame of the crash, in the verbose form for each of them.
   public var source: SourceLookup?
+  /// How to show times.
+  public var times: ReportTimes
 
   /// Makes a renderer; `width` is at least 40.
-  public init(color: Bool = false, width: Int = 100, verbose: Bool = false, source: SourceLookup? = nil) {
+  public init(
+    color: Bool = false, width: Int = 100, verbose: Bool = false, source: SourceLookup? = nil,
+    times: ReportTimes = .utc
+  ) {
     self.color = color
     self.width = max(40, width)
     self.verbose = verbose
+    (showsRegisters, showsThreads, showsImages) = (verbose, verbose, verbose)
     self.source = source
+    self.times = times
   }
 
   /// The text, ending in a line feed.
@@ -34,14 +47,14 @@ public struct TextRenderer: Sendable {
     sections.append(earlierWarningsSection(report))
     sections.append(incidentsSection(report))
     let others = report.threads.filter { !$0.crashed }
-    if verbose {
+    if showsThreads {
       sections += otherThreadSections(others, in: report)
-      sections.append(imagesSection(report))
     } else if !others.isEmpty {
       let silent = others.count { $0.silence != nil }
-      let note = silent == 0 ? "" : ", \(silent) of them silent"
-      sections.append([style.faint("\(counted(others.count, "other thread")) in the verbose form\(note).")])
+      let note = silent == 0 ? "" : " (\(silent) of them silent)"
+      sections.append([style.faint("\(counted(others.count, "other thread")) not shown\(note): see --threads or -v.")])
     }
+    if showsImages { sections.append(imagesSection(report)) }
     sections.append(replacedHandlersSection(report))
     sections.append(unwindingSection(report))
     sections.append(factsSection("Machine", report.machineFacts))
@@ -53,11 +66,14 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
+  /// The width of sentences, which are hard to read on wider lines; stacks take the whole width.
+  var prose: Int { min(width, 120) }
+
   /// The sentence, and the runtime error message below where it says more.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
-    var lines = CleanText.line(title).wrapped(to: width).map(style.alarm)
+    var lines = CleanText.line(title).wrapped(to: prose).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
     let origin = CleanText.line(report.originText)
     return origin.isEmpty ? lines : lines + origin.wrapped(to: width).map(style.faint)
@@ -66,7 +82,7 @@ public struct TextRenderer: Sendable {
   func threadSection(
     _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
   ) -> [String] {
-    var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: width).map(style.strong)
+    var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: prose).map(style.strong)
     if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
     if let task = thread.task { lines += describe(task).wrapped(to: width).map(style.faint) }
     lines.append("")
@@ -78,11 +94,12 @@ public struct TextRenderer: Sendable {
       return text + sourceLines(of: thread.frames[index])
     }
     if thread.frames.isEmpty { lines.append("  \(thread.silence.map(describe) ?? "no frames were captured")") }
-    if verbose && !thread.registers.isEmpty { lines += [""] + registerLines(thread.registers) }
+    if showsRegisters && !thread.registers.isEmpty { lines += [""] + registerLines(thread.registers) }
     return lines
   }
 
   func threadName(_ thread: CrashReport.CrashedThread) -> String {
+    if let worker = ThreadName.worker(thread.name) { return "\(thread.tid) (\(worker))" }
     let name = CleanText.line(thread.name)
     return "\(thread.tid)" + (name.isEmpty ? "" : " \"\(name)\"")
   }
@@ -101,7 +118,7 @@ public struct TextRenderer: Sendable {
   func reasonLines(_ reason: String) -> [String] {
     let text = CleanText.clean(reason)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
-    return lines.flatMap { String($0).wrapped(to: width - 2) }.map { "  \($0)" }
+    return lines.flatMap { String($0).wrapped(to: prose - 2) }.map { "  \($0)" }
   }
 
   /// Such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
@@ -124,7 +141,7 @@ func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
 
 extension String {
   /// At most `width` characters, the last one `…` if it was truncated.
-  func truncated(to width: Int) -> String {
+  package func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }
 
@@ -132,7 +149,7 @@ extension String {
   var trimmingEnd: String { String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)]) }
 
   /// Lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
-  func wrapped(to width: Int) -> [String] {
+  package func wrapped(to width: Int) -> [String] {
     if count <= width { return [self] }
     var lines: [String] = []
     for word in split(separator: " ", omittingEmptySubsequences: false) {
@@ -149,7 +166,7 @@ extension String {
   func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 
   /// Padded with blanks on the right.
-  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+  package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
 /// The few styles of a report, named by their meaning; only the 16 colors that each terminal's theme makes readable.

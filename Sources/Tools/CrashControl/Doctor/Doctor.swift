@@ -11,13 +11,17 @@ public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String
   private let guards: [ShieldCheck.Result]?
+  private let clock: Clock
 
   /// Creates a doctor; `system` is the path of `/proc`, `guards` the result of this process's guard self-test, if it
   /// ran.
-  public init(client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil) {
+  public init(
+    client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil, clock: Clock = Clock()
+  ) {
     self.client = client
     self.system = system
     self.guards = guards
+    self.clock = clock
   }
 
   /// The machine, and the crashd that the client speaks to.
@@ -47,7 +51,9 @@ public struct Doctor: Sendable {
     if let processes = try? client.processes() {
       let known = processes.filter { $0.pid == pid }
       attached = !known.isEmpty
-      own = known.last.map { [Self.memory(of: $0), GuardFacts.finding(of: $0.selfTest)].compactMap(\.self) } ?? []
+      own =
+        known.last.map { [Self.memory(of: $0), GuardFacts.finding(of: $0.selfTest, clock: clock)].compactMap(\.self) }
+        ?? []
     }
     let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
     let handlers = facts.hasShield ? [HandlerFacts(executable: facts.executable, client: client).finding] : []
@@ -92,13 +98,9 @@ public struct Doctor: Sendable {
   }
 
   private func losses(_ status: DaemonStatus) -> [Finding] {
-    let lost = status.losses.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    let lost = LossText.sentences(status.losses)
     if lost.isEmpty { return [Finding(.good, "losses", "none since crashd started")] }
-    return [
-      Finding(
-        .warning, "losses", "since crashd started: \(lost.joined(separator: ", "))",
-        remedy: "crashctl status shows refusals and losses")
-    ]
+    return lost.map { Finding(.warning, "losses", "since crashd started: \($0)") }
   }
 
   /// The directory of the clients' socket.
@@ -152,6 +154,7 @@ public struct Doctor: Sendable {
     return Finding(
       .note, "cores",
       pattern.hasPrefix("|")
-        ? "core_pattern is a handler: '\(pattern.dropFirst())'" : "core_pattern is '\(pattern)'")
+        ? "the kernel passes core dumps to '\(pattern.dropFirst())'"
+        : "the kernel writes core dumps as '\(pattern)' (core_pattern)")
   }
 }

@@ -31,29 +31,56 @@ public struct Finding: Sendable, Equatable, Encodable {
     self.remedy = remedy
   }
 
-  /// One line each, with a second one for a remedy.
-  public static func text(_ findings: [Finding], title: String, terminal: Terminal) -> String {
-    let width = findings.map { $0.subject.count }.max() ?? 0
-    var text = terminal.styled(title, .bold) + "\n"
-    for finding in findings {
-      let subject = finding.subject + String(repeating: " ", count: width - finding.subject.count)
-      let mark = terminal.styled(finding.level.mark, finding.level.style)
-      text += "  \(mark) \(subject)  \(CleanText.line(finding.sentence))\n"
-      if !finding.remedy.isEmpty {
-        text += String(repeating: " ", count: width + 12) + terminal.styled(CleanText.line(finding.remedy), .dim) + "\n"
-      }
+  /// A verdict over all parts, then the findings of each: in an overview only those that are not good.
+  public static func text(
+    _ parts: [(title: String, findings: [Finding])], terminal: Terminal, all: Bool
+  ) -> String {
+    let findings = parts.flatMap(\.findings)
+    let head = verdict(findings)
+    var text = Prose.wrapped(terminal.styled(head.word, head.style) + ": \(head.sentence)", terminal, indent: 2)
+    for (title, findings) in parts {
+      let shown = all ? findings : findings.filter { $0.level != .good }
+      guard !shown.isEmpty else { continue }
+      text += "\n" + terminal.styled(title, .bold) + "\n" + shown.map { $0.text(shown, terminal) }.joined()
+    }
+    let hidden = all ? 0 : findings.count { $0.level == .good }
+    if hidden > 0 {
+      text +=
+        "\n" + terminal.styled("\(hidden) good \(hidden == 1 ? "check" : "checks") not shown: see -v", .dim) + "\n"
     }
     return text
+  }
+
+  private static func verdict(_ findings: [Finding]) -> (word: String, sentence: String, style: Terminal.Style) {
+    let (faults, warnings) = (findings.count { $0.level == .fault }, findings.count { $0.level == .warning })
+    let counts = { (count: Int, noun: String) in count == 0 ? "no \(noun)s" : "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+    let sum = "\(counts(faults, "fault")), \(counts(warnings, "warning")) in \(findings.count) checks"
+    if faults > 0 { return ("FAULT", "crashes will not be captured or reported as they should; \(sum)", .red) }
+    if warnings > 0 { return ("WARNING", "crashes will be captured, reports may be incomplete; \(sum)", .bold) }
+    return ("OK", "crashes will be captured and reports will be complete; \(sum)", .bold)
+  }
+
+  /// A mark, the subject and the sentence; below it what to do.
+  private func text(_ all: [Finding], _ terminal: Terminal) -> String {
+    let column = all.map(\.subject.count).max() ?? 0
+    let room = max(24, Prose.width(terminal) - column - 7)
+    let indent = String(repeating: " ", count: column + 6)
+    let head = "  \(terminal.styled(level.mark, level.style)) \(subject.padded(to: column))  "
+    let lines = CleanText.line(sentence).wrapped(to: room)
+    let todo = remedy.isEmpty ? [] : ("→ " + CleanText.line(remedy)).wrapped(to: room)
+    return head + lines.joined(separator: "\n" + indent) + "\n"
+      + todo.map { indent + terminal.styled($0, .dim) + "\n" }.joined()
   }
 }
 
 extension Finding.Level {
   fileprivate var mark: String {
     switch self {
-    case .good: "good   "
-    case .note: "note   "
-    case .warning: "warning"
-    case .fault: "FAULT  "
+    case .good: "✓"
+    case .note: "·"
+    case .warning: "!"
+    case .fault: "✗"
     }
   }
 

@@ -50,13 +50,13 @@ public enum GuardFacts: Sendable {
   }
 
   /// The self-test that a process published; nil if it published none.
-  static func finding(of test: ProcessSummary.SelfTest?) -> Finding {
+  static func finding(of test: ProcessSummary.SelfTest?, clock: Clock) -> Finding {
     guard let test else {
       return Finding(
         .note, subject, "the program has run no self-test",
         remedy: "call Shield.selfTest() at its start")
     }
-    let time = LocalTime.text(test.time)
+    let time = clock.text(test.time)
     guard test.checks > 0 else { return Finding(.note, subject, "the program's self-test of \(time) had no checks") }
     guard test.failing.isEmpty else {
       return Finding(

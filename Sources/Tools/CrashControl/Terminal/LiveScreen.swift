@@ -42,21 +42,30 @@ public struct LiveScreen: ~Copyable, Sendable {
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
   }
 
-  /// Waits; returns false to quit: by q, Ctrl-C, a signal, or at the end of the terminal's input.
-  public func wait(_ time_ms: Int32) -> Bool {
+  /// What ended a wait.
+  public enum Event: Sendable, Equatable {
+    /// q, Ctrl-C, a signal, or the end of the terminal's input.
+    case quit
+    /// The time is over.
+    case timeout
+    /// Any other key.
+    case key(Character)
+  }
+
+  /// Waits for a key.
+  public func wait(_ time_ms: Int32) -> Event {
     let end = ContinuousClock.now + .milliseconds(Int64(time_ms))
     while ContinuousClock.now < end, Self.ends.pending() == nil {
       let left = Int32(ContinuousClock.now.duration(to: end) / .milliseconds(1)) + 1
       guard isReadable(STDIN_FILENO, timeout_ms: min(left, 250)) else { continue }
       var key: UInt8 = 0
       // read writes one byte at most.
-      guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return false }
+      guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return .quit }
       // q, Q, Ctrl-C, Ctrl-D.
-      if [0x71, 0x51, 3, 4].contains(key) { return false }
-      // Any other key refreshes at once.
-      return true
+      if [0x71, 0x51, 3, 4].contains(key) { return .quit }
+      return .key(Character(Unicode.Scalar(key)))
     }
-    return Self.ends.pending() == nil
+    return Self.ends.pending() == nil ? .timeout : .quit
   }
 
   deinit {

@@ -41,7 +41,8 @@ public enum Output: Sendable {
   /// Ignores a failure: there is no other place for an error.
   public static func complain(_ message: String) {
     do throws(Failure) {
-      try write("crashctl: \(CleanText.line(message))\n", to: STDERR_FILENO)
+      let terminal = Terminal(descriptor: STDERR_FILENO, environment: processEnvironment())
+      try write(Prose.wrapped("crashctl: \(CleanText.line(message))", terminal, indent: 2), to: STDERR_FILENO)
     } catch {
       return
     }

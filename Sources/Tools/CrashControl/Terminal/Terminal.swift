@@ -1,22 +1,38 @@
 import Glibc
 
-/// The properties of standard output: width and color.
+/// When to use color.
+public enum ColorUse: String, Sendable, CaseIterable {
+  /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  case auto
+  /// Also in a pipe.
+  case always
+  /// Not at all.
+  case never
+}
+
+/// The properties of standard output: width, color and the clock of its times.
 public struct Terminal: Sendable {
   /// Columns; nil when the output is no terminal, and lines may be as long as they are.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool
+  /// The clock of its times.
+  public var clock: Clock
+  /// Whether a person wants an overview: ages for times, repeats in one line, and no columns of details.
+  public var isBrief: Bool
 
   /// Makes a terminal with what is known of it.
-  public init(width: Int?, hasColor: Bool) {
+  public init(width: Int?, hasColor: Bool, clock: Clock = Clock()) {
     self.width = width
     self.hasColor = hasColor
+    self.clock = clock
+    isBrief = width != nil
   }
 
-  /// Inspects a descriptor; color is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
-  public init(descriptor: Int32, environment: [String: String]) {
+  /// Inspects a descriptor; by itself color is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  public init(descriptor: Int32, environment: [String: String], color: ColorUse = .auto) {
     guard isatty(descriptor) == 1 else {
-      self.init(width: nil, hasColor: false)
+      self.init(width: nil, hasColor: color == .always)
       return
     }
     var size = winsize()
@@ -24,8 +40,13 @@ public struct Terminal: Sendable {
     let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 0
     let dull = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
-    self.init(width: max(40, known ? Int(size.ws_col) : columns > 0 ? columns : 80), hasColor: !dull)
+    self.init(
+      width: max(40, known ? Int(size.ws_col) : columns > 0 ? columns : 80),
+      hasColor: color == .always || color == .auto && !dull)
   }
+
+  /// A time in a table: its age in an overview, else the whole time.
+  func moment(_ rfc3339: String) -> String { isBrief ? clock.age(rfc3339) : clock.text(rfc3339) }
 
   /// The style of a piece of text.
   public enum Style: String, Sendable {

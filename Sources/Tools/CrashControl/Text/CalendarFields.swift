@@ -6,10 +6,12 @@ struct CalendarFields {
 
   var date: [Int]
   var time: [Int]
+  /// The zone's abbreviation, such as `CET`; empty for fields that no clock gave.
+  private(set) var zone = ""
 
   init(_ seconds: Int, _ zone: Zone) {
     var moment = seconds
-    // Both pointers are used during the calls only; the zone's name is not read.
+    // All pointers are used during the calls only; strftime writes at most as many bytes as the array has.
     var parts = unsafe tm()
     switch zone {
     case .utc: unsafe gmtime_r(&moment, &parts)
@@ -17,6 +19,9 @@ struct CalendarFields {
     }
     date = unsafe [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
     time = unsafe [Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec)]
+    var name = [CChar](repeating: 0, count: 32)
+    let count = unsafe strftime(&name, name.count, "%Z", &parts)
+    self.zone = zone == .utc ? "UTC" : String(decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   /// Nil when a field is not what a calendar has.
@@ -44,6 +49,18 @@ struct CalendarFields {
     case .utc: return unsafe timegm(&parts)
     case .local: return unsafe mktime(&parts)
     }
+  }
+
+  /// The date before a date such as `2026-11-21`; nil for what is none.
+  static func day(before date: String) -> String? { day(date, shiftedBy: -86_400) }
+
+  /// The date after it.
+  static func day(after date: String) -> String? { day(date, shiftedBy: 86_400) }
+
+  private static func day(_ date: String, shiftedBy seconds: Int) -> String? {
+    let parts = date.split(separator: "-").compactMap { Int($0) }
+    guard let fields = CalendarFields(date: parts, time: [0, 0]) else { return nil }
+    return String(CalendarFields(fields.seconds(.utc) + seconds, .utc).text(separator: " ").prefix(10))
   }
 
   /// `2026-11-21`, the separator and `08:10:11`.

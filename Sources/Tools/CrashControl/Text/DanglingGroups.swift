@@ -5,23 +5,23 @@ extension IncidentText {
   /// A line a group.
   public static func groups(_ groups: [DanglingGroup], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
-      .init(title: "LAST"),
+      .init(title: "LAST", alignsRight: terminal.isBrief),
       .init(title: "HITS", alignsRight: true, style: .red),
-      .init(title: "PROCS", alignsRight: true, dropOrder: 5),
-      .init(title: "BUILDS", alignsRight: true, dropOrder: 2),
-      .init(title: "FREED BY", alignsRight: true, dropOrder: 1),
-      .init(title: "AGE", alignsRight: true, dropOrder: 4),
-      .init(title: "NAME", minimum: 8, maximum: 20, dropOrder: 6),
-      .init(title: "ID", minimum: 22, cut: .digits, style: .dim),
-      .init(title: "MODE", dropOrder: 3),
+      .init(title: "PROCS", alignsRight: true, dropOrder: 5, isDetail: true),
+      .init(title: "BUILDS", alignsRight: true, dropOrder: 2, isDetail: true),
+      .init(title: "FREED BY", alignsRight: true, dropOrder: 1, isDetail: true),
+      .init(title: "DELAY", alignsRight: true, dropOrder: 4),
+      .init(title: "NAME", minimum: 8, maximum: 20, dropOrder: 6, common: "name"),
+      .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
+      .init(title: "MODE", dropOrder: 3, common: "mode"),
       .init(title: "CLASS", minimum: 12, style: .bold),
-      .init(title: "WHAT", minimum: 12),
+      .init(title: "WHAT", minimum: 24),
     ]
     let rows = groups.map { group in
       [
-        LocalTime.text(group.last), "\(group.count)", "\(group.processes)", "\(group.builds)",
+        terminal.moment(group.last), "\(group.count)", "\(group.processes)", "\(group.builds)",
         group.releases == 1 ? "1 place" : "\(group.releases) places", group.age_ns.map(age) ?? "-", group.program,
-        group.id, group.modes.map(\.rawValue).joined(separator: ", "), group.className, what(group),
+        id(group.id, terminal), group.modes.map(\.rawValue).joined(separator: ", "), group.className, what(group),
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)

@@ -1,28 +1,28 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The tables and texts of `dangling policy`, `trend`, `events` and `statistics`.
+/// The tables and texts of `dangling policy`, `events` and `statistics`.
 public enum DanglingText: Sendable {
   /// A line a program.
   public static func policies(_ policies: [DanglingPolicyReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
-      .init(title: "UID", alignsRight: true, dropOrder: 3),
-      .init(title: "LEVEL"),
-      .init(title: "PIN"),
-      .init(title: "ALARM", dropOrder: 2),
-      .init(title: "BUDGET", alignsRight: true, dropOrder: 4),
+      .init(title: "UID", alignsRight: true, dropOrder: 3, common: "uid"),
+      .init(title: "LEVEL", common: "level"),
+      .init(title: "PIN", common: "pin"),
+      .init(title: "ON ALARM", dropOrder: 2, common: "on an alarm"),
+      .init(title: "BUDGET", alignsRight: true, dropOrder: 4, common: "budget"),
       .init(title: "CRASHES", alignsRight: true, style: .red),
-      .init(title: "OBEYING", alignsRight: true),
+      .init(title: "APPLIED", alignsRight: true),
       .init(title: "CLASSES", minimum: 16),
       .init(title: "PROGRAM", minimum: 12, cut: .beginning, dropOrder: 1, style: .dim),
     ]
     let rows = policies.map { policy in
       [
         policy.name, "\(policy.uid)", policy.level.rawValue, policy.pin.rawValue,
-        policy.isAutomaticAllowed ? "protects" : "reports",
-        Listings.size(policy.budgetBytes), "\(policy.days.map(\.crashes).reduce(0, +))",
-        "\(policy.obeying)/\(policy.processes)", classes(policy), policy.program,
+        policy.isAutomaticAllowed ? "protect" : "report", Listings.size(policy.budgetBytes),
+        "\(policy.days.map(\.crashes).reduce(0, +))", "\(policy.obeying)/\(policy.processes)", classes(policy),
+        policy.program,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
@@ -33,46 +33,73 @@ public enum DanglingText: Sendable {
     return names.isEmpty ? "none" : names.joined(separator: ", ")
   }
 
-  /// All of one program's policy.
+  /// One program's policy: a sentence, then the facts.
   public static func policy(_ policy: DanglingPolicyReport, events: [DanglingEventReport], terminal: Terminal) -> String
   {
-    var facts = [
-      ("program", "\(policy.program), uid \(policy.uid)"),
-      ("level", "\(policy.level), up to \(Listings.size(policy.budgetBytes)) in each process"),
-      (
-        "pin",
-        policy.pin.rawValue + (policy.pin == .automatic ? "" : ": takes precedence over the alarm and the stop rule")
-      ),
-      ("alarm", alarm(policy)),
-      ("budgets", "\(Listings.size(policy.baseBudgetBytes)) base, \(Listings.size(policy.raisedBudgetBytes)) raised"),
+    let names = classes(policy)
+    var facts: [(title: String, text: String, style: Terminal.Style?)] = [
+      ("program", "\(policy.program), uid \(policy.uid)", nil),
+      ("protected", names, nil),
+      ("memory", "up to \(Listings.size(policy.budgetBytes)) a process (\(budgets(policy)))", nil),
+      ("pin", pin(policy.pin), nil),
+      ("crashes", crashes(policy), nil),
       (
         "processes",
-        policy.processes == 0 ? "none is attached" : "applied in \(policy.obeying) of \(policy.processes)"
+        policy.processes == 0 ? "none is attached" : "applied in \(policy.obeying) of \(policy.processes)", nil
       ),
     ]
-    if let stop = policy.stop { facts.append(("until", self.stop(stop))) }
+    if let stop = policy.stop { facts.append(("until", self.stop(stop), nil)) }
     if let text = policy.lastSwitch, let time = policy.lastSwitchTime {
-      facts.append(("switched", "\(LocalTime.text(time)): \(text)"))
+      facts.append(("switched", "\(terminal.clock.text(time)): \(text)", nil))
     }
-    var text = terminal.styled(CleanText.line(policy.name), .bold) + "\n" + list(facts, terminal)
-    let width = policy.classes.map(\.name.count).max() ?? 0
-    if policy.includesOwnClasses { text += "\nAll of its own classes are protected: no crash named a class.\n" }
-    if !policy.classes.isEmpty { text += "\nClasses:\n" }
+    var text = Prose.wrapped(
+      terminal.styled(CleanText.line(policy.name), .bold) + ": " + CleanText.line(verdict(policy)), terminal, indent: 2)
+    text += "\n" + Prose.facts(facts, terminal)
+    let width = (policy.classes.map(\.name.count) + policy.releasedClasses.map(\.count)).max() ?? 0
+    let line = { (name: String, what: String) in
+      Prose.wrapped(CleanText.line("  \(name.padded(to: width))  \(what)"), terminal, indent: 4)
+    }
+    if !policy.classes.isEmpty || !policy.releasedClasses.isEmpty { text += "\nClasses:\n" }
     for known in policy.classes {
-      let padding = String(repeating: " ", count: width - known.name.count)
-      text += CleanText.line(
-        "  \(known.name)\(padding)  \(known.mode), \(known.limit) objects, by the \(known.listedBy)")
-      text += "\n"
+      text += line(known.name, "\(known.mode), \(known.limit) objects, by the \(known.listedBy)")
     }
-    for name in policy.releasedClasses { text += CleanText.line("  \(name)  never, by the operator") + "\n" }
+    for name in policy.releasedClasses { text += line(name, "never, by the operator (dangling reset takes it back)") }
     for (name, reason) in policy.refusals.sorted(by: { $0.key < $1.key }) {
-      text += CleanText.line("  \(name.isEmpty ? "settings" : name): \(reason)") + "\n"
+      text += line(name.isEmpty ? "settings" : name, "not applied: \(reason)")
     }
     if !events.isEmpty { text += "\nDecisions:\n" }
     for event in events {
-      text += "  \(LocalTime.text(event.decision.time))  \(CleanText.line(event.decision.text))\n"
+      text += Prose.wrapped(
+        "  \(terminal.clock.text(event.decision.time))  \(CleanText.line(event.decision.text))", terminal, indent: 4)
     }
     return text
+  }
+
+  /// The state of a program's protection, and whether its crashes become more frequent, in three sentences.
+  static func verdict(_ policy: DanglingPolicyReport) -> String {
+    let score = "\(number(policy.evidence)) of \(number(policy.alarmThresholdDays))"
+    let trend =
+      policy.evidence >= policy.alarmThresholdDays
+      ? "Use-after-free crashes have increased (\(score))"
+      : policy.evidence * 10 >= policy.alarmThresholdDays
+        ? "Use-after-free crashes may be increasing (\(score))" : "No sign of an increase (\(score))"
+    return "protection \(policy.level). Automatic: \(policy.isAutomaticAllowed ? "on" : "off"). \(trend)."
+  }
+
+  private static func budgets(_ policy: DanglingPolicyReport) -> String {
+    "\(Listings.size(policy.baseBudgetBytes)) at level base, \(Listings.size(policy.raisedBudgetBytes)) raised"
+  }
+
+  private static func pin(_ pin: DanglingPolicyReport.Pin) -> String {
+    pin == .automatic ? "automatic: the alarm and the stop rule decide" : "\(pin): takes precedence over the alarm"
+  }
+
+  private static func crashes(_ policy: DanglingPolicyReport) -> String {
+    let loop =
+      policy.crashLoopSeconds == 0
+      ? "each restart counts" : "restarts within \(number(policy.crashLoopSeconds)) s count once"
+    let sum = policy.days.map(\.crashes).reduce(0, +)
+    return "\(Listings.grouped(sum)) by use-after-free; baseline \(number(policy.usualPerDay)) a day; \(loop)"
   }
 
   /// The result of a change.
@@ -84,88 +111,27 @@ public enum DanglingText: Sendable {
     return CleanText.line("\(what) in \(change.services.joined(separator: ", ")): \(running)") + "\n"
   }
 
-  private static func alarm(_ policy: DanglingPolicyReport) -> String {
-    let action = policy.isAutomaticAllowed ? "protects by itself" : "only reports"
-    let loop =
-      policy.crashLoopSeconds == 0
-      ? "each restart counts" : "at most one in \(number(policy.crashLoopSeconds)) s counts"
-    return "\(action); evidence \(number(policy.evidence)) of \(number(policy.alarmThresholdDays)), "
-      + "baseline \(number(policy.usualPerDay)) crashes a day, \(loop)"
-  }
-
   private static func stop(_ stop: DanglingPolicyReport.Stop) -> String {
     "\(stop.runWithoutNewGroup) of \(stop.enoughHitsWithoutNewGroup) hits in a row without a new place "
       + "(\(stop.hits) from \(stop.groups)), evidence of a drop \(number(stop.dropEvidence)) of "
       + "\(number(stop.dropThreshold)), \(number(stop.days)) of \(number(stop.atMostDays)) days"
   }
 
-  /// The days of some programs: a row of bars, and a line a day.
-  public static func trend(
-    _ policies: [DanglingPolicyReport], build: String?, days: Int, terminal: Terminal, legend: Bool
-  ) -> String {
-    policies.map { policy in
-      let shown = consecutive(policy.days).suffix(days)
-      let crashes = shown.map { day in
-        Double(build.map { build in day.builds.filter { $0.key.hasPrefix(build) }.values.reduce(0, +) } ?? day.crashes)
-      }
-      var facts = [
-        ("crashes", "\(Sparkline.text(crashes))  \(number(crashes.reduce(0, +))) in \(shown.count) days"),
-        ("hits", "\(Sparkline.text(shown.map { Double($0.hits) }))  \(shown.map(\.hits).reduce(0, +)) caught"),
-        (
-          "hours",
-          "\(Sparkline.text(shown.map(\.processHours)))  \(number(shown.map(\.processHours).reduce(0, +))) of its processes"
-        ),
-        ("usual", "\(number(policy.usualPerDay)) crashes a day"),
-        ("alarm", alarm(policy)),
-        ("level", policy.level.rawValue),
-      ]
-      if let text = policy.lastSwitch { facts.append(("switched", text)) }
-      let rows = zip(shown, crashes).filter { $0.1 > 0 || $0.0.hits > 0 }.map { day, count in
-        [day.date, number(count), "\(day.counted)", "\(day.hits)", number(day.processHours)]
-      }
-      let columns: [Table.Column] = [
-        .init(title: "DAY"), .init(title: "CRASHES", alignsRight: true, style: .red),
-        .init(title: "COUNTED", alignsRight: true), .init(title: "HITS", alignsRight: true),
-        .init(title: "HOURS", alignsRight: true),
-      ]
-      let table = rows.isEmpty ? "" : "\n" + Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
-      return terminal.styled(CleanText.line(policy.name), .bold) + "\n" + list(facts, terminal) + table
-    }.joined(separator: "\n")
-  }
-
-  /// The maximum number of lines.
-  private static let mostDays = 180
-
-  /// The next day's date; nil for what is none.
-  private static func dayAfter(_ date: String) -> String? {
-    let parts = date.split(separator: "-").compactMap { Int($0) }
-    guard let day = CalendarFields(date: parts, time: [0, 0]) else { return nil }
-    return String(CalendarFields(day.seconds(.utc) + 86_400, .utc).text(separator: " ").prefix(10))
-  }
-
-  /// The days, including those without crashes.
-  private static func consecutive(_ days: [DanglingPolicyReport.Day]) -> [DanglingPolicyReport.Day] {
-    var filled: [DanglingPolicyReport.Day] = []
-    for day in days {
-      while filled.count < mostDays, let last = filled.last, let next = dayAfter(last.date), next < day.date {
-        filled.append(
-          DanglingPolicyReport.Day(date: next))
-      }
-      filled.append(day)
-    }
-    return filled
-  }
-
-  /// The decisions, a line each.
+  /// The decisions; in an overview one line for a command that changed several programs.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
-      .init(title: "TIME"), .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
-      .init(title: "UID", alignsRight: true, dropOrder: 2), .init(title: "ACTION", dropOrder: 1),
+      .init(title: terminal.isBrief ? "AGE" : "TIME", alignsRight: terminal.isBrief),
+      .init(title: "NAME", minimum: 8, maximum: 24, common: "name", style: .bold),
+      .init(title: "UID", alignsRight: true, dropOrder: 2, common: "uid"),
+      .init(title: "ACTION", dropOrder: 1, common: "action"),
       .init(title: "WHAT", minimum: 24),
     ]
-    let rows = events.map { event in
-      [
-        LocalTime.text(event.decision.time), event.name, "\(event.uid)", event.decision.action.rawValue,
+    let groups = terminal.isBrief ? Folding.all(events, by: Command.init) : events.map { [$0] }
+    let rows = groups.compactMap { group -> [String]? in
+      guard let event = group.first else { return nil }
+      let names = Set(group.map(\.name)).count > 1 ? "\(event.name) +\(group.count - 1)" : event.name
+      return [
+        terminal.moment(event.decision.time), names, "\(event.uid)", event.decision.action.rawValue,
         event.decision.text,
       ]
       .map(CleanText.line)
@@ -173,20 +139,31 @@ public enum DanglingText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
+  /// The decisions of one second with one text: one command over several programs.
+  private struct Command: Hashable {
+    var second, text: String
+    var uid: Int
+
+    init(_ event: DanglingEventReport) {
+      (second, text) = (String(event.decision.time.prefix(19)), event.decision.text)
+      uid = event.uid
+    }
+  }
+
   /// The estimates, a line a class and build.
   public static func statistics(_ classes: [DanglingClass], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
-      .init(title: "PROCESS", minimum: 8, maximum: 20, dropOrder: 3),
+      .init(title: "NAME", minimum: 8, maximum: 20, dropOrder: 3, common: "name"),
       .init(title: "CLASS", minimum: 12, style: .bold),
-      .init(title: "BUILD", minimum: 8, maximum: 8, cut: .digits, dropOrder: 2, style: .dim),
+      .init(title: "BUILD", minimum: 8, maximum: 8, cut: .digits, dropOrder: 2, common: "build", style: .dim),
       .init(title: "FREED/S", alignsRight: true),
-      .init(title: "KEEPS", alignsRight: true),
-      .init(title: "FOR", alignsRight: true),
-      .init(title: "CATCHES", alignsRight: true),
+      .init(title: "LIMIT", alignsRight: true),
+      .init(title: "RETAINED", alignsRight: true),
+      .init(title: "DETECTION", alignsRight: true),
       .init(title: "HITS", alignsRight: true, style: .red),
-      .init(title: "USES", alignsRight: true),
+      .init(title: "EST. USES", alignsRight: true),
       .init(title: "CRASHES", alignsRight: true, dropOrder: 4),
-      .init(title: "BETTER", alignsRight: true, dropOrder: 1),
+      .init(title: "LIMIT FOR 90%", alignsRight: true, dropOrder: 1),
     ]
     let rows = classes.map { found in
       let figures = found.figures
@@ -195,20 +172,16 @@ public enum DanglingText: Sendable {
       }
       return [
         found.process, figures.className, figures.build, number(figures.deallocationsPerSecond),
-        number(figures.slots), figures.horizonSeconds.map(seconds) ?? "ever", chance ?? "not known",
-        number(figures.hits), "\(number(figures.estimatedAccesses)) ± \(number(figures.estimatedAccessesDeviation))",
-        number(figures.attributedCrashes), "\(figures.suggestedSlots)",
+        number(figures.slots), figures.horizonSeconds.map(seconds) ?? "no limit", chance ?? "no hit yet",
+        number(figures.hits), uses(figures), number(figures.attributedCrashes), "\(figures.suggestedSlots)",
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  private static func list(_ facts: [(String, String)], _ terminal: Terminal) -> String {
-    let width = facts.map(\.0.count).max() ?? 0
-    return facts.map { title, text in
-      let padding = String(repeating: " ", count: width - title.count)
-      return padding + terminal.styled(title, .bold) + "  " + CleanText.line(text) + "\n"
-    }.joined()
+  private static func uses(_ figures: DanglingClass.Figures) -> String {
+    let deviation = figures.estimatedAccessesDeviation
+    return number(figures.estimatedAccesses) + (deviation > 0 ? " ± \(number(deviation))" : "")
   }
 
   /// A number with a sensible number of digits.
@@ -235,21 +208,5 @@ public enum DanglingText: Sendable {
     case ..<172_800: "\(number(value / 3_600)) h"
     default: "\(number(value / 86_400)) d"
     }
-  }
-}
-
-/// A row of numbers as a row of bars, one character each.
-public enum Sparkline: Sendable {
-  private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
-
-  /// Zero is a dot, so that it differs from a small number; the greatest number has the highest bar.
-  public static func text(_ values: [Double]) -> String {
-    let most = values.filter(\.isFinite).max() ?? 0
-    return String(
-      values.map { value in
-        guard value > 0, most > 0 else { return "·" }
-        guard value.isFinite else { return "█" }
-        return bars[min(bars.count - 1, Int(value / most * Double(bars.count - 1)))]
-      })
   }
 }

@@ -3,26 +3,40 @@ internal import CrashReport
 
 /// The rules behind the diagnosis of a crash, as text.
 public enum ExplanationText: Sendable {
-  /// The rules that apply first, with the facts that they read; then the others.
-  public static func text(_ explanation: Explanation, terminal: Terminal) -> String {
+  /// The rules that apply, with the facts that they read; then how many others there are, or with `all` each of them.
+  public static func text(_ explanation: Explanation, terminal: Terminal, all: Bool = false) -> String {
     let clean = CleanText.line
-    let applying = explanation.rules.filter(\.applies)
-    var text = "report \(clean(Listings.shortID(explanation.id))): \(clean(explanation.sentence))\n"
-    for rule in applying {
-      let mark = terminal.styled(rule.isChosen ? "▶ pass" : "  pass", rule.isChosen ? .red : nil)
-      text +=
-        "\n\(mark)  \(terminal.styled(clean(rule.rule), .bold))  \(clean(rule.cause.rawValue)), confidence \(percent(rule.confidence))\n"
-      if let sentence = rule.sentence { text += "        says: \(clean(sentence))\n" }
-      for line in rule.saw { text += terminal.styled("        saw:  \(clean(line))", .dim) + "\n" }
+    let head = "report \(clean(Listings.shortID(explanation.id))): \(clean(explanation.sentence))"
+    var text = Prose.wrapped(head, terminal, indent: 2)
+    for rule in explanation.rules.filter(\.applies) {
+      let mark = terminal.styled(rule.isChosen ? "▶" : " ", .red)
+      let what = "\(clean(rule.cause.rawValue)), confidence \(percent(rule.confidence))"
+      text += "\n\(mark) applies  \(terminal.styled(clean(rule.rule), .bold))  \(what)\n"
+      if let sentence = rule.sentence { text += evidence("says", clean(sentence), nil, terminal) }
+      for line in rule.saw { text += evidence("saw", clean(line), .dim, terminal) }
     }
     let others = explanation.rules.filter { !$0.applies }
-    if !others.isEmpty { text += "\n" }
-    let width = others.map(\.rule.count).max() ?? 0
+    guard !others.isEmpty else { return text }
+    guard all else {
+      let count = others.count == 1 ? "1 rule does" : "\(others.count) rules do"
+      return text + "\n" + terminal.styled("\(count) not apply: see --all", .dim) + "\n"
+    }
+    text += "\n"
     for rule in others {
-      let name = clean(rule.rule) + String(repeating: " ", count: width - rule.rule.count)
-      text += "  fail  \(name)  " + terminal.styled(clean(rule.saw.joined(separator: "; ")), .dim) + "\n"
+      text += "  does not apply  \(clean(rule.rule))\n"
+      text += evidence("saw", clean(rule.saw.joined(separator: "; ")), .dim, terminal)
     }
     return text
+  }
+
+  private static func evidence(
+    _ title: String, _ text: String, _ style: Terminal.Style?, _ terminal: Terminal
+  ) -> String {
+    let lines = text.wrapped(to: max(24, Prose.width(terminal) - 17))
+    return lines.enumerated().map { index, line in
+      String(repeating: " ", count: 11) + terminal.styled((index == 0 ? "\(title):" : "").padded(to: 6) + line, style)
+        + "\n"
+    }.joined()
   }
 
   /// crashd's reply may contain any number.

@@ -39,11 +39,11 @@ public enum GuardText: Sendable {
   public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
-      .init(title: "UID", alignsRight: true, dropOrder: 3),
+      .init(title: "UID", alignsRight: true, dropOrder: 3, common: "uid"),
       .init(title: "KIND"),
       .init(title: "MODE", style: .bold),
-      .init(title: "GUARDS", dropOrder: 2),
-      .init(title: "OBEYING", alignsRight: true),
+      .init(title: "GUARDS", dropOrder: 2, common: "guards"),
+      .init(title: "APPLIED", alignsRight: true),
       .init(title: "PROGRAM", minimum: 12, cut: .beginning, dropOrder: 1, style: .dim),
     ]
     let rows = services.flatMap { service in

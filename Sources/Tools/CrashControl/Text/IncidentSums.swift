@@ -18,8 +18,8 @@ extension IncidentText {
       (.init(title: "COUNT", alignsRight: true, style: .red), { "\($0.count)" }),
       (.init(title: "INCIDENTS", alignsRight: true, dropOrder: 3), { "\($0.incidents)" }),
       (.init(title: "PROCS", alignsRight: true, dropOrder: 2), { "\($0.processes)" }),
-      (.init(title: "LAST", dropOrder: 4), { LocalTime.text($0.last) }),
-      (.init(title: "ID", minimum: 22, cut: .digits, dropOrder: 5, style: .dim), \.id),
+      (.init(title: "LAST", dropOrder: 4), { terminal.moment($0.last) }),
+      (.init(title: "ID", minimum: 8, cut: .digits, dropOrder: 5, style: .dim), { id($0.id, terminal) }),
     ]
     let columns = figures + common
     let rows = sums.map { sum in columns.map { CleanText.line($0.1(sum)) } }
@@ -32,6 +32,7 @@ extension IncidentText {
     let process = CleanText.line("\(incident.process.name) (\(incident.process.pid))")
     let place = incident.site.map { " at \(CleanText.line($0))" } ?? ""
     let what = CleanText.line("\(incident.source) \(incident.kind): \(incident.sentence)")
-    return "\(LocalTime.text(incident.last)) \(count) \(process) \(what)\(place)\n"
+    return Prose.wrapped(
+      "\(terminal.clock.text(incident.last)) \(count) \(process) \(what)\(place)", terminal, indent: 2)
   }
 }

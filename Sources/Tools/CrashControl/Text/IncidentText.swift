@@ -3,39 +3,65 @@ public import CrashReport
 
 /// The tables and texts of `incidents` and `dangling`.
 public enum IncidentText: Sendable {
-  /// A line an incident.
+  /// A line an incident; in an overview a line for all of one kind and place, in whichever processes.
   public static func list(_ incidents: [IncidentReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
-      .init(title: "LAST"),
+      .init(title: "LAST", alignsRight: terminal.isBrief),
       .init(title: "COUNT", alignsRight: true, style: .bold),
-      .init(title: "PID", alignsRight: true, dropOrder: 3),
-      .init(title: "UID", alignsRight: true, dropOrder: 4),
-      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 2),
-      .init(title: "ID", minimum: 22, cut: .digits, style: .dim),
-      .init(title: "KIND"),
-      .init(title: "MODE", dropOrder: 1),
-      .init(title: "WHAT", minimum: 16),
+      .init(title: "PROCS", alignsRight: true, dropOrder: 2),
+      .init(title: "PID", alignsRight: true, dropOrder: 4, isDetail: true),
+      .init(title: "UID", alignsRight: true, dropOrder: 5, common: "uid"),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 3, common: "name"),
+      .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
+      .init(title: "KIND", common: "kind"),
+      .init(title: "MODE", dropOrder: 1, common: "mode"),
+      .init(title: "WHAT", minimum: 24),
     ]
-    let rows = incidents.map { incident in
-      [
-        LocalTime.text(incident.last), "\(incident.count)", "\(incident.process.pid)", "\(incident.process.uid)",
-        incident.process.name, incident.id, incident.kind.rawValue, incident.mode.rawValue, incident.sentence,
+    let groups = terminal.isBrief ? Folding.all(incidents, by: Place.init) : incidents.map { [$0] }
+    let rows = groups.compactMap { group -> [String]? in
+      guard let incident = group.first else { return nil }
+      let count = group.reduce(0) { $0.addingReportingOverflow($1.count).partialValue }
+      let processes = Set(group.map(\.process.pid)).count
+      return [
+        terminal.moment(incident.last), "\(count)", terminal.isBrief ? "\(processes)" : "", "\(incident.process.pid)",
+        "\(incident.process.uid)", incident.process.name, id(incident.id, terminal), incident.kind.rawValue,
+        incident.mode.rawValue, incident.sentence,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// Where an incident happens, whatever the process.
+  private struct Place: Hashable {
+    var program, source, kind, mode, subject, place: String
+    var uid: Int
+
+    init(_ incident: IncidentReport) {
+      let own = incident.use.first(where: \.isOwn)
+      let line = CrashReport.Frame.position(file: own?.file, line: own?.line)
+      (program, uid) = (incident.process.executable, incident.process.uid)
+      (source, kind, mode) = (incident.source.rawValue, incident.kind.rawValue, incident.mode.rawValue)
+      (subject, place) = (incident.subject, incident.site ?? "\(own?.function ?? "") \(line)")
+    }
+  }
+
+  /// The whole id; in an overview the digits after its process's, which are enough to name it.
+  static func id(_ id: String, _ terminal: Terminal) -> String {
+    guard terminal.isBrief, let dash = id.lastIndex(of: "-") else { return id }
+    return String(id[id.index(after: dash)...].prefix(8))
   }
 
   /// A line a class.
   public static func classes(_ classes: [ProtectedClassReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
-      .init(title: "PROCESS", minimum: 8, maximum: 24, dropOrder: 4),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 4, common: "name"),
       .init(title: "CLASS", minimum: 12, style: .bold),
-      .init(title: "MODE"),
+      .init(title: "MODE", common: "mode"),
       .init(title: "LIMIT", alignsRight: true, dropOrder: 3),
       .init(title: "BYTES", alignsRight: true, dropOrder: 2),
-      .init(title: "KEPT", alignsRight: true),
-      .init(title: "GONE", alignsRight: true, dropOrder: 1),
+      .init(title: "RETAINED", alignsRight: true),
+      .init(title: "EVICTED", alignsRight: true, dropOrder: 1),
       .init(title: "HITS", alignsRight: true, style: .red),
       .init(title: "SKIPPED"),
     ]
@@ -54,31 +80,37 @@ public enum IncidentText: Sendable {
   public static func text(_ incident: IncidentReport, terminal: Terminal) -> String {
     let process = incident.process
     let thread = incident.useThread.map { "thread \($0)" } ?? "thread unknown"
-    var lines = [
-      terminal.styled(CleanText.line(incident.sentence), .bold),
-      "",
-      "Incident: \(incident.id) (\(incident.source), \(incident.kind), \(incident.mode))",
-      "Process:  \(process.name) (\(process.pid)), uid \(process.uid), build \(process.buildID)",
-      "Seen:     \(incident.count) times, \(LocalTime.text(incident.first)) to \(LocalTime.text(incident.last))",
-      "Sure:     \(incident.confidence)",
+    let head = Prose.wrapped(terminal.styled(CleanText.line(incident.sentence), .bold), terminal)
+    var facts: [(title: String, text: String, style: Terminal.Style?)] = [
+      ("Incident", "\(incident.id) (\(incident.source), \(incident.kind), \(incident.mode))", nil),
+      ("Process", "\(process.name) (\(process.pid)), uid \(process.uid), build \(process.buildID)", nil),
+      ("Seen", seen(incident, terminal), nil),
+      ("Confidence", "\(incident.confidence)", nil),
     ]
-    if let site = incident.site { lines.append("Site:     \(site)") }
-    lines += ["", "\(heading(of: incident)) (\(thread)):"]
-    lines += frames(incident.use)
+    if let site = incident.site { facts.append(("Site", site, nil)) }
+    var lines = ["\(heading(of: incident)) (\(thread)):"]
+    lines += frames(incident.use, terminal)
     if let registers = incident.registers {
       lines += ["", "Registers:"] + self.registers(registers, order: incident.registerNames)
     }
     if let object = incident.object {
-      lines += release(of: object, isPage: incident.source == .pages)
+      lines += release(of: object, isPage: incident.source == .pages, terminal)
       if let allocation = object.allocation {
         let thread = object.allocationThread.map { "thread \($0)" } ?? "thread unknown"
         let size = object.bytes.map { ", \($0) bytes" } ?? ""
-        lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation)
+        lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation, terminal)
       }
     } else if incident.source == .quarantine, incident.kind != .handle {
       lines += ["", "Last release: unknown, the object had just left the quarantine"]
     }
-    return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
+    return head + "\n" + Prose.facts(facts, terminal) + "\n" + lines.map { CleanText.line($0) + "\n" }.joined()
+  }
+
+  /// Such as `once, 2026-11-21 08:10:11 CET` or `7 times, … to …`.
+  private static func seen(_ incident: IncidentReport, _ terminal: Terminal) -> String {
+    let (first, last) = (terminal.clock.text(incident.first), terminal.clock.text(incident.last))
+    guard incident.count > 1 else { return "once, \(last)" }
+    return "\(Listings.grouped(incident.count)) times, " + (first == last ? "all at \(last)" : "\(first) to \(last)")
   }
 
   /// Three a line, as in the report of a crash.
@@ -102,8 +134,10 @@ public enum IncidentText: Sendable {
   }
 
   /// The memory of a guard slot may not have been freed yet.
-  private static func release(of object: IncidentReport.Object, isPage: Bool) -> [String] {
-    let stack = object.release.isEmpty ? ["  no stack"] : frames(object.release)
+  private static func release(
+    of object: IncidentReport.Object, isPage: Bool, _ terminal: Terminal
+  ) -> [String] {
+    let stack = object.release.isEmpty ? ["  no stack"] : frames(object.release, terminal)
     guard isPage else {
       return ["", "Last release (thread \(object.thread)), object \(object.address), record \(object.record):"] + stack
     }
@@ -111,12 +145,33 @@ public enum IncidentText: Sendable {
     return ["", "Freed (thread \(object.thread)), object \(object.address):"] + stack
   }
 
-  private static func frames(_ frames: [CrashReport.Frame]) -> [String] {
-    frames.enumerated().map { index, frame in
-      let name = frame.function.isEmpty ? frame.address.description : FunctionName.short(frame.function)
-      let place = CrashReport.Frame.position(file: frame.file, line: frame.line)
-      let image = frame.image.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? ""
-      return "  \(index)  \(name)" + (place.isEmpty ? (image.isEmpty ? "" : "  (\(image))") : "  \(place)")
+  /// A line a frame; neighboring runtime frames are folded, as in the report of a crash.
+  private static func frames(_ frames: [CrashReport.Frame], _ terminal: Terminal) -> [String] {
+    let folds = frames.contains(where: \.isOwn)
+    var lines: [String] = []
+    var index = 0
+    while index < frames.count {
+      let runtime = folds ? frames[index...].prefix { !$0.isOwn } : []
+      if runtime.count > 1 {
+        let names = runtime.map(name).joined(separator: ", ")
+        let text = "     … \(runtime.count) runtime frames: \(names)"
+        lines.append(terminal.width.map { text.truncated(to: $0) } ?? text)
+        index += runtime.count
+      } else {
+        lines.append(line(frames[index], index))
+        index += 1
+      }
     }
+    return lines
+  }
+
+  private static func name(_ frame: CrashReport.Frame) -> String {
+    frame.function.isEmpty ? frame.address.description : FunctionName.short(frame.function)
+  }
+
+  private static func line(_ frame: CrashReport.Frame, _ index: Int) -> String {
+    let place = CrashReport.Frame.position(file: frame.file, line: frame.line)
+    let image = frame.image.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? ""
+    return "  \(index)  \(name(frame))" + (place.isEmpty ? (image.isEmpty ? "" : "  (\(image))") : "  \(place)")
   }
 }

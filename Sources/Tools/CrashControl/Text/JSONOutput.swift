@@ -15,7 +15,9 @@ public enum JSONStyle: String, Sendable, CaseIterable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if self == .pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+    let encoded = String(decoding: try encoder.encode(value), as: UTF8.self)
+    // The encoder's empty array has an empty line in it.
+    let text = encoded == "[\n\n]" ? "[]" : encoded
     return CleanText.json(text) + "\n"
   }
 }

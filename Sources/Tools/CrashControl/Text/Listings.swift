@@ -1,31 +1,56 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The tables and texts of `list`, `processes`, `status` and `follow`.
+/// The tables of `list`, `groups` and `processes`, and the lines of `follow`.
 public enum Listings: Sendable {
-  /// A line a report.
-  public static func reports(_ summaries: [ReportSummary], terminal: Terminal, legend: Bool) -> String {
-    let columns: [Table.Column] = [
-      .init(title: "TIME"),
+  /// A line a report; in an overview also a line for neighbors of one group and program.
+  ///
+  /// `isWhole` is false for the first page of a long list: columns then hold for what follows, too.
+  public static func reports(
+    _ summaries: [ReportSummary], terminal: Terminal, legend: Bool, isWhole: Bool = true
+  ) -> String {
+    var columns: [Table.Column] = [
+      .init(title: terminal.isBrief ? "AGE" : "TIME", alignsRight: terminal.isBrief),
+      .init(title: "", style: .bold),
       .init(title: "PID", alignsRight: true),
-      .init(title: "UID", alignsRight: true, dropOrder: 2),
-      .init(title: "SIGNAL", style: .red),
-      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 3),
+      .init(title: "UID", alignsRight: true, dropOrder: 1, common: "uid"),
+      .init(title: "SIGNAL", dropOrder: 3, common: "signal", style: .red),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 4, common: "name"),
       .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
-      .init(title: "FUNCTION", minimum: 10, maximum: 48, dropOrder: 4, style: .bold),
+      .init(title: "FUNCTION", minimum: 16, maximum: 48, dropOrder: 5, style: .bold),
       .init(title: "AT", minimum: 14, maximum: 40, cut: .beginning, style: .cyan),
-      .init(title: "REASON", minimum: 16, dropOrder: 1),
+      .init(title: "REASON", minimum: 16, dropOrder: 2),
     ]
-    let rows = summaries.map { summary in
+    let folds = terminal.isBrief && isWhole
+    let folded = Folding.neighbors(summaries) { summary -> [String]? in
+      guard folds, !summary.groupKey.isEmpty else { return nil }
+      return [summary.groupKey, "\(summary.uid)", summary.name]
+    }
+    var rows = folded.map { row -> [String] in
+      let summary = row.item
       let isNameless = summary.isPreliminary == true && summary.function.isEmpty
       return [
-        LocalTime.text(summary.time), "\(summary.pid)", "\(summary.uid)", summary.signal, summary.name,
-        shortID(summary.id), isNameless ? "(symbols are being read)" : summary.function,
+        terminal.moment(summary.time), Folding.times(row.count), "\(summary.pid)", "\(summary.uid)", summary.signal,
+        summary.name, shortID(summary.id), isNameless ? "(symbols are being read)" : summary.function,
         CrashReport.Frame.position(file: summary.file, line: summary.line),
-        summary.reason.isEmpty ? summary.sentence : summary.reason,
+        reason(summary, isBrief: terminal.isBrief),
       ].map(CleanText.line)
     }
-    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+    // Only an overview folds.
+    if !folds {
+      columns.remove(at: 1)
+      for index in rows.indices { rows[index].remove(at: 1) }
+    }
+    return Table(columns: columns, rows: rows, isWhole: isWhole).text(for: terminal, legend: legend)
+  }
+
+  /// The runtime error message, else the sentence; in an overview without the place that begins a message.
+  private static func reason(_ summary: ReportSummary, isBrief: Bool) -> String {
+    if summary.reason.isEmpty { return summary.sentence }
+    guard isBrief, let range = summary.reason.firstRange(of: "Fatal error: "),
+      range.upperBound < summary.reason.endIndex
+    else { return summary.reason }
+    return String(summary.reason[range.upperBound...])
   }
 
   /// The last line of an incomplete list.
@@ -47,73 +72,53 @@ public enum Listings: Sendable {
   public static func groups(_ groups: [ReportGroup], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "COUNT", alignsRight: true, style: .bold),
-      .init(title: "UID", alignsRight: true, dropOrder: 5),
-      .init(title: "STATE"),
-      .init(title: "FIRST", dropOrder: 3),
-      .init(title: "LAST"),
-      .init(title: "BUILDS", alignsRight: true, dropOrder: 4),
-      .init(title: "NEW IN", minimum: 8, cut: .digits, dropOrder: 2, style: .dim),
-      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 1),
+      .init(title: "UID", alignsRight: true, dropOrder: 4, common: "uid"),
+      .init(title: "STATE", dropOrder: 6, common: "state"),
+      .init(title: "FIRST", alignsRight: terminal.isBrief, dropOrder: 3),
+      .init(title: "LAST", alignsRight: terminal.isBrief),
+      .init(title: "BUILDS", alignsRight: true, dropOrder: 2, common: "builds"),
+      .init(title: "NEW IN", minimum: 8, cut: .digits, dropOrder: 1, common: "new in build", style: .dim),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 5, common: "name"),
       .init(title: "GROUP", minimum: 8, cut: .digits, style: .dim),
-      .init(title: "TITLE", minimum: 16),
+      .init(title: "TITLE", minimum: 40),
     ]
     let rows = groups.map { group in
       [
-        "\(group.count)", "\(group.uid)", group.state, LocalTime.text(group.first), LocalTime.text(group.last),
-        "\(group.builds)", group.firstRelease ?? shortID(group.firstBuild), group.names.joined(separator: ", "),
+        "\(group.count)", "\(group.uid)", group.state, terminal.moment(group.first), terminal.moment(group.last),
+        "\(group.builds)", group.firstRelease ?? shortID(group.firstBuild), names(group.names, isBrief: terminal.isBrief),
         shortID(group.key), group.title,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
+  /// All names; in an overview the first one, and how many more there are.
+  private static func names(_ names: [String], isBrief: Bool) -> String {
+    guard isBrief, let first = names.first, names.count > 1 else { return names.joined(separator: ", ") }
+    return "\(first) +\(names.count - 1)"
+  }
+
   /// A line a process.
   public static func processes(_ processes: [ProcessSummary], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
-      .init(title: "UID", alignsRight: true),
+      .init(title: "UID", alignsRight: true, common: "uid"),
       .init(title: "NAME", minimum: 8, maximum: 32, style: .bold),
-      .init(title: "STATE"),
-      .init(title: "MEMORY", dropOrder: 3),
-      .init(title: "STARTED"),
-      .init(title: "ATTACHED", dropOrder: 2),
+      .init(title: "STATE", common: "state"),
+      .init(title: "MEMORY", dropOrder: 3, common: "memory"),
+      .init(title: terminal.isBrief ? "UP" : "STARTED", alignsRight: terminal.isBrief),
+      .init(title: "ATTACHED", alignsRight: terminal.isBrief, dropOrder: 2),
       .init(title: "BUILD", minimum: 8, cut: .digits, dropOrder: 1, style: .dim),
       .init(title: "EXECUTABLE", minimum: 12, cut: .beginning),
     ]
     let rows = processes.map { process in
       [
         "\(process.pid)", "\(process.uid)", process.name, process.state, process.memory?.rawValue ?? "",
-        LocalTime.text(process.startTime),
-        LocalTime.text(process.attachTime), shortID(process.buildID), process.executable,
+        terminal.moment(process.startTime), terminal.moment(process.attachTime), shortID(process.buildID),
+        process.executable,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
-  }
-
-  /// crashd's health, a line for each fact.
-  public static func status(_ status: DaemonStatus, socketPath: String, terminal: Terminal) -> String {
-    var facts = [
-      ("crashd", "\(status.version), process \(status.pid), up \(duration(status.uptimeSeconds))"),
-      ("socket", socketPath),
-      ("processes", processes(status)),
-      ("reports", "\(status.reports) stored\(status.storeBytes > 0 ? ", " + size(status.storeBytes) : "")"),
-    ]
-    if let access = status.access { facts.append(("access", AccessText.sentence(access))) }
-    facts.append(("losses", counts(status.losses)))
-    facts.append(("refusals", counts(status.refusals)))
-    if let held = status.held, held > 0 { facts.append(("waiting", "\(held) reports, in memory")) }
-    if let spooled = status.spooled, spooled > 0 { facts.append(("spool", "\(spooled) files wait")) }
-    facts += (status.trouble ?? []).map { ("store", $0) }
-    if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
-    // Most daemons have no debuginfod servers.
-    if let fetches = status.debugInformation, !fetches.isEmpty { facts.append(("debug info", counts(fetches))) }
-    let width = facts.map(\.0.count).max() ?? 0
-    return facts.map { title, text in
-      let padding = String(repeating: " ", count: width - title.count)
-      let isBad = ["losses", "refusals", "store", "waiting"].contains(title) && text != "none"
-      let value = terminal.styled(CleanText.line(text), isBad ? .red : nil)
-      return padding + terminal.styled(title, .bold) + "  " + value + "\n"
-    }.joined()
   }
 
   /// The number of attached processes, and of ended ones whose rings crashd still reads.
@@ -130,14 +135,15 @@ public enum Listings: Sendable {
     // The sentence contains it in most cases.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
-    return [
-      LocalTime.text(clean(report.time)),
+    let line = [
+      terminal.clock.text(clean(report.time)),
       terminal.styled(clean(report.process.name), .bold) + "[\(report.process.pid)]",
       terminal.styled(clean(report.signal.name), .red),
       clean(report.diagnosis.sentence),
       isSaid ? "" : terminal.styled(clean(place), .cyan),
       terminal.styled(clean(shortID(report.id)), .dim),
-    ].filter { !$0.isEmpty }.joined(separator: " ") + "\n"
+    ].filter { !$0.isEmpty }.joined(separator: " ")
+    return Prose.wrapped(line, terminal, indent: 2)
   }
 
   /// The first digits of an id, enough to identify a report on one machine.

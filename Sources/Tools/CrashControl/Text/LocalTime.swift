@@ -1,12 +1,7 @@
 import Glibc
 
-/// Times for users: local, to the second.
+/// Times that users write, which are local; `Clock` shows times.
 public enum LocalTime: Sendable {
-  /// `2026-11-21 08:10:11` in the local time zone; the text itself when it is no RFC 3339 time in UTC.
-  public static func text(_ rfc3339: String) -> String {
-    seconds(rfc3339: rfc3339).map { CalendarFields($0, .local).text(separator: " ") } ?? rfc3339
-  }
-
   /// RFC 3339 in UTC.
   public static func rfc3339(_ seconds: Int) -> String {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
@@ -18,8 +13,8 @@ public enum LocalTime: Sendable {
   }
 
   /// Parses the values of `-S` and `-U`: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`,
-  /// `yesterday`, `-2h`,
-  /// `2h ago`, `@1795248611`, or RFC 3339 in UTC; nil for anything else.
+  /// `yesterday`, `-2h`, `2h ago`, `@1795248611`, RFC 3339 in UTC, or a time as lists show it, with `UTC` or the local
+  /// zone at its end; nil for anything else.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 
   package static func parse(_ text: String, now: Int) -> Int? {
@@ -56,10 +51,14 @@ public enum LocalTime: Sendable {
     switch (words.count, words[0].contains(":")) {
     case (1, true): (date, time) = (today.date, numbers(words[0], separator: ":"))
     case (1, false): (date, time) = (numbers(words[0], separator: "-"), today.time)
-    case (2, false): (date, time) = (numbers(words[0], separator: "-"), numbers(words[1], separator: ":"))
+    case (2...3, false): (date, time) = (numbers(words[0], separator: "-"), numbers(words[1], separator: ":"))
     default: return nil
     }
-    return CalendarFields(date: date, time: time)?.seconds(.local)
+    guard let fields = CalendarFields(date: date, time: time) else { return nil }
+    guard words.count == 3 else { return fields.seconds(.local) }
+    if words[2] == "UTC" { return fields.seconds(.utc) }
+    let seconds = fields.seconds(.local)
+    return CalendarFields(seconds, .local).zone == words[2] ? seconds : nil
   }
 
   /// The numbers between the separators; empty when one of them is none.

@@ -3,8 +3,12 @@ internal import CrashReport
 
 /// A report for people.
 public enum ReportText: Sendable {
-  /// The maximum width of prose, also on a wider terminal.
-  private static let widest = 120
+  /// What the verbose form adds, each of which can be asked for alone.
+  public enum Part: Sendable, Hashable {
+    case registers
+    case threads
+    case images
+  }
 
   /// The result of a new analysis, in one line.
   public static func line(_ outcome: ReanalysedReport) -> String {
@@ -13,12 +17,17 @@ public enum ReportText: Sendable {
     return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
   }
 
-  /// The report as text; `verbose` adds registers, images and folded frames.
-  public static func text(_ received: ReceivedReport, terminal: Terminal, verbose: Bool = false) -> String {
-    let width = min(terminal.width ?? 100, widest)
-    let text = TextRenderer(
-      color: terminal.hasColor, width: width, verbose: verbose, source: SourceFiles.lookup(for: received.report)
-    ).render(received.report)
+  /// The report as text; `verbose` adds registers, images, threads and folded frames, `parts` only what they name.
+  public static func text(
+    _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = []
+  ) -> String {
+    var renderer = TextRenderer(
+      color: terminal.hasColor, width: terminal.width ?? 100, verbose: verbose,
+      source: SourceFiles.lookup(for: received.report), times: terminal.clock.times(withAge: terminal.width != nil))
+    if parts.contains(.registers) { renderer.showsRegisters = true }
+    if parts.contains(.threads) { renderer.showsThreads = true }
+    if parts.contains(.images) { renderer.showsImages = true }
+    let text = renderer.render(received.report)
     return text.hasSuffix("\n") ? text : text + "\n"
   }
 }

@@ -16,7 +16,7 @@ public enum SubscriberText: Sendable {
     let rows = subscribers.map { subscriber in
       [
         subscriber.name, "\(subscriber.uid)", subscriber.behind.map { "\($0)" } ?? "?",
-        LocalTime.text(subscriber.time), subscriber.cursor,
+        terminal.moment(subscriber.time), subscriber.cursor,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)

@@ -1,4 +1,9 @@
-/// Rows of cells that fit the terminal: columns shrink, then optional ones are dropped.
+internal import CrashReport
+
+/// Rows of cells that fit the terminal.
+///
+/// There, a column with one value in all rows is said once below the table; then columns shrink, then optional ones are
+/// dropped. Output that is no terminal has all columns, as long as they are.
 struct Table {
   enum Cut {
     case end
@@ -19,14 +24,30 @@ struct Table {
     var cut = Cut.end
     /// The order in which columns are dropped; 0 is never dropped.
     var dropOrder = 0
+    /// Names a value that all rows share, such as `uid` in `uid 0`; nil keeps the column.
+    var common: String?
+    /// Not for an overview.
+    var isDetail = false
     var style: Terminal.Style?
   }
 
   var columns: [Column]
   var rows: [[String]]
+  /// Whether these are all rows of the table, and not the first page of more.
+  var isWhole = true
 
   func text(for terminal: Terminal, legend: Bool) -> String {
     var shown = Array(columns.indices)
+    var common: [Int] = []
+    // Drop an empty column; one with zero rows keeps its title.
+    shown.removeAll { index in isWhole && !rows.isEmpty && rows.allSatisfy { $0[index].isEmpty } }
+    if terminal.isBrief, isWhole {
+      shown.removeAll { columns[$0].isDetail }
+      if legend, rows.count > 1 {
+        common = shown.filter { index in columns[index].common != nil && Set(rows.map { $0[index] }).count == 1 }
+        shown.removeAll(where: common.contains)
+      }
+    }
     var widths = columns.indices.map { index in
       let longest = rows.map { $0[index].count }.max() ?? 0
       let natural = max(longest, legend ? columns[index].title.count : 0)
@@ -39,11 +60,17 @@ struct Table {
         shown.removeAll { $0 == next }
       }
     }
-    // Drop an empty column.
-    shown.removeAll { index in rows.allSatisfy { $0[index].isEmpty } }
     var lines = rows.map { row in line(shown) { (row[$0], widths[$0], columns[$0].style) } }
     if legend { lines.insert(line(shown) { (columns[$0].title, widths[$0], .bold) }, at: 0) }
-    return lines.map { $0(terminal) + "\n" }.joined()
+    return lines.map { $0(terminal) + "\n" }.joined() + said(common, terminal)
+  }
+
+  /// Such as `All rows: uid 0, state open`.
+  private func said(_ common: [Int], _ terminal: Terminal) -> String {
+    guard let row = rows.first, !common.isEmpty else { return "" }
+    let values = common.map { "\(columns[$0].common ?? "") \(row[$0])" }
+    let text = "All rows: " + values.joined(separator: ", ")
+    return text.wrapped(to: terminal.width ?? .max).map { terminal.styled($0, .dim) + "\n" }.joined()
   }
 
   /// Shrinks the widest column that can shrink, until the line fits; returns false if it cannot fit.

@@ -11,13 +11,19 @@ public struct TopText: Sendable {
   public var reports: [ReportSummary]
   /// The period as text.
   public var period: String
+  /// What the first group has most of.
+  public var order: GroupQuery.Order
 
-  /// Creates it from crashd's replies.
-  public init(status: DaemonStatus, groups: [ReportGroup], reports: [ReportSummary], period: String) {
+  /// Creates it from crashd's replies; the groups are in their order.
+  public init(
+    status: DaemonStatus, groups: [ReportGroup], reports: [ReportSummary], period: String,
+    order: GroupQuery.Order = .count
+  ) {
     self.status = status
     self.groups = groups
     self.reports = reports
     self.period = period
+    self.order = order
   }
 
   /// At most as many lines as the terminal has; all lines without a number.
@@ -25,13 +31,14 @@ public struct TopText: Sendable {
     var lines = head(terminal)
     let most = rows.map { max(1, $0) } ?? Int.max
     // The groups get what they need of the upper two thirds, the newest crashes the rest.
-    let sorted = groups.sorted { ($0.count, $0.last) > ($1.count, $1.last) }
     let count = groups.reduce(0) { $0 + $1.count }
     lines.append("")
     let words = "\(count == 1 ? "crash" : "crashes") of \(groups.count) \(groups.count == 1 ? "kind" : "kinds")"
-    lines.append(terminal.styled("\(Listings.grouped(count)) \(words) \(period)", .bold))
+    lines.append(
+      terminal.styled("\(Listings.grouped(count)) \(words) \(period)", .bold)
+        + terminal.styled(rows == nil ? "" : ", by \(order.rawValue)", .dim))
     let room = rows.map { max(3, ($0 - lines.count) * 2 / 3) } ?? Int.max
-    let shown = Array(sorted.prefix(max(1, room - 2)))
+    let shown = Array(groups.prefix(max(1, room - 2)))
     lines += Self.lines(Listings.groups(shown, terminal: terminal, legend: true), groups)
     lines.append("")
     lines.append(terminal.styled("The newest", .bold))
@@ -46,8 +53,8 @@ public struct TopText: Sendable {
         + "\(running) \(running == 1 ? "process" : "processes") attached, \(Listings.grouped(status.reports)) reports"
         + (status.storeBytes > 0 ? ", " + Listings.size(status.storeBytes) : "")
     ]
-    let losses = Listings.counts(status.losses)
-    if losses != "none" { lines.append(terminal.styled(CleanText.line("lost: \(losses)"), .red)) }
+    let verdict = StatusText.Verdict(status)
+    if verdict != .ok { lines.append(terminal.styled("\(verdict.rawValue): see crashctl status", .red)) }
     lines += (status.trouble ?? []).map { terminal.styled(CleanText.line($0), .red) }
     return lines
   }

@@ -14,10 +14,9 @@ extension Dangling {
         protects nothing, "automatic" leaves it to the alarm and the stop rule.
         """)
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "Part of the program's name, or its path")
+    @Argument(help: "Part of the program's name, or its path", completion: .custom(Completions.programs))
     var name: String?
 
     @Option(help: "Set the pin: automatic, on or off")
@@ -42,6 +41,8 @@ extension Dangling {
       case yes
       case no
     }
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func validate() throws {
       if let pin, !DanglingPolicyReport.Pin.all.contains(.init(pin)) {
@@ -78,7 +79,7 @@ extension Dangling {
       if connection.json != .off { return try connection.show(json: policies) }
       guard let only = policies.first, policies.count == 1 else {
         return try connection.show(
-          DanglingText.policies(policies, terminal: connection.terminal, legend: !legend.hasNoLegend))
+          DanglingText.policies(policies, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
       }
       let events = try connection.ask { client throws(ClientError) in
         try client.danglingEvents(name: only.program, limit: 20)
@@ -92,10 +93,9 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show use-after-free crashes, hits and running time by day")
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "Part of the program's name, or its path")
+    @Argument(help: "Part of the program's name, or its path", completion: .custom(Completions.programs))
     var name: String?
 
     @Option(help: "Only crashes of the build whose id begins with this")
@@ -103,6 +103,8 @@ extension Dangling {
 
     @Option(name: [.customShort("n", allowingJoined: true), .long], help: "Show this many days, up to 90")
     var days = 30
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func validate() throws {
       if !(1...90).contains(days) { throw ValidationError("invalid value '\(days)' for -n: it takes 1 to 90 days") }
@@ -113,34 +115,34 @@ extension Dangling {
       if connection.json != .off { return try connection.show(json: policies) }
       try connection.show(
         DanglingText.trend(
-          policies, build: build, days: days, terminal: connection.terminal, legend: !legend.hasNoLegend))
+          policies, build: build, days: days, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
     }
   }
 
   struct Events: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List decisions about protection and their reasons (newest last)")
+      abstract: "List decisions about protection and their reasons",
+      discussion: "On a terminal the newest comes first, and one command over several programs is one line.")
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "Part of the program's name, or its path")
+    @Argument(help: "Part of the program's name, or its path", completion: .custom(Completions.programs))
     var name: String?
 
-    @Option(
-      name: [.customShort("n", allowingJoined: true), .customLong("limit")],
-      help: "Show at most this many (default: 100)")
-    var limit: Int?
+    @OptionGroup var options: ListOptions
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let events = try connection.ask { client throws(ClientError) in
-        try client.danglingEvents(name: name, limit: limit)
+        try client.danglingEvents(name: name, limit: options.limit)
       }
       if connection.json != .off { try connection.show(json: events) }
       guard !events.isEmpty else { throw Failure.nothing("no decision yet", of: connection.client) }
       guard connection.json == .off else { return }
       try connection.show(
-        DanglingText.events(events.reversed(), terminal: connection.terminal, legend: !legend.hasNoLegend))
+        DanglingText.events(
+          options.ordered(events, connection), terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
     }
   }
 
@@ -148,16 +150,16 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show estimates of use-after-free and its detection by class",
       discussion: """
-        FOR is the time that an object stays in quarantine, CATCHES the probability that an access is detected (with the \
-        95 % interval), USES the estimated number of accesses, detected or not, BETTER the limit that would detect nine \
-        of ten.
+        LIMIT is the number of objects in quarantine, RETAINED how long one stays there, DETECTION the probability that an \
+        access is detected (with the 95 % interval), EST. USES the estimated number of accesses, detected or not.
         """)
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
-    @Argument(help: "Part of the program's name, or its path")
+    @Argument(help: "Part of the program's name, or its path", completion: .custom(Completions.programs))
     var name: String?
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let classes = try connection.ask { client throws(ClientError) in try client.danglingClasses(name: name) }
@@ -167,67 +169,7 @@ extension Dangling {
       }
       guard connection.json == .off else { return }
       try connection.show(
-        DanglingText.statistics(classes, terminal: connection.terminal, legend: !legend.hasNoLegend))
-    }
-  }
-
-  struct Protect: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Protect a class in running and future processes, overriding the program")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Argument(help: "Full name of the class, such as App.Session, or its mangled name")
-    var className: String
-
-    @Option(help: "Keep this many deallocated objects, 1 to 4096 (default: by statistics)")
-    var limit: Int?
-
-    @Option(
-      help:
-        "Set the policy: absorb (deinit later), zero (deinit at once, calls return zero), diagnose (deinit at once, poison)"
-    )
-    var policy: String?
-
-    @Option(help: "Only in programs whose name contains this, or with this path")
-    var process: String?
-
-    func validate() throws {
-      if let limit, !(1...4_096).contains(limit) {
-        throw ValidationError("invalid value '\(limit)' for --limit: it takes 1 to 4096")
-      }
-      if let policy, !["absorb", "zero", "diagnose"].contains(policy) {
-        throw ValidationError("invalid value '\(policy)' for --policy: it takes absorb, zero or diagnose")
-      }
-    }
-
-    func run() throws {
-      let change = try connection.ask { client throws(ClientError) in
-        try client.protect(class: className, name: process, limit: limit, mode: policy)
-      }
-      if connection.json != .off { return try connection.show(json: change) }
-      try connection.show(DanglingText.change("\(className) is protected", change))
-    }
-  }
-
-  struct Release: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Stop protecting a class, overriding the program, until you protect it again")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Argument(help: "Full name of the class, such as App.Session, or its mangled name")
-    var className: String
-
-    @Option(help: "Only in programs whose name contains this, or with this path")
-    var process: String?
-
-    func run() throws {
-      let change = try connection.ask { client throws(ClientError) in
-        try client.release(class: className, name: process)
-      }
-      if connection.json != .off { return try connection.show(json: change) }
-      try connection.show(DanglingText.change("\(className) is no longer protected", change))
+        DanglingText.statistics(classes, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
     }
   }
 
@@ -235,16 +177,20 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show the result of each use-after-free rule for a crash")
 
-    @OptionGroup var connection: ConnectionOptions
+    @Flag(help: "Show the rules that do not apply too")
+    var all = false
 
-    @Argument(help: "First digits of the report's id (default: the newest)")
-    var id: String?
+    @OptionGroup var report: ReportArgument
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
-      var explanation = try connection.ask { client throws(ClientError) in try client.explain(id: id) }
+      var explanation = try connection.ask(about: report.word) { client, id throws(ClientError) in
+        try client.explain(id: id)
+      }
       explanation.rules.removeAll { $0.cause != .dangling && !$0.isChosen }
       if connection.json != .off { return try connection.show(json: explanation) }
-      try connection.show(ExplanationText.text(explanation, terminal: connection.terminal))
+      try connection.show(ExplanationText.text(explanation, terminal: connection.terminal, all: all))
     }
   }
 }

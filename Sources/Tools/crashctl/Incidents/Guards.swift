@@ -14,11 +14,14 @@ struct ListGuards: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the overridden guard modes")
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
-  @Option(help: "Only those of programs whose name contains this, or with this path")
+  @Option(
+    help: "Only those of programs whose name contains this, or with this path",
+    completion: .custom(Completions.programs))
   var process: String?
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let all = try connection.ask { client throws(ClientError) in try client.guardModes(name: process) }
@@ -28,7 +31,7 @@ struct ListGuards: ParsableCommand {
       throw Failure.nothing("no override is set: the programs' own modes are in force", of: connection.client)
     }
     guard connection.json == .off else { return }
-    try connection.show(GuardText.list(spokenOf, terminal: connection.terminal, legend: !legend.hasNoLegend))
+    try connection.show(GuardText.list(spokenOf, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
   }
 }
 
@@ -39,22 +42,20 @@ struct SetGuards: ParsableCommand {
     discussion: """
       MODE is absorb (record, then return the documented value), observe (record, then do as without the guard, which \
       usually ends the process), off (do as without the guard), or program (remove the override). It applies to the \
-      programs that crashd knows now, and to their future processes. An incident shows the mode of the first fault at its \
-      call site.
+      programs that crashd knows now, and to their future processes: to those that --process names, or to all of them by \
+      --all-programs. An incident shows the mode of the first fault at its call site.
 
       KIND is all, or one of: \(GuardText.kinds).
       """)
 
-  @OptionGroup var connection: ConnectionOptions
-
-  @Argument(help: "Kind of fault, as crashctl incidents lists it, or all")
+  @Argument(
+    help: "Kind of fault, as crashctl incidents lists it, or all", completion: .custom { _, _, _ in Completions.kinds })
   var kind: String
 
-  @Argument(help: "Mode: absorb, observe, off or program")
+  @Argument(help: "Mode: absorb, observe, off or program", completion: .custom { _, _, _ in Completions.modes })
   var mode: String
 
-  @Option(help: "Only in programs whose name contains this, or with this path")
-  var process: String?
+  @OptionGroup var scope: ScopeOptions
 
   @Flag(
     help: """
@@ -62,6 +63,8 @@ struct SetGuards: ParsableCommand {
       guards at call sites
       """)
   var implicit = false
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func validate() throws {
     do {
@@ -74,8 +77,9 @@ struct SetGuards: ParsableCommand {
 
   func run() throws {
     let (kind, mode) = (try GuardText.kind(kind), try GuardText.mode(mode))
+    guard try scope.allows(connection) else { return }
     let change = try connection.ask { client throws(ClientError) in
-      try client.setGuards(mode: mode, kind: kind, name: process, isImplicit: implicit)
+      try client.setGuards(mode: mode, kind: kind, name: scope.process, isImplicit: implicit)
     }
     if connection.json != .off { return try connection.show(json: change) }
     let guards = "\(implicit ? "implicit guards" : "guards") of \(kind ?? "all kinds")"

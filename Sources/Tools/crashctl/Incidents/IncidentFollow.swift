@@ -15,11 +15,12 @@ struct FollowIncidents: ParsableCommand {
       is one line (pretty: several).
       """)
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var filter: IncidentFilterOptions
 
   @Option(help: "Only those of programs whose name contains this")
   var name: String?
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     // Ctrl-C ends this verb; there is nothing to clean up.
@@ -27,6 +28,7 @@ struct FollowIncidents: ParsableCommand {
     var wanted = filter.chosen
     wanted.name = name
     var stream = try begin(wanted, after: nil)
+    if connection.terminal.width != nil { Output.complain("waiting for incidents (Ctrl-C to stop)") }
     // The cursor printed last, and the cursor of the last resumption.
     var (printed, begun): (String?, String?)
     while true {

@@ -29,7 +29,6 @@ struct TopIncidents: ParsableCommand {
     abstract: "Show the most frequent incidents by kind, call site or program",
     discussion: "PLACE is the call site of the guard, or the class of the object in a use-after-free.")
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
   @OptionGroup var filter: IncidentFilterOptions
 
@@ -44,6 +43,8 @@ struct TopIncidents: ParsableCommand {
   @Option(help: "Only those of programs whose name contains this")
   var name: String?
 
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("invalid value '\(limit)' for -n: it takes a number from 1") }
   }
@@ -55,10 +56,13 @@ struct TopIncidents: ParsableCommand {
       try client.topIncidents(by: by, wanted, limit: limit)
     }
     if connection.json != .off { try connection.show(json: sums) }
-    guard !sums.isEmpty else { throw Failure.nothing("no incident matches", of: connection.client) }
+    guard !sums.isEmpty else {
+      let sentence = wanted == IncidentFilter() ? "no incident yet" : "no incident matches"
+      throw Failure.nothing(sentence, of: connection.client)
+    }
     guard connection.json == .off else { return }
     try connection.show(
-      IncidentText.sums(sums, by: by, terminal: connection.terminal, legend: !legend.hasNoLegend))
+      IncidentText.sums(sums, by: by, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
   }
 }
 

@@ -16,13 +16,12 @@ struct Dangling: ParsableCommand {
     abstract: "List use-after-free incidents; show and change protection",
     subcommands: [
       ListDangling.self, ShowIncident.self, Classes.self, Statistics.self, Trend.self, Policy.self, Events.self,
-      Protect.self, Release.self, Explain.self,
+      Protect.self, Release.self, Reset.self, Explain.self,
     ], defaultSubcommand: ListDangling.self)
 
   struct Classes: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List the protected classes of attached processes")
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
 
     @Option(help: "Only those of this process")
@@ -30,6 +29,8 @@ struct Dangling: ParsableCommand {
 
     @Option(help: "Only those of programs whose name contains this")
     var name: String?
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let classes = try connection.ask { client throws(ClientError) in
@@ -39,14 +40,18 @@ struct Dangling: ParsableCommand {
       guard !classes.isEmpty else { throw Failure(.nothingFound, "no attached process protects a class") }
       guard connection.json == .off else { return }
       try connection.show(
-        IncidentText.classes(classes, terminal: connection.terminal, legend: !legend.hasNoLegend))
+        IncidentText.classes(classes, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
     }
   }
 }
 
 struct ListIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List incidents (last seen last)")
+    commandName: "list", abstract: "List incidents (100 by default)",
+    discussion: """
+      On a terminal incidents of one kind and place are one line, in whichever processes, the one seen last first; in a \
+      pipe each process has its line, the one seen last at the end.
+      """)
 
   @OptionGroup var options: IncidentOptions
   @OptionGroup var filter: IncidentFilterOptions
@@ -60,8 +65,9 @@ struct ListDangling: ParsableCommand {
     abstract: "List use-after-free incidents by class, access kind and call site",
     discussion: """
       Accesses of one kind to objects of one class from one call site of a program are one line, in whichever processes, \
-      detected by the quarantine or by guard pages. AGE is the time between the last release and the access, FREED BY the \
-      number of places that released the objects. ID is the incident seen last. The line seen last comes last.
+      detected by the quarantine or by guard pages. DELAY is the time between the last release and the access, FREED BY the \
+      number of places that released the objects (-v). ID is the incident seen last. On a terminal the line seen last comes \
+      first, in a pipe last.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -84,10 +90,12 @@ struct ShowIncident: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Show one incident, with the stacks of the access and the last release")
 
-  @OptionGroup var connection: ConnectionOptions
-
-  @Argument(help: "First digits of the incident's id (default: the one seen last)")
+  @Argument(
+    help: "First digits of the incident's id, or of the part after its dash (default: the one seen last)",
+    completion: .custom(Completions.incidents))
   var id: String?
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let found = try connection.ask { client throws(ClientError) in try client.incidents(id: id, limit: 2) }
@@ -105,13 +113,14 @@ struct ShowIncident: ParsableCommand {
 
 /// The options of both lists.
 struct IncidentOptions: ParsableArguments {
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
   @OptionGroup var options: ListOptions
 
   @Option(help: "Only those of programs whose name contains this")
   var name: String?
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   var nothingSeen: Failure {
     name == nil ? Failure.nothing("no incident yet", of: connection.client) : nothingMatches
@@ -139,10 +148,10 @@ struct IncidentOptions: ParsableArguments {
         try ask(client, offset, limit)
       }
     }
-    let items = options.ordered(found)
+    let items = options.ordered(found, connection)
     if connection.json != .off { try connection.show(json: items) }
     guard !items.isEmpty else { throw missing() }
-    let shown = connection.json == .off ? text(items, connection.terminal, !legend.hasNoLegend) : ""
+    let shown = connection.json == .off ? text(items, legend.terminal(connection), !legend.hasNoLegend) : ""
     try connection.show(shown, rest: options.rest(hasMore, of: what), legend: !legend.hasNoLegend)
   }
 }

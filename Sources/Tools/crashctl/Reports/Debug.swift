@@ -10,21 +10,22 @@ struct Debug: ParsableCommand {
       crashd needs no core dumps and keeps none: this opens one that the kernel or systemd-coredump has written.
       """)
 
-  @OptionGroup var connection: ConnectionOptions
-
   @Option(
     help: ArgumentHelp(
-      "Use gdb, lldb, or the debugger at a path (default: the first one installed)", valueName: "program"))
+      "Use gdb, lldb, or the debugger at a path (default: the first one installed)", valueName: "program"),
+    completion: .list(["gdb", "lldb"]))
   var debugger: String?
 
   @Option(help: ArgumentHelp("Open this core dump", valueName: "file"), completion: .file())
   var core: String?
 
-  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
-  var id: String?
+  @OptionGroup var report: ReportArgument
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
-    let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
+    let received = try connection.ask(about: report.word) { client, id throws(ClientError) in try client.report(id: id)
+    }
     try Debugging(received, environment: connection.environment).run(debugger: debugger, core: core)
   }
 }

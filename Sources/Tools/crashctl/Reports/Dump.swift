@@ -11,37 +11,57 @@ struct Dump: ParsableCommand {
     abstract: "Export one crash report to a file",
     discussion: """
       Formats: json (as crashd stores it), text, apple (.crash), html (one self-contained page), minidump (registers, \
-      images and the recorded stacks; for lldb -c and services that read minidumps).
+      images and the recorded stacks; for lldb -c and services that read minidumps). Without --format the extension of the \
+      file decides: .json, .txt, .crash, .html or .dmp.
 
       Without --scrub the file contains all that crashd stores: annotations, breadcrumbs, paths, and in a minidump the \
       memory of the stacks. With --scrub the privacy rules of crashd's settings apply, as for forwarding, and a minidump \
       has no stacks; registers and addresses stay.
+
+      Examples:
+        crashctl dump -o crash.html             # the newest report as a page
+        crashctl dump shop -o shop.dmp          # the newest crash of shop as a minidump
+        crashctl dump 7f3a --scrub -o crash.json
       """)
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var scrub: ScrubOptions
 
-  @Option(help: ArgumentHelp("Write this format: json, text, apple, html or minidump", valueName: "format"))
-  var format = ReportFormat.json
+  @Option(
+    name: .customLong("format"),
+    help: ArgumentHelp(
+      "Write this format: json, text, apple, html or minidump (default: by the file's extension, else json)",
+      valueName: "format"), completion: .custom { _, _, _ in Completions.formats })
+  var chosenFormat: ReportFormat?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this file (default: standard output)", valueName: "file"))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("Write to this file (default: standard output)", valueName: "file"),
+    completion: .file())
   var output: String?
 
-  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
-  var id: String?
+  @OptionGroup var report: ReportArgument
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  private var format: ReportFormat {
+    chosenFormat ?? output.flatMap { ReportFormat(fileName: $0) } ?? .json
+  }
 
   func run() throws {
+    let format = format
+    if let output, chosenFormat == nil, ReportFormat(fileName: output) == nil {
+      Output.complain("'\(output)' has no extension of a format: writing \(format.rawValue)")
+    }
     if format.isBinary && output == nil && connection.terminal.width != nil {
       throw Failure(.usage, "cannot write a minidump to a terminal: name a file with -o, or pipe it")
     }
-    let received = try connection.ask { client throws(ClientError) in
+    let received = try connection.ask(about: report.word) { client, id throws(ClientError) in
       try client.report(id: id, isScrubbed: scrub.isScrubbed)
     }
     // The privacy rules cannot read the contents of a stack.
     let stacks = try connection.ask { client throws(ClientError) in
       format == .minidump && !scrub.isScrubbed ? try client.stacks(of: received) : []
     }
-    let bytes = try format.bytes(received, stacks: stacks)
+    let bytes = try format.bytes(received, stacks: stacks, clock: connection.terminal.clock)
     if let output { return try Output.write(bytes, toFile: output) }
     try Output.write(bytes, to: STDOUT_FILENO)
   }

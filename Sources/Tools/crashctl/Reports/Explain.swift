@@ -8,14 +8,17 @@ struct Explain: ParsableCommand {
     abstract: "Show the rules behind the diagnosis of a crash",
     discussion: "It applies the current rules; a report made with older ones may have another diagnosis.")
 
-  @OptionGroup var connection: ConnectionOptions
+  @Flag(help: "Show the rules that do not apply too")
+  var all = false
 
-  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
-  var id: String?
+  @OptionGroup var report: ReportArgument
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
-    let explanation = try connection.ask { client throws(ClientError) in try client.explain(id: id) }
+    let explanation = try connection.ask(about: report.word) { client, id throws(ClientError) in
+      try client.explain(id: id)
+    }
     if connection.json != .off { return try connection.show(json: explanation) }
-    try connection.show(ExplanationText.text(explanation, terminal: connection.terminal))
+    try connection.show(ExplanationText.text(explanation, terminal: connection.terminal, all: all))
   }
 }

@@ -14,10 +14,11 @@ struct Export: ParsableCommand {
       rules of crashd's settings apply, as for forwarding; registers and addresses stay.
       """)
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var count: LimitOptions
   @OptionGroup var filter: FilterOptions
   @OptionGroup var scrub: ScrubOptions
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     var query = ListQuery(limit: count.limit, filter: filter.filter)

@@ -8,11 +8,13 @@ struct Follow: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print crashes as they happen, until Ctrl-C",
     discussion: """
-      With --json, each crash is one line (pretty: several): {"cursor": …, "report": …}; --cursor resumes after one. A \
-      crash may come again with more details. -S and -U filter the stream; they do not start it earlier.
-      """)
+      Stored crashes come first if -n or -S asks for some, as in journalctl. With --json, each crash is one line (pretty: \
+      several): {"cursor": …, "report": …}; --cursor resumes after one. A crash may come again with more details.
 
-  @OptionGroup var connection: ConnectionOptions
+      Examples:
+        crashctl follow -n 10                   # the last ten, then new ones
+        crashctl follow --name shop --full      # whole reports of one program
+      """)
 
   @Flag(help: "Print whole reports instead of one line each")
   var full = false
@@ -26,13 +28,28 @@ struct Follow: ParsableCommand {
       """)
   var subscriber: String?
 
-  @OptionGroup var filter: FilterOptions
+  @Option(
+    name: [.customShort("n", allowingJoined: true), .customLong("limit")],
+    help: ArgumentHelp(
+      "Print this many stored crashes first (default: none; with -S all since then)", valueName: "number"))
+  var limit: Int?
+
+  @OptionGroup(title: "Filters") var filter: FilterOptions
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("invalid value '\(limit)' for -n: it takes a number from 0") }
+  }
 
   func run() throws {
     // Ctrl-C ends this verb; there is nothing to clean up.
     signal(SIGINT) { _ in _exit(130) }
-    var events = try begin(after: cursor)
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
+    // The stream begins before the list is read, so that no crash is missed between.
+    var events = try begin(after: cursor)
+    for report in try stored() { if let text = try printer.text(report) { try Output.write(text) } }
+    if connection.terminal.width != nil { Output.complain("waiting for crashes (Ctrl-C to stop)") }
     // The cursor printed last, and the cursor of the last resumption.
     var (printed, begun): (String?, String?)
     while true {
@@ -65,6 +82,24 @@ struct Follow: ParsableCommand {
     }
     throw Failure(
       .unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: crashd has stopped, try again")
+  }
+
+  /// The stored crashes that come first, the oldest first; a cursor or a subscriber says where the stream begins.
+  private func stored() throws -> [EventStream.Event] {
+    guard limit != nil || filter.period.since != nil, cursor == nil, subscriber == nil else { return [] }
+    let query = ListQuery(limit: limit, filter: filter.filter)
+    return try connection.ask { client throws(ClientError) in
+      var events: [EventStream.Event] = []
+      for summary in try ReportQuery.fetch(query, from: client).reversed() where summary.isPreliminary != true {
+        do throws(ClientError) {
+          events.append(.report(try client.report(id: summary.id), cursor: summary.cursor))
+        } catch {
+          // Removed meanwhile.
+          guard case .refused(.noSuchReport) = error else { throw error }
+        }
+      }
+      return events
+    }
   }
 
   private func acknowledge(_ cursor: String) throws(Failure) {

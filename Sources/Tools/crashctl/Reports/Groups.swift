@@ -1,72 +1,159 @@
-import ArgumentParser
+public import ArgumentParser
 import CrashClient
 import CrashControl
-import CrashProtocol
+public import CrashProtocol
+
+extension GroupQuery.Order: ExpressibleByArgument {}
 
 struct Groups: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List and resolve groups of equal crashes",
+    abstract: "List, show and resolve groups of equal crashes",
     discussion: """
       States: new (first seen in the newest build of its program), open, resolved (marked as fixed), regressed (crashed \
       again after that).
       """,
-    subcommands: [ListGroups.self, Resolve.self, Reopen.self], defaultSubcommand: ListGroups.self)
+    subcommands: [ListGroups.self, ShowGroup.self, Resolve.self, Reopen.self], defaultSubcommand: ListGroups.self)
+}
 
-  struct ListGroups: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List groups (last seen last, 100 by default)",
-      discussion: """
-        A group also counts crashes whose reports were removed, except with --pid, --unit or --signal: of a removed report \
-        crashd keeps only the program and the hour.
-        """)
+struct ListGroups: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List groups (100 by default)",
+    discussion: """
+      On a terminal the group seen last comes first, and resolved groups are hidden; in a pipe all are listed, the one \
+      seen last at the end. With --sort the greatest comes first.
 
-    @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var legend: LegendOptions
-    @OptionGroup var options: ListOptions
-    @OptionGroup var filter: FilterOptions
+      A group also counts crashes whose reports were removed, except with --pid, --unit or --signal: of a removed report \
+      crashd keeps only the program and the hour.
 
-    func run() throws {
-      let filter = self.filter.filter
-      let (found, hasMore) = try connection.ask { client throws(ClientError) in
-        try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
-          try client.groups(filter, limit: limit, offset: offset)
-        }
+      Examples:
+        crashctl groups --sort count -n 10      # what crashes most
+        crashctl groups --state new,regressed   # what came with the newest builds, or came back
+        crashctl groups show 71c0ff             # one group by build and by day
+      """)
+
+  @OptionGroup var legend: LegendOptions
+  @OptionGroup var options: ListOptions
+
+  @Option(
+    help: ArgumentHelp("Put first what has most of this: last, first (seen) or count", valueName: "order"),
+    completion: .custom { _, _, _ in Completions.orders })
+  var sort: GroupQuery.Order?
+
+  @Option(
+    help: ArgumentHelp("Only groups in these states: new, open, resolved, regressed or all", valueName: "states"),
+    completion: .custom { _, _, _ in Completions.states }, transform: GroupStates.init)
+  var state: GroupStates?
+
+  @OptionGroup(title: "Filters") var filter: FilterOptions
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  /// On a terminal, what was resolved is out of the way.
+  private var hidesResolved: Bool { state == nil && connection.json == .off && connection.terminal.width != nil }
+
+  func run() throws {
+    let filter = self.filter.filter
+    let states = hidesResolved ? GroupStates.unresolved.states : state?.states
+    let (found, hasMore) = try connection.ask { client throws(ClientError) in
+      try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
+        try client.groups(GroupQuery(limit: limit, offset: offset, sort: sort, states: states), filter)
       }
-      let groups = options.ordered(found)
-      if connection.json != .off { try connection.show(json: groups) }
-      guard !groups.isEmpty else { throw self.filter.nothingFound(connection.client) }
-      let text =
-        connection.json == .off
-        ? Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
-      try connection.show(text, rest: options.rest(hasMore, of: "groups"), legend: !legend.hasNoLegend)
     }
+    let isGreatestFirst = sort != nil && !options.isOldestFirst
+    let groups = isGreatestFirst ? found : options.ordered(found, connection)
+    if connection.json != .off { try connection.show(json: groups) }
+    let note = hidesResolved ? try hidden(filter) : nil
+    if groups.isEmpty, let note { throw Failure(.nothingFound, note) }
+    guard !groups.isEmpty else {
+      throw state == nil
+        ? self.filter.nothingFound(connection.client) : Failure.nothing("no group matches", of: connection.client)
+    }
+    let text =
+      connection.json == .off
+      ? Listings.groups(groups, terminal: legend.terminal(connection), legend: !legend.hasNoLegend) : ""
+    let rest = [options.rest(hasMore, of: "groups"), note].compactMap { $0 }.joined(separator: "; ")
+    try connection.show(text, rest: rest.isEmpty ? nil : rest, legend: !legend.hasNoLegend)
   }
 
-  struct Resolve: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Mark a group as resolved; a new crash marks it as regressed")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Argument(help: "First digits of the group's key")
-    var key: String
-
-    func run() throws { try say(true, of: key, over: connection) }
-  }
-
-  struct Reopen: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Reopen a resolved group")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Argument(help: "First digits of the group's key")
-    var key: String
-
-    func run() throws { try say(false, of: key, over: connection) }
+  private func hidden(_ filter: ReportFilter) throws -> String? {
+    let resolved = try connection.ask { client throws(ClientError) in
+      try client.groups(GroupQuery(limit: 1, states: [.resolved]), filter)
+    }
+    return resolved.isEmpty ? nil : "resolved groups are hidden: see --state all"
   }
 }
 
-private func say(_ isResolved: Bool, of key: String, over connection: ConnectionOptions) throws {
+/// The value of `--state`: words with commas between them.
+struct GroupStates {
+  /// Nil: all.
+  var states: [GroupQuery.State]?
+
+  static let unresolved = GroupStates(states: [.new, .open, .regressed])
+
+  init(states: [GroupQuery.State]?) { self.states = states }
+
+  init(_ text: String) throws {
+    if text == "all" {
+      states = nil
+      return
+    }
+    states = try text.split(separator: ",").map { word in
+      guard let state = GroupQuery.State(rawValue: String(word)) else {
+        throw ValidationError("invalid state '\(word)': it is new, open, resolved, regressed or all")
+      }
+      return state
+    }
+    if states?.isEmpty != false { throw ValidationError("--state takes new, open, resolved, regressed or all") }
+  }
+}
+
+struct ShowGroup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show one group: crashes by build and by day, and its newest report")
+
+  @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))
+  var key: String
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  func run() throws {
+    let detail = try connection.ask { client throws(ClientError) in try client.group(key: key) }
+    if connection.json != .off { return try connection.show(json: detail) }
+    let terminal = connection.terminal
+    let newest = detail.groups.max { $0.last < $1.last }?.report ?? ""
+    var text = GroupDetailText.text(detail, terminal: terminal)
+    if !newest.isEmpty {
+      let received = try connection.ask { client throws(ClientError) in try client.report(id: newest) }
+      text +=
+        "\n" + terminal.styled("The newest report", .bold) + "\n\n" + ReportText.text(received, terminal: terminal)
+    }
+    try connection.show(text)
+  }
+}
+
+struct Resolve: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Mark a group as resolved; a new crash marks it as regressed")
+
+  @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))
+  var key: String
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  func run() throws { try setResolved(true, group: key, over: connection) }
+}
+
+struct Reopen: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Reopen a resolved group")
+
+  @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))
+  var key: String
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
+  func run() throws { try setResolved(false, group: key, over: connection) }
+}
+
+private func setResolved(_ isResolved: Bool, group key: String, over connection: ConnectionOptions) throws {
   let whole = try connection.ask { client throws(ClientError) in try client.setResolved(isResolved, group: key) }
   if connection.json != .off { return try connection.show(json: ["key": whole]) }
   try Output.write("group \(whole) is \(isResolved ? "resolved" : "open")\n")

@@ -11,15 +11,16 @@ struct Reanalyze: ParsableCommand {
       matches the filters, such as crashctl reanalyze --all --exe /srv/shop -S -7d after installing debug information.
       """)
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var count: LimitOptions
   @OptionGroup var filter: FilterOptions
 
   @Flag(help: "Analyze all matching crashes (newest first) and list changed ones")
   var all = false
 
-  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(Completions.reports))
   var id: String?
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func validate() throws {
     if all, id != nil { throw ValidationError("--all and an id exclude each other") }

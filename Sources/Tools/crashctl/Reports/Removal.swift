@@ -2,6 +2,7 @@ import ArgumentParser
 import CrashClient
 import CrashControl
 import CrashProtocol
+import CrashReport
 
 struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -11,12 +12,22 @@ struct Remove: ParsableCommand {
       prune.
       """)
 
-  @OptionGroup var connection: ConnectionOptions
+  @Flag(help: "Only print which reports it would remove")
+  var dryRun = false
 
-  @Argument(help: "First digits of each report's id", completion: .custom(reportCompletions))
+  @Argument(help: "First digits of each report's id", completion: .custom(Completions.reports))
   var ids: [String]
 
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
   func run() throws {
+    if dryRun {
+      let found = try ids.map { id in
+        try connection.ask { client throws(ClientError) in try client.report(id: id).report.id }
+      }
+      if connection.json != .off { return try connection.show(json: ["removed": found]) }
+      return try Output.write(found.map { "would remove \($0)\n" }.joined())
+    }
     let removed = try connection.ask { client throws(ClientError) in try client.remove(ids: ids) }
     if connection.json != .off { return try connection.show(json: ["removed": removed]) }
     try Output.write("removed " + removed.joined(separator: "\nremoved ") + "\n")
@@ -31,8 +42,6 @@ struct Prune: ParsableCommand {
       crashctl prune --older-than 7d --dry-run
       """)
 
-  @OptionGroup var connection: ConnectionOptions
-
   @Option(
     help: ArgumentHelp(
       "Remove crashes before this: an age such as 12h, 7d or 4w, or a time as list -S takes", valueName: "age"))
@@ -40,6 +49,8 @@ struct Prune: ParsableCommand {
 
   @Flag(help: "Only count them")
   var dryRun = false
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func validate() throws { _ = try limit() }
 

@@ -5,40 +5,50 @@ import CrashProtocol
 import LinuxSystem
 
 struct Show: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show one crash report")
+  static let configuration = CommandConfiguration(
+    abstract: "Show one crash report",
+    discussion: """
+      Examples:
+        crashctl show                           # the newest report
+        crashctl show 7f3a                      # by the first digits of its id
+        crashctl show 14268                     # the newest report of a pid
+        crashctl show shop                      # of a program, unit, path or group
+        crashctl show -v shop | less            # with registers, images and all threads
+      """)
 
-  @OptionGroup var connection: ConnectionOptions
-
-  @Flag(name: .shortAndLong, help: "Show registers, images and every frame too")
+  @Flag(name: .shortAndLong, help: "Show registers, images, all threads and every frame too")
   var verbose = false
 
+  @Flag(help: "Show registers too")
+  var registers = false
+
+  @Flag(help: "Show the threads that did not crash too")
+  var threads = false
+
+  @Flag(help: "Show loaded images too")
+  var images = false
+
   @Option(
-    help: ArgumentHelp("Show this format: text, json, apple or html (crashctl dump writes files)", valueName: "format"))
+    help: ArgumentHelp("Show this format: text, json, apple or html (crashctl dump writes files)", valueName: "format"),
+    completion: .custom { _, _, _ in Completions.formats })
   var format: ReportFormat?
 
-  @Argument(help: "First digits of the report's id (default: the newest)", completion: .custom(reportCompletions))
-  var id: String?
+  @OptionGroup var report: ReportArgument
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
-    let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
+    let received = try connection.ask(about: report.word) { client, id throws(ClientError) in try client.report(id: id)
+    }
     if let format {
       if format.isBinary { throw Failure(.usage, "cannot show a \(format.rawValue): write it with crashctl dump") }
-      return try connection.show(String(decoding: format.bytes(received), as: UTF8.self))
+      let bytes = try format.bytes(received, clock: connection.terminal.clock)
+      return try connection.show(String(decoding: bytes, as: UTF8.self))
     }
     if connection.json != .off { return try connection.show(json: received.json) }
-    try connection.show(ReportText.text(received, terminal: connection.terminal, verbose: verbose))
-  }
-}
-
-/// The ids of the newest reports; none without crashd, because a completion cannot report errors.
-@Sendable func reportCompletions(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-  let path = SocketPath.find(option: nil, environment: processEnvironment())
-  let client = CrashClient(socketPath: path, timeout: .seconds(1))
-  do throws(ClientError) {
-    // Shells expand completions, so a reply may contribute nothing but digits.
-    return try client.list(ListQuery(limit: 100)).map { String($0.id.prefix(12)) }
-      .filter { $0.hasPrefix(prefix) && $0.allSatisfy(\.isHexDigit) }
-  } catch {
-    return []
+    var parts: Set<ReportText.Part> = []
+    if registers { parts.insert(.registers) }
+    if threads { parts.insert(.threads) }
+    if images { parts.insert(.images) }
+    try connection.show(ReportText.text(received, terminal: connection.terminal, verbose: verbose, parts: parts))
   }
 }

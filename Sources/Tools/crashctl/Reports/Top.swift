@@ -6,11 +6,13 @@ import CrashProtocol
 struct Top: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the most frequent and the newest crashes, live",
-    discussion: "q quits, any other key refreshes.")
+    discussion: """
+      Keys: c, l and f put the groups first that have most crashes, were seen last, or were first seen most recently; q \
+      quits, any other key refreshes.
+      """)
 
   private static let newest = 50
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var period: PeriodOptions
 
   @Option(help: ArgumentHelp("Refresh after this time", valueName: "seconds"))
@@ -19,6 +21,8 @@ struct Top: ParsableCommand {
   @Flag(help: "Print once and exit")
   var once = false
 
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
+
   func validate() throws {
     guard (1...3_600).contains(delay) else {
       throw ValidationError("invalid value '\(delay)' for --delay: it takes 1 to 3600 seconds")
@@ -26,27 +30,35 @@ struct Top: ParsableCommand {
   }
 
   func run() throws {
-    if once { return try Output.write(look().text(connection.terminal, rows: nil)) }
+    if once { return try Output.write(look(.count).text(connection.terminal, rows: nil)) }
+    var order = GroupQuery.Order.count
     // Ask before taking over the terminal, so that an error stays readable.
-    var now = try look()
+    var now = try look(order)
     let screen = try LiveScreen.take()
-    repeat {
+    while true {
       try screen.show(now.text(connection.terminal, rows: LiveScreen.rows))
-      guard screen.wait(Int32(delay) * 1_000) else { break }
-      now = try look()
-    } while true
+      switch screen.wait(Int32(delay) * 1_000) {
+      case .quit: return
+      case .key("c"): order = .count
+      case .key("l"): order = .last
+      case .key("f"): order = .first
+      case .key, .timeout: break
+      }
+      now = try look(order)
+    }
   }
 
-  private func look() throws -> TopText {
+  private func look(_ order: GroupQuery.Order) throws -> TopText {
     // A relative time such as -1h counts from the start; the default is the hour before each refresh.
     let since = period.sinceText ?? LocalTime.rfc3339((LocalTime.parse("now") ?? 0) - 3_600)
     return try connection.ask { client throws(ClientError) in
       TopText(
         status: try client.status(),
-        groups: try client.groups(ReportFilter(since: since, until: period.untilText), limit: 200),
+        groups: try client.groups(
+          GroupQuery(limit: 200, sort: order), ReportFilter(since: since, until: period.untilText)),
         reports: try ReportQuery.fetch(
           ListQuery(limit: Self.newest, filter: ReportFilter(until: period.untilText)), from: client),
-        period: period.isRestricting ? "in the given period" : "in the last hour")
+        period: period.isRestricting ? "in the given period" : "in the last hour", order: order)
     }
   }
 }

@@ -11,13 +11,13 @@ struct Wait: ParsableCommand {
       process has ended. Exit code 1: there is no report.
       """)
 
-  @OptionGroup var connection: ConnectionOptions
-
   @Option(help: ArgumentHelp("Wait at most this long", valueName: "seconds"))
   var timeout = 30
 
   @Argument(help: "Pid of the process")
   var pid: Int
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func validate() throws {
     guard timeout > 0 else {

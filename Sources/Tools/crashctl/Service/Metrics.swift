@@ -8,7 +8,7 @@ struct Metrics: ParsableCommand {
     abstract: "Print crashd's metrics as OpenMetrics text",
     discussion: "crashd writes the same to a file for node_exporter if metrics.file is set.")
 
-  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let text = try connection.ask { client throws(ClientError) in try client.metrics() }

@@ -6,8 +6,9 @@ import CrashProtocol
 struct Processes: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "List the processes attached to crashd")
 
-  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let processes = try connection.ask { client throws(ClientError) in try client.processes() }
@@ -16,7 +17,7 @@ struct Processes: ParsableCommand {
       throw Failure(.nothingFound, "no process is attached to crashd at '\(connection.client.socketPath)'")
     }
     guard connection.json == .off else { return }
-    let text = Listings.processes(processes, terminal: connection.terminal, legend: !legend.hasNoLegend)
+    let text = Listings.processes(processes, terminal: legend.terminal(connection), legend: !legend.hasNoLegend)
     try connection.show(text)
   }
 }

@@ -6,12 +6,16 @@ import CrashProtocol
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show crashd's health and losses")
 
-  @OptionGroup var connection: ConnectionOptions
+  @Flag(name: .shortAndLong, help: "Show crashd's internal counters too")
+  var verbose = false
+
+  @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let status = try connection.ask { client throws(ClientError) in try client.status() }
     if connection.json != .off { return try connection.show(json: status) }
     let path = connection.client.socketPath
-    try connection.show(Listings.status(status, socketPath: path, terminal: connection.terminal))
+    try connection.show(
+      StatusText.text(status, socketPath: path, terminal: connection.terminal, verbose: verbose))
   }
 }

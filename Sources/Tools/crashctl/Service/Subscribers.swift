@@ -16,8 +16,9 @@ struct Subscribers: ParsableCommand {
         PATH". BEHIND counts the events since the last acknowledgement, including those that a filter excludes.
         """)
 
-    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let subscribers = try connection.ask { client throws(ClientError) in try client.subscribers() }
@@ -27,7 +28,7 @@ struct Subscribers: ParsableCommand {
       }
       guard connection.json == .off else { return }
       try connection.show(
-        SubscriberText.list(subscribers, terminal: connection.terminal, legend: !legend.hasNoLegend))
+        SubscriberText.list(subscribers, terminal: legend.terminal(connection), legend: !legend.hasNoLegend))
     }
   }
 
@@ -40,13 +41,13 @@ struct Subscribers: ParsableCommand {
         forget 'forward /run/collector.sock'. A subscriber that returns loses the crashes in between.
         """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Option(help: ArgumentHelp("Forget that of this user, if several users have one of this name", valueName: "user"))
     var uid: Int?
 
     @Argument(help: "Name of the subscriber")
     var name: String
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let all = try connection.ask { client throws(ClientError) in try client.subscribers() }

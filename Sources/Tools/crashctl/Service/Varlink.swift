@@ -18,8 +18,6 @@ struct Varlink: ParsableCommand {
         crashctl varlink call --more Subscribe
         """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Flag(help: "Ask for many replies and print each as it comes, until Ctrl-C")
     var more = false
 
@@ -28,6 +26,8 @@ struct Varlink: ParsableCommand {
 
     @Argument(help: "Parameters, a JSON object")
     var parameters: String?
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let style = connection.json == .off ? JSONStyle.pretty : connection.json
@@ -51,7 +51,7 @@ struct Varlink: ParsableCommand {
   struct Info: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the service's vendor, version and interfaces")
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let style = connection.json == .off ? JSONStyle.pretty : connection.json
@@ -65,10 +65,10 @@ struct Varlink: ParsableCommand {
   struct Interface: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the description of an interface")
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Argument(help: "Interface (default: crashd's)")
     var interface: String?
+
+    @OptionGroup(title: "General options") var connection: ConnectionOptions
 
     func run() throws {
       let reply = try connection.ask { client throws(ClientError) in

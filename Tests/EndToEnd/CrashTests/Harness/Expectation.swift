@@ -42,7 +42,7 @@ struct Expectation {
 
   /// How a report differs from it; nil when it matches.
   func complaint(about report: CrashReport) -> String? {
-    let said = report.reason + "\n" + report.diagnosis.sentence
+    let said = [report.reason, report.diagnosis.sentence, report.diagnosis.evidence ?? ""].joined(separator: "\n")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
     if !causes.contains(report.diagnosis.cause) {
       return
@@ -56,7 +56,7 @@ struct Expectation {
 
   /// The same of a death that no handler saw: it has neither threads nor a code.
   func complaint(aboutDeath report: CrashReport) -> String? {
-    let said = report.diagnosis.sentence
+    let said = report.diagnosis.sentence + "\n" + (report.diagnosis.evidence ?? "")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
     if !causes.contains(report.diagnosis.cause) {
       return "\(report.diagnosis.cause), not one of \(causes.map(\.rawValue).sorted())"

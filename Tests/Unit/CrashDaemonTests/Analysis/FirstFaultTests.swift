@@ -56,7 +56,7 @@
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.signal.address == 8 && report.signal.sender == nil)
       #expect(report.threads[0].registers["rsp"] == 0x7fff_0000_0100)
       #expect(report.raisedAgain?.function == "on" && report.raisedAgain?.line == 8)
-      #expect(report.group.title == "bad access in null_write")
+      #expect(report.group.title == "null pointer in null_write")
     }
 
     @Test("D6: without a siginfo, as below a handler without SA_SIGINFO, the exception shows the fault")

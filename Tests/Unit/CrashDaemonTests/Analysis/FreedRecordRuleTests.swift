@@ -68,7 +68,8 @@ import Testing
       let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
       #expect(diagnosis.rule == "dangling-ghost" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.8)
       #expect(
-        diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is memory that was a App.Session until 2 ms"))
+        diagnosis.evidence?.contains("r13 points at 0x7f1234564a20, which is memory that was a App.Session until 2 ms")
+          == true)
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)

@@ -145,7 +145,8 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number))
       }
-      async let ended = client.call("\(Self.own).DanglingRelease", ["class": .string("App.Session")])
+      async let ended = client.call(
+        "\(Self.own).DanglingRelease", ["class": .string("App.Session"), "force": .bool(true)])
       for kind in [4, 2, 3] as [UInt32] {
         let message = try await Self.receive(next)
         #expect(message.kind == kind)
@@ -155,6 +156,47 @@ struct ControlChannelTests {
       #expect(try await ended.int("obeying") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
+    }
+  }
+
+  @Test("a class that no process has is refused and taken back; an override is reset")
+  func unknownClass() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      let client = try await daemon.client()
+      func answer(_ kinds: [UInt32], refusing refused: UInt32? = nil) async throws {
+        for kind in kinds {
+          let message = try await Self.receive(process)
+          #expect(message.kind == kind)
+          try process.send(Self.answer(message.number, result: kind == refused ? 6 : 0))
+        }
+      }
+      try await client.send("\(Self.own).DanglingProtect", ["class": .string("No.Such")])
+      try await answer([4, 1, 3], refusing: 1)
+      #expect(try await client.reply().string("error") == "\(Self.own).NoSuchClass")
+      // The plan is empty again.
+      try await answer([3])
+      let plain = try await client.call("\(Self.own).DanglingPolicies").array("services")
+      guard case .object(let policy)? = plain.first else { return }
+      #expect(policy.array("classes").isEmpty && policy.array("releasedClasses").isEmpty)
+
+      async let released = client.call("\(Self.own).DanglingRelease", ["class": .string("App.Session")])
+      try await answer([4, 2, 3])
+      #expect(try await released.int("obeying") == 1)
+      async let reset = client.call("\(Self.own).DanglingReset", ["class": .string("App.Session")])
+      try await answer([3])
+      #expect(try await reset.int("obeying") == 1)
+      let texts = try await client.call("\(Self.own).DanglingEvents").array("events").compactMap { event -> String? in
+        guard case .object(let event) = event else { return nil }
+        return event.object("decision").string("text")
+      }
+      let uid = " (uid \(geteuid()))"
+      #expect(
+        texts == [
+          "the operator resets App.Session" + uid, "the operator releases App.Session" + uid,
+          "taken back: no process has the class No.Such", "the operator protects No.Such" + uid,
+        ])
     }
   }
 

@@ -212,6 +212,11 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
+      // The last process names the service; the executable's name finds it, too.
+      let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
+      #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
+      #expect(await keeper.find("crash-maker", .all) == [other])
+      #expect(await keeper.find("checkout", .all) == [other])
       await keeper.protect([Self.key], "App.Session", ServicePolicy.Wish(limit: 99, mode: .diagnose))
       var plan = try #require(board.plan(of: Self.key))
       #expect(plan.words == [ControlPlan.Word(name: "App.Session", isOperator: true, policy: .diagnose, limit: 99)])

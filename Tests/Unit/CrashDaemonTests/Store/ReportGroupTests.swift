@@ -124,6 +124,76 @@ struct ReportGroupTests {
     }
   }
 
+  @Test("groups come in the order that is asked for, also with a filter")
+  func order() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
+      report("b1", group: "beef", minute: 4),
+      report("c1", group: "dead", minute: 3), report("c2", group: "dead", minute: 5),
+      report("c3", group: "dead", minute: 5),
+    ]
+    try withStore(reports) { store in
+      for filter in [ReportFilter(), ReportFilter(name: "shop")] {
+        let keys = { (order: GroupQuery.Order) in try store.groups(filter, order: order, limit: 9).map(\.key) }
+        #expect(try keys(.last) == ["dead", "beef", "cafe"])
+        #expect(try keys(.first) == ["beef", "dead", "cafe"])
+        #expect(try keys(.count) == ["dead", "cafe", "beef"])
+        #expect(try store.groups(filter, order: .count, offset: 1, limit: 1).map(\.key) == ["cafe"])
+      }
+      // Removed reports count, too.
+      _ = try store.remove(before: "2026-11-21T08:03:00.000000Z")
+      #expect(try store.groups(order: .count, limit: 9).map(\.count) == [3, 2, 1])
+      #expect(try store.groups(order: .first, limit: 9).map(\.key) == ["beef", "dead", "cafe"])
+    }
+  }
+
+  @Test("groups of some states are found by page, whatever the state depends on")
+  func states() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 2),
+      report("c1", group: "dead", minute: 3),
+      report("d1", group: "feed", minute: 4, build: "bb"), report("e1", group: "face", minute: 5, build: "bb"),
+    ]
+    try withStore(reports) { store in
+      let time = "2026-11-21T08:06:00.000000Z"
+      _ = try store.setResolved(true, group: "cafe", at: time)
+      _ = try store.setResolved(true, group: "beef", at: "2026-11-21T08:01:00.000000Z")
+      for filter in [ReportFilter(), ReportFilter(name: "shop")] {
+        let keys = { (states: Set<GroupQuery.State>) in
+          try store.groups(filter, states: states, limit: 9).map(\.key)
+        }
+        #expect(try keys([.resolved]) == ["cafe"])
+        #expect(try keys([.regressed]) == ["beef"])
+        #expect(try keys([.new]) == ["face", "feed"])
+        #expect(try keys([.open]) == ["dead"])
+        #expect(try keys([.new, .open, .regressed]) == ["face", "feed", "dead", "beef"])
+        #expect(try keys([]).isEmpty)
+        #expect(try store.groups(filter, states: [.new], offset: 1, limit: 1).map(\.key) == ["feed"])
+        #expect(try store.groups(filter, states: [.new, .open], offset: 2, limit: 9).map(\.key) == ["dead"])
+      }
+    }
+  }
+
+  @Test("a group's detail has its crashes by build and by day, with removed reports")
+  func detail() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2, build: "bb"),
+      report("a3", group: "cafe", minute: 3, build: "bb"), report("b1", group: "beef", minute: 4, uid: 7),
+    ]
+    try withStore(reports) { store in
+      _ = try store.remove(before: reports[1].time)
+      let detail = try store.groupDetail("ca")
+      #expect(detail.groups.map(\.count) == [3] && detail.groups.map(\.report) == ["a3"])
+      #expect(detail.builds.map(\.build) == ["bb", "aa"] && detail.builds.map(\.count) == [2, 1])
+      #expect(detail.builds[0].first == reports[1].time && detail.builds[0].last == reports[2].time)
+      #expect(detail.days == [GroupDetail.Day(date: "2026-11-21", count: 3)])
+      for prefix in ["", "dead", "zz"] {
+        #expect(throws: StoreError.noSuchGroup(key: prefix)) { try store.groupDetail(prefix) }
+      }
+      #expect(throws: StoreError.noSuchGroup(key: "beef")) { try store.groupDetail("beef", visibility: .user(1_000)) }
+    }
+  }
+
   @Test("a resolved group becomes regressed when it crashes again")
   func resolved() throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 1)]) { store in

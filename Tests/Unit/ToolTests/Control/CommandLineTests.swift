@@ -75,12 +75,16 @@ struct CommandLineTests {
     try FakeDaemon { connection in
       while let call = connection.call() {
         if call.contains("Crashd.List") {
-          let isFirst = !call.contains(#""before""#)
+          let isFirst = !call.contains(#""before""#) && !call.contains(#""zz"#)
           let all = [SampleJSON.summary(id: "bb22", cursor: "2"), SampleJSON.summary(id: "aa11", cursor: "1")]
           connection.reply(#"{"reports":[\#(isFirst ? all.joined(separator: ",") : "")]}"#)
         } else if call.contains("Crashd.Groups") {
           let group = SampleJSON.group
           connection.reply(call.contains(#""name":"none""#) ? #"{"groups":[]}"# : #"{"groups":[\#(group)]}"#)
+        } else if call.contains("Crashd.GetGroup") {
+          let builds = #"[{"build":"aabb","count":2,"first":"2026-11-20T08:00:00Z","last":"2026-11-21T09:00:00Z"}]"#
+          let days = #"[{"date":"2026-11-21","count":2},{"date":"2026-11-20","count":1}]"#
+          connection.reply(#"{"groups":[\#(SampleJSON.group)],"builds":\#(builds),"days":\#(days)}"#)
         } else if call.contains("Crashd.ResolveGroup") {
           let isKnown = call.contains(#""key":"71""#)
           connection.reply(
@@ -160,10 +164,17 @@ struct CommandLineTests {
   @Test(
     "the error for a mistyped verb suggests the nearest verb, if one is near",
     arguments: [
-      (["shw"], "unexpected argument 'shw'; did you mean 'show'? see crashctl --help"),
-      (["expalin", "7f"], "2 unexpected arguments: 'expalin', '7f'; did you mean 'explain'? see crashctl --help"),
-      (["list", "shw"], "unexpected argument 'shw'; see crashctl --help"),
-      (["something-else"], "unexpected argument 'something-else'; see crashctl --help"),
+      (["shw"], "unknown command 'shw'; did you mean 'show'? see crashctl --help"),
+      (["expalin", "7f"], "unknown command 'expalin'; did you mean 'explain'? see crashctl --help"),
+      (["something-else"], "unknown command 'something-else'; see crashctl --help"),
+      // What removes reports is never proposed.
+      (["ps"], "unknown command 'ps'; did you mean 'processes'? see crashctl --help"),
+      (["rn"], "unknown command 'rn'; did you mean 'run'? see crashctl --help"),
+      (["prunee"], "unknown command 'prunee'; see crashctl --help"),
+      (
+        ["groups", "shw", "c850"],
+        "2 unexpected arguments: 'shw', 'c850'; did you mean 'show'? see crashctl groups --help"
+      ),
       (["list", "--unknown"], "unknown option '--unknown'; see crashctl --help"),
     ])
   func mistyped(arguments: [String], complaint: String) throws {
@@ -182,9 +193,91 @@ struct CommandLineTests {
 
   @Test("crashctl prints a completion script for each shell", arguments: ["bash", "zsh", "fish"])
   func completion(shell: String) throws {
-    let result = try Self.crashctl(["--generate-completion-script", shell])
-    #expect(result.status == 0)
-    #expect(result.output.contains("crashctl"))
+    let result = try Self.crashctl(["completion", shell])
+    #expect(result.status == 0 && result.output.contains("crashctl"))
+    #expect(try Self.crashctl(["--generate-completion-script", shell]).output == result.output)
+  }
+
+  @Test("help has its verbs in groups, and a verb with verbs of its own shows the options of its default")
+  func groupedHelp() throws {
+    let help = try Self.crashctl(["--help"]).output
+    for title in ["LOOK AT CRASHES", "THE SERVICE"] { #expect(help.contains(title + " SUBCOMMANDS:"), "\(help)") }
+    #expect(help.contains("crashctl groups --sort count"))
+    for (verb, option) in [
+      ("groups", "--sort"), ("incidents", "--source"), ("dangling", "--each"), ("guards", "--process"),
+    ] {
+      let own = try Self.crashctl([verb, "--help"])
+      #expect(
+        own.status == 0 && own.output.contains("OPTIONS of '\(verb) list', which is the default:"), "\(own.output)")
+      #expect(own.output.contains(option) && own.output.contains("SUBCOMMANDS:"))
+    }
+  }
+
+  @Test("values are completed with descriptions for zsh and fish, and without them for bash")
+  func valueCompletion() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let values = { (shell: String, words: [String]) in
+      try Self.crashctl(
+        ["---completion"] + words, environment: ["CRASHD_SOCKET": daemon.socketPath, "SAP_SHELL": shell]
+      ).output.split(separator: "\n").map(String.init)
+    }
+    let state = ["groups", "list", "--", "--state", "3", "0", "crashctl", "groups", "list", "--state", ""]
+    #expect(try values("bash", state) == ["new", "open", "resolved", "regressed", "all"])
+    #expect(try values("zsh", state).first == "new:first seen in the newest build")
+    #expect(try values("fish", state).first == "new\tfirst seen in the newest build")
+    let report = ["show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
+    #expect(try values("fish", report).first?.hasSuffix("ago, shop, checkout()") == true)
+    let group = ["groups", "show", "--", "positional@0", "3", "1", "crashctl", "groups", "show", "7"]
+    #expect(try values("bash", group) == ["71c0ffee71c0"])
+  }
+
+  @Test("JSON can be asked for briefly: -j, and --json without a value")
+  func briefJSON() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let environment = ["CRASHD_SOCKET": daemon.socketPath]
+    let short = try Self.crashctl(["list", "--json=short"], environment: environment).output
+    let pretty = try Self.crashctl(["list", "--json=pretty"], environment: environment).output
+    #expect(try Self.crashctl(["list", "-j"], environment: environment).output == short)
+    #expect(try Self.crashctl(["show", "--json", "bb22"], environment: environment).output.hasPrefix("{\n"))
+    #expect(try Self.crashctl(["list", "--json"], environment: environment).output == pretty)
+    #expect(try Self.crashctl(["list", "--json", "short"], environment: environment).output == short)
+    let empty = try Self.crashctl(["processes", "--json=pretty"], environment: environment)
+    #expect(empty.output == "[]\n")
+  }
+
+  @Test("times are in the local zone, which they name, or in UTC")
+  func zones() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let environment = ["CRASHD_SOCKET": daemon.socketPath, "TZ": "<+03>-3"]
+    let local = try Self.crashctl(["list", "--no-legend", "-n1"], environment: environment).output
+    #expect(local.hasPrefix("2026-11-21 11:10:11 +03 "), "\(local)")
+    let utc = try Self.crashctl(["list", "--no-legend", "-n1", "--utc"], environment: environment).output
+    #expect(utc.hasPrefix("2026-11-21 08:10:11 UTC "), "\(utc)")
+    let shown = try Self.crashctl(["show"], environment: environment).output
+    #expect(shown.contains("Crashed  2026-11-21 11:10:11.000123 +03\n"), "\(shown)")
+    let page = try Self.crashctl(["show", "--format", "html"], environment: environment).output
+    #expect(page.contains(#"<time datetime="2026-11-21T08:10:11.000123Z">2026-11-21 11:10:11.000123 +03</time>"#))
+    #expect(try Self.crashctl(["show", "--json=short"], environment: environment).output.contains("T08:10:11.000123Z"))
+  }
+
+  @Test("dump takes the format from the extension of its file, and says so where there is none")
+  func extensions() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    for (name, start) in [
+      ("a.html", "<!DOCTYPE html>"), ("a.txt", "An index was"), ("a.crash", "Incident Identifier:"), ("a.json", "{"),
+      ("a.dmp", "MDMP"), ("a.old", "{"),
+    ] {
+      let path = "/tmp/cs-dump-\(UUID().uuidString.prefix(8))-\(name)"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let result = try Self.crashctl(["dump", "-o", path, "--socket", daemon.socketPath])
+      #expect(result.status == 0 && result.complaint.isEmpty == (name != "a.old"), "\(result.complaint)")
+      let bytes = try #require(FileManager.default.contents(atPath: path))
+      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(start), "\(name)")
+    }
   }
 
   @Test("the shell completes the ids of reports, and nothing when crashd is away")
@@ -213,6 +306,20 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix("[{") && json.output.hasSuffix("}]\n"))
   }
 
+  @Test("list takes a pid, program, unit, path or group, and prints only ids with -q")
+  func match() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let environment = ["CRASHD_SOCKET": daemon.socketPath]
+    let ids = try Self.crashctl(["list", "shop", "-q"], environment: environment)
+    #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
+    let missing = try Self.crashctl(["list", "zz"], environment: environment)
+    #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
+    // Behind options a verb is no word to search for.
+    let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
+    #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
+  }
+
   @Test("export writes one line of JSON per report, as stored; metrics prints the metrics text")
   func exportAndMetrics() throws {
     let daemon = try Self.daemon()
@@ -235,14 +342,16 @@ struct CommandLineTests {
       result.output == """
         report bb22: An index was out of range in checkout().
 
-        ▶ pass  swift-fatal-error  swift-fatal-error, confidence 100 %
-                says: Swift stopped the program: Index out of range
-                saw:  SIGILL, si_code 2 (ILL_ILLOPN)
-                saw:  Swift's message: 'Index out of range'
+        ▶ applies  swift-fatal-error  swift-fatal-error, confidence 100 %
+                   says: Swift stopped the program: Index out of range
+                   saw:  SIGILL, si_code 2 (ILL_ILLOPN)
+                   saw:  Swift's message: 'Index out of range'
 
-          fail  null-pointer  si_addr 0x0
+        1 rule does not apply: see --all
 
         """)
+    let all = try Self.crashctl(["explain", "bb22", "--all", "--socket", daemon.socketPath])
+    #expect(all.output.hasSuffix("\n  does not apply  null-pointer\n           saw:  si_addr 0x0\n"), "\(all.output)")
     let json = try Self.crashctl(["explain", "--json=short", "--socket", daemon.socketPath])
     #expect(json.output.hasPrefix(#"{"id":"bb22","rules":[{"applies":true,"#))
   }
@@ -256,7 +365,8 @@ struct CommandLineTests {
     #expect(shown.output.contains("An index was out of range in checkout()."))
     let missing = try Self.crashctl(["show", "zz", "--socket", daemon.socketPath])
     #expect(missing.status == 1)
-    #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+    #expect(
+      missing.complaint == "crashctl: no report has the id, pid, program, unit or group 'zz': see crashctl list\n")
   }
 
   @Test("groups lists the groups; resolve and reopen print the group's new state")
@@ -273,6 +383,16 @@ struct CommandLineTests {
     #expect(resolved.output == "group 71c0ffee71c0ffee is resolved\n")
     let reopened = try Self.crashctl(["groups", "reopen", "71"], environment: environment)
     #expect(reopened.output == "group 71c0ffee71c0ffee is open\n")
+    let detail = try Self.crashctl(["groups", "show", "71", "--utc"], environment: environment)
+    #expect(detail.status == 0 && detail.output.hasPrefix("trap in shop.buy()\n"), "\(detail.complaint)")
+    #expect(
+      detail.output.contains("aabb      2") && detail.output.contains("▄█  2026-11-20 to 2026-11-21"),
+      "\(detail.output)")
+    #expect(detail.output.contains("The newest report\n\nAn index was out of range in checkout()."))
+    let odd = try Self.crashctl(["groups", "--state", "bad"], environment: environment)
+    #expect(odd.status == 2 && odd.complaint.contains("invalid state 'bad'"), "\(odd.complaint)")
+    let sorted = try Self.crashctl(["groups", "--sort", "count", "--state", "new,regressed"], environment: environment)
+    #expect(sorted.status == 0)
     let missing = try Self.crashctl(["groups", "resolve", "zz"], environment: environment)
     #expect(missing.status == 1)
     #expect(
@@ -298,7 +418,8 @@ struct CommandLineTests {
     }
     let missing = try Self.crashctl(["varlink", "call", "Get", #"{"id":"zz"}"#], environment: environment)
     #expect(missing.status == 1)
-    #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+    #expect(
+      missing.complaint == "crashctl: no report has the id, pid, program, unit or group 'zz': see crashctl list\n")
   }
 
   @Test(
@@ -330,6 +451,8 @@ struct CommandLineTests {
     let result = try Self.crashctl(["processes", "--json=short", "--socket", daemon.socketPath])
     #expect(result.status == 1)
     #expect(result.output == "[]\n")
+    let excused = try Self.crashctl(["processes", "--exit-zero", "--socket", daemon.socketPath])
+    #expect(excused.status == 0 && excused.complaint.contains("no process is attached"))
   }
 
   @Test("follow prints one line per crash, and exits with 3 when crashd ends")

@@ -52,7 +52,7 @@ struct DanglingTextTests {
     let one = DanglingText.trend([policy], build: "aa", days: 30, terminal: Self.terminal, legend: true)
     #expect(one.contains("···█  4 in 4 days"))
     let last = DanglingText.trend([policy], build: nil, days: 1, terminal: Self.terminal, legend: false)
-    #expect(last.contains("4 in 1 days") && !last.contains("DAY"))
+    #expect(last.contains("4 in 1 day, too few for a trend (1 of 7 days)") && !last.contains("DAY"))
   }
 
   @Test("a policy's text names each setting's source, the stop rule's progress and processes that did not apply it")
@@ -60,14 +60,44 @@ struct DanglingTextTests {
     let policy = try Self.policy()
     let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)
     for part in [
-      "raised, up to 4.0 MiB", "protects by itself", "applied in 2 of 3", "40 of 59 hits in a row",
-      "2.5 of 7 days", "App.Session  zero, 50 objects, by the statistics", "App.Pool  never, by the operator",
-      "App.Session: no such class",
+      "up to 4.0 MiB a process", "applied in 2 of 3", "40 of 59 hits in a row",
+      "2.5 of 7 days", "App.Session  zero, 50 objects, by the statistics",
+      "App.Pool     never, by the operator (dangling reset takes it back)", "App.Session  not applied: no such class",
+      "shop: protection raised. Automatic: on. No sign of an increase (0.50 of 365).",
     ] {
       #expect(text.contains(part), "\(part) is not in: \(text)")
     }
     let list = DanglingText.policies([policy, policy], terminal: Self.terminal, legend: true)
     #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
+  }
+
+  @Test("programs without use-after-free are counted in a trend of several, and shown when one is named")
+  func quiet() throws {
+    let quiet = try Self.policy(Self.day("2026-11-18", crashes: 0, hits: 0))
+    var still = quiet
+    still.evidence = 0
+    let loud = try Self.policy(Self.day("2026-11-18", crashes: 2, hits: 0))
+    let text = DanglingText.trend([still, loud], build: nil, days: 30, terminal: Self.terminal, legend: true)
+    #expect(text.contains("1 program without use-after-free not shown"), "\(text)")
+    let alone = DanglingText.trend([still], build: nil, days: 30, terminal: Self.terminal, legend: true)
+    #expect(alone.contains("shop: protection") && !alone.contains("not shown"))
+  }
+
+  @Test("on a terminal one command over several programs is one line")
+  func commands() throws {
+    let events = try ["shop", "till"].map { name in
+      let json = """
+        {"sequence": 1, "uid": 7, "name": "\(name)", "program": "/srv/\(name)", "decision": {
+         "time": "2026-11-21T08:10:11.5Z", "action": "operator", "from": "base", "to": "base",
+         "text": "the operator protects App.Session (uid 0)", "classes": []}}
+        """
+      return try JSONDecoder().decode(DanglingEventReport.self, from: Data(json.utf8))
+    }
+    let terminal = Terminal(width: 120, hasColor: false, clock: Clock(now: 1_795_248_671, isUTC: true))
+    #expect(
+      DanglingText.events(events, terminal: terminal, legend: false)
+        == "60s shop +1 7 operator the operator protects App.Session (uid 0)\n")
+    #expect(DanglingText.events(events, terminal: Self.terminal, legend: false).split(separator: "\n").count == 2)
   }
 
   @Test("a group's line has the count, the class and the call site")

@@ -20,11 +20,47 @@ struct ListingsTests {
     let text = Listings.reports(
       [long, try summary()], terminal: Terminal(width: columns, hasColor: false), legend: true)
     let lines = text.split(separator: "\n")
-    #expect(lines.count == 3)
+    #expect(lines.count == 4 && lines[3].hasPrefix("All rows: uid 1000, signal SIGILL"), "\(text)")
     for line in lines { #expect(line.count <= columns, "\(line)") }
     // However narrow, the report can be named and its source line is there.
     #expect(lines[2].contains("abababab"))
     #expect(lines[2].contains("Cart.swift:42"))
+  }
+
+  private static let now = Clock(now: 1_795_248_611 + 300, isUTC: true)
+
+  @Test("on a terminal a list has ages, and neighbors of one group are one line with their number")
+  func overview() throws {
+    let reports = try ["a", "b"].map { function in
+      var own = try summary(function: function)
+      own.groupKey = function
+      return own
+    }
+    let all = [reports[0], reports[0], reports[1], reports[0]]
+    let terminal = Terminal(width: 120, hasColor: false, clock: Self.now)
+    let lines = Listings.reports(all, terminal: terminal, legend: false).split(separator: "\n")
+    #expect(lines.count == 3 && lines[0].contains(" 5m ×2 ") == false, "\(lines)")
+    #expect(lines[0].hasPrefix("5m ×2 ") && lines[1].hasPrefix("5m    "), "\(lines)")
+    let piped = Listings.reports(all, terminal: Terminal(width: nil, hasColor: false, clock: Self.now), legend: true)
+    #expect(piped.split(separator: "\n").count == 5 && piped.hasPrefix("TIME "))
+    #expect(piped.contains("2026-11-21 08:10:11 UTC 4711 1000 SIGILL shop"))
+    var whole = terminal
+    whole.isBrief = false
+    let lengthy = Listings.reports(all, terminal: whole, legend: false)
+    #expect(lengthy.split(separator: "\n").count == 4 && lengthy.contains("2026-11-21 08:10:11 UTC"))
+  }
+
+  @Test("a column with one value is said once below the table, and stays in a pipe and in a table of one row")
+  func common() throws {
+    let other = try summary(name: "till", function: "b")
+    let table = { (rows: [ReportSummary], width: Int?) in
+      Listings.reports(rows, terminal: Terminal(width: width, hasColor: false, clock: Self.now), legend: true)
+    }
+    let two = try table([summary(), other], 120)
+    #expect(two.hasSuffix("All rows: uid 1000, signal SIGILL\n") && !two.contains("UID") && two.contains("NAME"))
+    #expect(try table([summary()], 120).contains("UID"))
+    let piped = try table([summary(), other], nil)
+    #expect(piped.contains("UID") && !piped.contains("All rows"))
   }
 
   @Test("listings written to a pipe are not truncated")
@@ -74,20 +110,29 @@ struct ListingsTests {
     #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == [name])
   }
 
-  @Test("status lists losses by kind, without zeros")
+  @Test("status begins with a verdict, and says what each loss means")
   func status() throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.losses["overwritten"] = 0
     status.uptimeSeconds = 93_784
     status.storeBytes = 5_300_000
-    let text = Listings.status(status, socketPath: "/run/s", terminal: Terminal(width: 80, hasColor: false))
-    #expect(text.contains("torn 1\n"))
-    #expect(text.contains("processes  2 attached, 1 ending\n"))
-    #expect(!text.contains("overwritten"))
-    #expect(text.contains("up 1d 2h\n"))
-    #expect(text.contains("5.1 MiB\n"))
-    #expect(text.contains("refusals  none\n"))
-    #expect(!text.contains("access"))
+    let terminal = Terminal(width: 90, hasColor: false)
+    let text = { (status: DaemonStatus, verbose: Bool) in
+      StatusText.text(status, socketPath: "/run/s", terminal: terminal, verbose: verbose)
+    }
+    let some = text(status, false)
+    #expect(some.hasPrefix("INCOMPLETE: crashd works; since it started, something was lost\n"))
+    #expect(
+      some.contains("losses  1 crash whose record was not finished. Nothing to do while it is rare.\n"), "\(some)")
+    #expect(some.contains("processes  2 attached, 1 ending\n"))
+    #expect(!some.contains("overwritten") && !some.contains("refusals") && !some.contains("access"))
+    #expect(some.contains("up 1d 2h\n") && some.contains("5.1 MiB\n"))
+    for line in some.split(separator: "\n") { #expect(line.count <= 90) }
+    #expect(text(status, true).contains("counters  torn 1\n") && text(status, true).contains("refusals  none\n"))
+    status.losses = [:]
+    #expect(text(status, false).hasPrefix("OK: crashd works, and lost nothing since it started\n"))
+    status.trouble = ["the disk is full"]
+    #expect(text(status, false).hasPrefix("DEGRADED: "))
   }
 
   @Test("status shows whose crashes the caller may see, and who may see all")
@@ -95,7 +140,7 @@ struct ListingsTests {
     let text = { (access: String) in
       let json = SampleJSON.status.dropLast() + ",\"access\":\(access)}"
       let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(json.utf8))
-      return Listings.status(status, socketPath: "/run/s", terminal: Terminal(width: 200, hasColor: false))
+      return StatusText.text(status, socketPath: "/run/s", terminal: Terminal(width: 200, hasColor: false))
     }
     #expect(
       try text(#"{"uid":1000,"all":false,"group":"crashd"}"#)

@@ -36,7 +36,7 @@ struct RemovalTests {
     #expect(result.status == 0 && result.output == "removed aa11\nremoved bb22\n")
     let none = try CommandLineTests.crashctl(["rm", "zz", "--socket", daemon.socketPath])
     #expect(none.status == 1 && none.output.isEmpty)
-    #expect(none.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+    #expect(none.complaint == "crashctl: no report has the id, pid, program, unit or group 'zz': see crashctl list\n")
   }
 
   @Test("prune prints how many reports it removed, or would remove")

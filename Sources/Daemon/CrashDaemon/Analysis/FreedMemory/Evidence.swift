@@ -33,7 +33,10 @@ enum Evidence: Sendable, CaseIterable {
       let address = operand.address(record.registers).map { " = \(Address($0))" } ?? ""
       return "operand \(operand.text)\(address)" + (values.isEmpty ? "" : " with \(values)")
     case .frames:
-      let names = facts.frames.prefix(3).map { $0.mangled.isEmpty ? $0.address.description : $0.mangled }
+      let names = facts.frames.prefix(3).map { frame in
+        if !frame.function.isEmpty { return FunctionName.short(frame.function) }
+        return frame.mangled.isEmpty ? frame.address.description : frame.mangled
+      }
       return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
     case .field:
       guard let field = facts.field else { return "field: no variable tells" }

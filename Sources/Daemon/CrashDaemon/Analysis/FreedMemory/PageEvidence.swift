@@ -13,6 +13,8 @@ struct PageEvidence: Sendable {
   /// The sentence, without its call site and full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
+    // A name at the beginning stays as it is, so that it can be searched for.
+    if !incident.subject.isEmpty, text.hasPrefix(incident.subject) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
   }
 

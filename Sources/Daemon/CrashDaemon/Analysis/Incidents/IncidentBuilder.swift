@@ -107,7 +107,10 @@ struct IncidentBuilder: Sendable {
       case .write: "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
-    if let site = report.site { return what.prefix(1).uppercased() + what.dropFirst() + " (\(site))." }
+    // A name at the beginning stays as it is, so that it can be searched for.
+    let isName = [incident.subject, report.method ?? ""].contains { !$0.isEmpty && what.hasPrefix($0) }
+    let beginning = isName && incident.source != .guarding ? String(what.prefix(1)) : what.prefix(1).uppercased()
+    if let site = report.site { return beginning + what.dropFirst() + " (\(site))." }
     // Else the program's compiler-generated code.
     let own =
       report.use.first { $0.isOwn && !$0.function.isEmpty }
@@ -118,7 +121,7 @@ struct IncidentBuilder: Sendable {
     if incident.source == .isolated {
       return "Isolated work trapped\(place)" + (report.subject.isEmpty ? "." : ": \(report.subject)")
     }
-    return what.prefix(1).uppercased() + what.dropFirst() + place + "."
+    return beginning + what.dropFirst() + place + "."
   }
 
   static func duration(_ nanoseconds: Int) -> String {

@@ -6,7 +6,10 @@ import Glibc
 extension DiagnosisRule {
   /// Causes that the runtime itself reported.
   static let danglingStated: [DiagnosisRule] = [
-    DiagnosisRule("dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames]) { facts in
+    DiagnosisRule(
+      "dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames],
+      headline: { "Use-after-free: an unowned reference to \(aFreed($0, "dangling-unowned")) was read" }
+    ) { facts in
       let isSaid = facts.message.contains("Attempted to read an unowned reference")
       let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
       guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
@@ -14,17 +17,24 @@ extension DiagnosisRule {
       let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
       return "An unowned reference outlived its object\(of)\(message)"
     },
-    DiagnosisRule("dangling-poison", cause: .dangling, 1, on: [.signal, .operand]) { facts in
+    DiagnosisRule(
+      "dangling-poison", cause: .dangling, 1, on: [.signal, .operand], headline: { use($0, "dangling-poison") }
+    ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
     // The quarantine's own effect on an object does not count as evidence.
-    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code]) {
-      facts in
+    DiagnosisRule(
+      "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
+      headline: { use($0, "dangling-held") }
+    ) { facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
       return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
     },
-    DiagnosisRule("dangling-escaped", cause: .dangling, 1, on: [.signal, .message]) { facts in
+    DiagnosisRule(
+      "dangling-escaped", cause: .dangling, 1, on: [.signal, .message],
+      headline: { _ in "Use-after-free: a reference to an object escaped from its deinit" }
+    ) { facts in
       guard facts.message.contains("deallocated with non-zero retain count") else { return nil }
       return "A reference escaped from deinit: \(MessageText.core(facts.message))"
     },
@@ -41,47 +51,76 @@ extension DiagnosisRule {
 
   /// Causes that freed memory shows: never more than probable.
   static let dangling: [DiagnosisRule] = [
-    DiagnosisRule("dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
+    DiagnosisRule(
+      "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],
+      headline: { use($0, "dangling-operand") }
+    ) { facts in
       facts.danglingOperand.map { "An object was used after it was freed: \($0.text)\(facts.freedClassText);" }
     },
-    DiagnosisRule("dangling-call", cause: .dangling, 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
+    DiagnosisRule(
+      "dangling-call", cause: .dangling, 0.9, on: [.signal, .pc, .instruction, .memory, .heap],
+      headline: { "Use-after-free: a function was called through \(aFreed($0, "dangling-call"))" }
+    ) { facts in
       facts.danglingCall.map {
         "A function was called through memory that was freed: \($0.text)\(facts.freedClassText);"
       }
     },
     DiagnosisRule(
-      "dangling-self", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames]
+      "dangling-self", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames],
+      headline: { "Use-after-free: a method of \(aFreed($0, "dangling-self")) was called" }
     ) { facts in
       facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text)\(facts.freedClassText);" }
     },
-    DiagnosisRule("dangling-remains", cause: .dangling, 0.9, on: [.signal, .operand, .heap]) { facts in
+    DiagnosisRule(
+      "dangling-remains", cause: .dangling, 0.9, on: [.signal, .operand, .heap],
+      headline: { use($0, "dangling-remains") }
+    ) { facts in
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },
     DiagnosisRule(
       "dangling-ghost", cause: .dangling, 0.8,
-      on: [.signal, .pc, .instruction, .operand, .memory, .frames, .freedRecords]
+      on: [.signal, .pc, .instruction, .operand, .memory, .frames, .freedRecords],
+      headline: { use($0, "dangling-ghost") }
     ) { facts in
       facts.danglingFreedRecord.map { "An object was used after it was freed: \($0.text);" }
     },
-    DiagnosisRule(field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
+    DiagnosisRule(
+      field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code], headline: { use($0, field) }
+    ) { facts in
       facts.fieldLoad?.value == 0 ? nil : fieldText(facts)
     },
-    DiagnosisRule(nullField, cause: .dangling, 0.6, on: [.signal, .operand, .memory, .heap, .code]) { facts in
+    DiagnosisRule(
+      nullField, cause: .dangling, 0.6, on: [.signal, .operand, .memory, .heap, .code], headline: { use($0, nullField) }
+    ) { facts in
       facts.fieldLoad?.value == 0 ? fieldText(facts) : nil
     },
     DiagnosisRule(
-      reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+      reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
+      headline: { use($0, reuse) + " after others took its memory" }
     ) { facts in
       facts.danglingReuse.flatMap {
         $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil
       }
     },
     DiagnosisRule(
-      reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+      reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
+      headline: { use($0, reuseByCode) + " after others took its memory" }
     ) { facts in
       facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
     },
   ]
+
+  /// Such as `Use-after-free: a freed Basket was used`.
+  private static func use(_ facts: CrashFacts, _ rule: String) -> String {
+    "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
+  }
+
+  /// Such as `a freed Basket`, or `a freed object (the code expects a Basket)` where only the code names a class.
+  private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
+    if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
+    guard let name = facts.expectedClass(by: rule) else { return "a freed object" }
+    return "a freed object (the code expects a \(CleanText.line(name)))"
+  }
 
   private static func fieldText(_ facts: CrashFacts) -> String? {
     facts.danglingField.map { "An object was used after it was freed: \($0.tie)\(facts.freedClassText);" }

@@ -23,11 +23,17 @@ extension DiagnosisRule {
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
       return "The program called through a null function pointer"
     },
-    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand, .field, .memory]) { facts in
+    DiagnosisRule(
+      "null-pointer", 0.95, on: [.signal, .address, .access, .operand, .field, .memory],
+      headline: { "Null pointer: \($0.access) address 0" + fieldText($0) }
+    ) { facts in
       guard facts.isMemoryFault, facts.record.address == 0, facts.isBaseNull else { return nil }
       return "Null pointer: \(facts.access) address 0" + fieldText(facts) + facts.freedHint
     },
-    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand, .field, .memory]) { facts in
+    DiagnosisRule(
+      "null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand, .field, .memory],
+      headline: { "Null pointer: \($0.access) offset \($0.record.address) of null" + fieldText($0) }
+    ) { facts in
       guard facts.isMemoryFault, facts.record.address < nullPage, facts.isBaseNull else { return nil }
       return "Null pointer: \(facts.access) offset \(facts.record.address) of null" + fieldText(facts) + facts.freedHint
     },
@@ -43,30 +49,48 @@ extension DiagnosisRule {
       guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer || facts.isBelowStack else { return nil }
       return "The stack overflowed, or the stack pointer is wrong,"
     },
-    DiagnosisRule("jump-to-data", 0.95, on: [.signal, .address, .pc, .access]) { facts in
+    DiagnosisRule(
+      "jump-to-data", 0.95, on: [.signal, .address, .pc, .access],
+      headline: { _ in "Jump to data, which is no code," }
+    ) { facts in
       guard facts.isDenied, facts.isFetch else { return nil }
       return "Jump to \(facts.address)\(facts.what(at: facts.record.address)), which holds no code"
     },
-    DiagnosisRule("jump-to-unmapped", 0.95, on: [.signal, .address, .pc, .access]) { facts in
+    DiagnosisRule(
+      "jump-to-unmapped", 0.95, on: [.signal, .address, .pc, .access],
+      headline: { _ in "Jump to an address where nothing is mapped" }
+    ) { facts in
       guard facts.isMemoryFault, facts.isFetch else { return nil }
       return "Jump to \(facts.address), where nothing is mapped"
     },
-    DiagnosisRule("read-only-write", 0.95, on: [.signal, .address, .access]) { facts in
+    DiagnosisRule(
+      "read-only-write", 0.95, on: [.signal, .address, .access],
+      headline: { _ in "Write to read-only memory" }
+    ) { facts in
       guard facts.isDenied, facts.isWrite else { return nil }
       return "Write to \(facts.address)\(facts.what(at: facts.record.address)), which is read-only"
     },
-    DiagnosisRule("protected-memory", 0.9, on: [.signal, .address, .access]) { facts in
+    DiagnosisRule(
+      "protected-memory", 0.9, on: [.signal, .address, .access],
+      headline: { _ in "Read of memory that may not be read" }
+    ) { facts in
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
     // With one bit changed, the pointer would equal another one of the thread.
-    DiagnosisRule("bit-flip", 0.5, on: [.signal, .address, .operand]) { facts in
+    DiagnosisRule(
+      "bit-flip", 0.5, on: [.signal, .address, .operand],
+      headline: { _ in "Bad pointer, one bit away from a good one: perhaps a bit flipped in memory;" }
+    ) { facts in
       guard let flip = facts.bitFlip else { return nil }
       return
         "Bad pointer: \(RegisterNames.name(flip.register)) is \(Address(flip.value)), one bit (\(flip.bit)) away from "
         + "\(RegisterNames.name(flip.other)); perhaps a bit flipped in memory;"
     },
-    DiagnosisRule("wild-pointer", 0.8, on: [.signal, .address, .access, .operand, .memory]) { facts in
+    DiagnosisRule(
+      "wild-pointer", 0.8, on: [.signal, .address, .access, .operand, .memory],
+      headline: { "Bad pointer: \($0.access) an address where nothing is mapped," }
+    ) { facts in
       guard facts.isMemoryFault else { return nil }
       let hint = facts.freedHint
       return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped" + (hint.isEmpty ? "," : hint)
@@ -77,15 +101,19 @@ extension DiagnosisRule {
     },
     // si_code 128 with si_addr 0 is no null dereference: the processor reports no address, but the instruction shows
     // it.
-    DiagnosisRule("misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand]) {
-      facts in
+    DiagnosisRule(
+      "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
+      headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
+    ) { facts in
       guard facts.isGeneralProtection, let address = facts.operandAddress, address.isCanonical,
         let alignment = facts.instruction?.alignment
       else { return nil }
       return "Misaligned access to \(Address(address)), which must be a multiple of \(alignment),"
     },
-    DiagnosisRule("non-canonical-operand", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand]) {
-      facts in
+    DiagnosisRule(
+      "non-canonical-operand", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand],
+      headline: { _ in "Bad pointer: an address that no pointer can have (non-canonical); it was used" }
+    ) { facts in
       guard facts.isGeneralProtection, let operand = facts.operand, let address = facts.operandAddress,
         !address.isCanonical
       else { return nil }
@@ -95,7 +123,9 @@ extension DiagnosisRule {
     },
     // The processor has not left the function yet: the invalid return address is still on the stack.
     DiagnosisRule(
-      "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory]
+      "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory],
+      headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"
+      }
     ) { facts in
       guard facts.isGeneralProtection, let target = facts.returnTarget, !target.isCanonical else { return nil }
       return
@@ -112,7 +142,13 @@ extension DiagnosisRule {
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction, and does not tell why (general protection);"
     },
-    DiagnosisRule("truncated-mapping", 0.9, on: [.signal, .address]) { facts in
+    DiagnosisRule(
+      "truncated-mapping", 0.9, on: [.signal, .address],
+      headline: { facts in
+        let file = facts.record.mappedFile.map { "'\(CleanText.line($0.path))'" } ?? "a mapped file"
+        return "Access past the end of \(file), which is shorter or could not be read,"
+      }
+    ) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 2 else { return nil }
       if let file = facts.record.mappedFile {
         return
@@ -121,11 +157,17 @@ extension DiagnosisRule {
       let file = facts.place(of: facts.record.address).map { "'\($0)', which" } ?? "the file that"
       return "Access to \(facts.address), behind the end of \(file) is mapped there,"
     },
-    DiagnosisRule("misaligned-access", 0.9, on: [.signal, .address]) { facts in
+    DiagnosisRule(
+      "misaligned-access", 0.9, on: [.signal, .address],
+      headline: { _ in "Misaligned access" }
+    ) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 1 else { return nil }
       return "Misaligned access to \(facts.address)"
     },
-    DiagnosisRule("hardware-memory-error", 1, on: [.signal, .address]) { facts in
+    DiagnosisRule(
+      "hardware-memory-error", 1, on: [.signal, .address],
+      headline: { _ in "The hardware reported a memory error" }
+    ) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 4 || facts.record.code == 5 else { return nil }
       return "The hardware reported a memory error at \(facts.address)"
     },

@@ -14,15 +14,18 @@ struct DiagnosisRule: Sendable {
   var looksAt: [Evidence]
   /// The sentence without the location and the full stop; nil when the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
+  /// The sentence for people, where the other one has addresses and registers: equal crashes then read alike.
+  var headline: (@Sendable (CrashFacts) -> String)?
 
   init(
     _ name: String, cause: CrashReport.Cause? = nil, _ confidence: Double, on looksAt: [Evidence],
-    _ sentence: @escaping @Sendable (CrashFacts) -> String?
+    headline: (@Sendable (CrashFacts) -> String)? = nil, _ sentence: @escaping @Sendable (CrashFacts) -> String?
   ) {
     self.name = name
     self.cause = cause ?? .init(name)
     self.confidence = confidence
     self.looksAt = looksAt
+    self.headline = headline
     self.sentence = sentence
   }
 }
@@ -32,10 +35,12 @@ extension DiagnosisRule {
   static func diagnose(_ facts: CrashFacts, at frame: CrashReport.Frame?) -> CrashReport.Diagnosis {
     for rule in all {
       if let sentence = rule.sentence(facts) {
+        let headline = rule.headline?(facts)
         return CrashReport.Diagnosis(
-          cause: rule.cause, sentence: whole(sentence, at: frame) + deferral(facts) + afterword(facts), rule: rule.name,
-          confidence: rule.confidence,
-          field: rule.looksAt.contains(.field) && facts.isNullAccess ? facts.field : nil)
+          cause: rule.cause, sentence: whole(headline ?? sentence, at: frame) + deferral(facts) + afterword(facts),
+          rule: rule.name, confidence: rule.confidence,
+          field: rule.looksAt.contains(.field) && facts.isNullAccess ? facts.field : nil,
+          evidence: headline.flatMap { $0 == sentence ? nil : evidence(sentence) })
       }
     }
     let name = SignalNames.name(of: Int(facts.record.signal))
@@ -76,6 +81,16 @@ extension DiagnosisRule {
   private static func deferral(_ facts: CrashFacts) -> String {
     facts.isDeferredDeinit
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
+  }
+
+  /// The sentence of a rule as a text of its own, below its headline.
+  private static func evidence(_ sentence: String) -> String {
+    let end = leads.first(where: sentence.hasSuffix)?.count ?? 0
+    var text = sentence.dropLast(end)
+    for beginning in ["An object was used after it was freed", "Bad pointer"] where text.hasPrefix(beginning + ": ") {
+      text = text.dropFirst(beginning.count + 2)
+    }
+    return CleanText.line(String(text))
   }
 
   private static func place(_ frame: CrashReport.Frame?) -> String {

@@ -1,0 +1,61 @@
+import CrashProtocol
+
+/// Which groups a list has, and in which order: as SQL, as far as the tables say it.
+struct GroupSelection {
+  var order = GroupQuery.Order.last
+  /// Nil: groups in all states.
+  var states: Set<GroupQuery.State>?
+
+  /// Whether a state depends on the builds of the program, which SQL does not order.
+  var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
+
+  /// Whether a group in this state is wanted.
+  func includes(_ state: String) -> Bool {
+    guard let states else { return true }
+    return GroupQuery.State(rawValue: state).map(states.contains) ?? false
+  }
+
+  /// All groups that may be wanted, in order: their keys, users and, without a filter, counts.
+  func sql(_ wanted: GroupRestriction) -> String {
+    "SELECT key, uid\(wanted.hasWholeGroups ? ", count" : "") FROM (\(sums(wanted))) AS found \(condition) ORDER BY \(ordering)"
+  }
+
+  private func sums(_ wanted: GroupRestriction) -> String {
+    if wanted.hasWholeGroups {
+      let isGroup = "group_key = totals.group_key AND uid = totals.uid"
+      return """
+        SELECT group_key AS key, uid, last, count, min(
+          ifnull((SELECT min(time) FROM group_reports WHERE \(isGroup)), last),
+          ifnull((SELECT min(first) FROM group_past WHERE \(isGroup)), last)) AS first
+        FROM group_totals AS totals \(wanted.totalsClause)
+        """
+    }
+    return """
+      SELECT group_key AS key, uid, max(last) AS last, min(first) AS first, sum(count) AS count FROM (
+        SELECT group_key, uid, max(time) AS last, min(time) AS first, count(*) AS count FROM group_reports
+          \(wanted.clause) GROUP BY group_key, uid
+        UNION ALL
+        SELECT group_key, uid, max(last), min(first), sum(count) FROM group_past \(wanted.pastClause)
+          GROUP BY group_key, uid)
+      GROUP BY group_key, uid
+      """
+  }
+
+  private var condition: String {
+    guard let states else { return "" }
+    let resolved = "(SELECT resolved_time FROM group_states WHERE group_key = found.key AND uid = found.uid)"
+    var parts: [String] = []
+    if states.contains(.resolved) { parts.append("last <= \(resolved)") }
+    if states.contains(.regressed) { parts.append("last > \(resolved)") }
+    if states.contains(.new) || states.contains(.open) { parts.append("\(resolved) IS NULL") }
+    return "WHERE " + (parts.isEmpty ? "FALSE" : parts.joined(separator: " OR "))
+  }
+
+  private var ordering: String {
+    switch order {
+    case .last: "last DESC, key, uid"
+    case .first: "first DESC, last DESC, key, uid"
+    case .count: "count DESC, last DESC, key, uid"
+    }
+  }
+}

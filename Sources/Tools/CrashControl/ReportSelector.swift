@@ -1,0 +1,70 @@
+public import CrashClient
+public import CrashProtocol
+
+/// Finds the report, or the reports, that a word of a user names: an id, pid, program, unit, path or group.
+public enum ReportSelector: Sendable {
+  /// Pids have at most seven digits; the ids of a list have eight or more.
+  private static let pidDigits = 7
+  private static let unitTypes = ["service", "scope", "slice", "socket", "timer", "mount"]
+
+  /// Makes a call about the report that `word` names: about the newest one where there are several.
+  ///
+  /// Without a word `call` gets none: the newest report of all.
+  /// - Throws: `noSuchReport` where the word names none, or what `call` throws.
+  public static func ask<Result>(
+    about word: String?, of client: CrashClient, _ call: (_ id: String?) throws(ClientError) -> Result
+  ) throws(ClientError) -> Result {
+    guard let word else { return try call(nil) }
+    // Lists show pids; an id of digits alone has more of them.
+    let isPID = pid(word) != nil
+    if isPID, let found = try newest(ReportFilter(pid: pid(word)), of: client) { return try call(found) }
+    if word.allSatisfy(\.isHexDigit) {
+      do throws(ClientError) { return try call(word) } catch {
+        guard case .refused(.noSuchReport) = error else { throw error }
+      }
+    }
+    for filter in filters(word, over: ReportFilter()) where filter.pid == nil {
+      if let found = try newest(filter, of: client) { return try call(found) }
+    }
+    throw .refused(.noSuchReport(id: word))
+  }
+
+  /// The filter with what `word` names in it; nil where it names no report that passes `base`.
+  public static func filter(
+    _ word: String?, over base: ReportFilter, of client: CrashClient
+  ) throws(ClientError) -> ReportFilter? {
+    guard let word else { return base }
+    for filter in filters(word, over: base) {
+      if try newest(filter, of: client) != nil { return filter }
+    }
+    return nil
+  }
+
+  /// What a word may mean, the most likely meaning first.
+  static func filters(_ word: String, over base: ReportFilter) -> [ReportFilter] {
+    func with(_ change: (inout ReportFilter) -> Void) -> ReportFilter {
+      var filter = base
+      change(&filter)
+      return filter
+    }
+    guard !word.isEmpty else { return [] }
+    if word.contains("/") { return [with { $0.executable = word }] }
+    var filters: [ReportFilter] = []
+    if let pid = pid(word) { filters.append(with { $0.pid = pid }) }
+    if let dot = word.lastIndex(of: "."), unitTypes.contains(String(word[word.index(after: dot)...])) {
+      filters.append(with { $0.unit = word })
+    }
+    filters.append(with { $0.name = word })
+    filters.append(with { $0.unit = word + ".service" })
+    if word.allSatisfy(\.isHexDigit) { filters.append(with { $0.group = word.lowercased() }) }
+    return filters
+  }
+
+  private static func pid(_ word: String) -> Int? {
+    word.count <= pidDigits && word.allSatisfy { ("0"..."9").contains($0) } ? Int(word) : nil
+  }
+
+  private static func newest(_ filter: ReportFilter, of client: CrashClient) throws(ClientError) -> String? {
+    try client.list(ListQuery(limit: 1, filter: filter)).first?.id
+  }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import CrashControl
+import CrashReport
+
+/// Reads a command line before ArgumentParser does, and advises about errors in it.
+enum CommandAdvice {
+  /// Verbs that remove something: a mistyped word must not lead there.
+  private static let destructive: Set<String> = ["rm", "prune"]
+  /// What other tools call a verb.
+  private static let synonyms = [
+    "ps": "processes", "ls": "list", "info": "show", "logs": "follow", "tail": "follow", "version": "--version",
+    "issues": "groups", "check": "doctor", "gdb": "debug", "lldb": "debug", "inspect": "show", "stats": "status",
+  ]
+
+  /// The verb names that the program knows.
+  static var verbs: [String] {
+    CrashControlCommand.configuration.subcommands.compactMap { $0._commandName } + ["help"]
+  }
+
+  /// A complaint about a first word that is no verb; nil for any other command line.
+  ///
+  /// ArgumentParser would take it for an argument of `list`, the default verb.
+  static func unknownVerb(in arguments: [String]) -> String? {
+    guard let first = arguments.first, !first.hasPrefix("-"), !verbs.contains(first) else { return nil }
+    return "unknown command '\(first)'; " + suggestion(for: first, among: verbs)
+  }
+
+  /// Whether a word is a verb behind options, which belong behind the verb.
+  static func isMisplacedVerb(_ word: String) -> Bool {
+    CommandLine.arguments.dropFirst().first?.hasPrefix("-") == true && verbs.contains(word)
+  }
+
+  /// `--json` without a value means `--json=pretty`.
+  static func prepared(_ arguments: [String]) -> [String] {
+    guard arguments.first != "run" else { return arguments }
+    return arguments.enumerated().map { index, word in
+      guard word == "--json", !arguments[..<index].contains("--") else { return word }
+      let next = arguments.indices.contains(index + 1) ? arguments[index + 1] : ""
+      return JSONStyle(rawValue: next) == nil ? "--json=pretty" : word
+    }
+  }
+
+  /// Returns the advice for an error.
+  ///
+  /// - Parameters:
+  ///   - sentence: ArgumentParser's message.
+  ///   - arguments: The command line without the program's name.
+  /// - Returns: The end of the message.
+  static func text(for sentence: some StringProtocol, arguments: [String]) -> String {
+    let usual = "see crashctl --help"
+    guard sentence.lowercased().contains("unexpected argument"),
+      let argument = arguments.first(where: { sentence.contains("'\($0)'") })
+    else { return usual }
+    // ArgumentParser takes options before a verb for options of `list`.
+    if verbs.contains(argument), arguments.first?.hasPrefix("-") == true {
+      return "options follow the verb: crashctl \(argument) OPTIONS"
+    }
+    guard let verb = arguments.first, verb != argument, verbs.contains(verb) else { return usual }
+    let own = CrashControlCommand.configuration.subcommands.first { $0._commandName == verb }
+    let names = own?.configuration.subcommands.compactMap { $0._commandName } ?? []
+    return names.isEmpty ? "see crashctl \(verb) --help" : suggestion(for: argument, among: names, of: " \(verb)")
+  }
+
+  private static func suggestion(for word: String, among names: [String], of verb: String = "") -> String {
+    let usual = "see crashctl\(verb) --help"
+    let harmless = names.filter { !destructive.contains($0) }
+    let known = verb.isEmpty ? synonyms[word] : nil
+    guard let name = known ?? Spelling.nearest(to: word, among: harmless) else { return usual }
+    return "did you mean '\(name)'? \(usual)"
+  }
+
+  /// The help of a verb with verbs of its own: with the options of the one that it does by default.
+  static func help(for arguments: [String], columns: Int?) -> String? {
+    guard arguments.count == 2, ["-h", "--help"].contains(arguments[1]),
+      let verb = CrashControlCommand.configuration.subcommands.first(where: { $0._commandName == arguments[0] }),
+      let standard = verb.configuration.defaultSubcommand
+    else { return nil }
+    let whole = CrashControlCommand.helpMessage(for: verb, columns: columns)
+    let options = CrashControlCommand.helpMessage(for: standard, columns: columns)
+    // Sections of options have an empty line before them; the first one follows the usage.
+    guard let usage = options.firstRange(of: "\nUSAGE:")?.upperBound,
+      let start = options[usage...].firstRange(of: "\n\n")?.lowerBound,
+      let own = whole.firstRange(of: "\nOPTIONS:")?.lowerBound,
+      let verbs = whole.firstRange(of: "\nSUBCOMMANDS:")?.lowerBound, own < verbs
+    else { return whole }
+    let title = "\nOPTIONS of '\(arguments[0]) \(standard._commandName)', which is the default:"
+    let rest = options[start...]
+    let end = whole.hasSuffix("\n") ? "" : "\n"
+    return String(whole[..<own]) + String(whole[verbs...]) + end + title + String(rest)
+  }
+}

@@ -1,0 +1,176 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+import CrashProtocol
+import CrashReport
+import LinuxSystem
+
+/// What shells complete: values, with descriptions where the shell shows them; none without crashd, because a completion
+/// cannot report errors.
+enum Completions {
+  private typealias Value = (value: String, about: String)
+
+  private static let most = 100
+
+  /// The lines for the shell that asks: zsh and fish show descriptions, bash would insert them.
+  private static func lines(_ values: [Value]) -> [String] {
+    values.map { value, about in
+      // Shells expand completions, so a reply may contribute only plain characters.
+      let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-_#×".contains($0) }
+      if about.isEmpty { return value }
+      if CompletionShell.requesting == .zsh { return value.replacing(":", with: "\\:") + ":" + about }
+      return CompletionShell.requesting == .fish ? "\(value)\t\(about)" : value
+    }
+  }
+
+  /// Values from crashd that begin with what is typed, each once.
+  private static func ask(
+    _ prefix: String, _ call: (CrashClient) throws(ClientError) -> [Value]
+  ) -> [String] {
+    let path = SocketPath.find(option: nil, environment: processEnvironment())
+    do throws(ClientError) {
+      let found = try call(CrashClient(socketPath: path, timeout: .seconds(1)))
+      var seen: Set<String> = []
+      return lines(
+        found.filter { value, _ in
+          !value.isEmpty && value.hasPrefix(prefix) && value.allSatisfy(isPlain) && seen.insert(value).inserted
+        })
+    } catch {
+      return []
+    }
+  }
+
+  private static func isPlain(_ character: Character) -> Bool {
+    character.isASCII && (character.isLetter || character.isNumber || "._-/@+".contains(character))
+  }
+
+  private static func recent(_ client: CrashClient) throws(ClientError) -> [ReportSummary] {
+    try client.list(ListQuery(limit: most))
+  }
+
+  private static func about(_ summary: ReportSummary) -> String {
+    let what = summary.function.isEmpty ? summary.signal : summary.function
+    return "\(Clock().age(summary.time)) ago, \(summary.name), \(what)"
+  }
+
+  // MARK: Values from crashd
+
+  /// The ids of the newest reports, with their age, program and function.
+  @Sendable static func reports(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try recent(client).map { Value(value: String($0.id.prefix(12)), about: about($0)) }
+    }
+  }
+
+  /// What `list` takes: programs, then pids.
+  @Sendable static func matches(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      let recent = try recent(client)
+      let names: [Value] = recent.map { Value(value: $0.name, about: "program") }
+      let pids: [Value] = recent.map { Value(value: "\($0.pid)", about: about($0)) }
+      return names + pids
+    }
+  }
+
+  @Sendable static func names(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try recent(client).map { Value(value: $0.name, about: $0.executable) }
+    }
+  }
+
+  @Sendable static func pids(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      let running: [Value] = try client.processes().map { Value(value: "\($0.pid)", about: $0.name) }
+      let crashed: [Value] = try recent(client).map { Value(value: "\($0.pid)", about: about($0)) }
+      return running + crashed
+    }
+  }
+
+  @Sendable static func units(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try recent(client).map { Value(value: $0.unit ?? "", about: $0.name) }
+    }
+  }
+
+  @Sendable static func groups(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try client.groups(limit: most).map { Value(value: String($0.key.prefix(12)), about: "\($0.count)× \($0.title)") }
+    }
+  }
+
+  @Sendable static func incidents(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try client.incidents(limit: most).map {
+        Value(value: $0.id, about: "\(Clock().age($0.last)) ago, \($0.sentence)")
+      }
+    }
+  }
+
+  /// Programs with a protection policy.
+  @Sendable static func programs(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try client.danglingPolicies().map { Value(value: $0.name, about: $0.program) }
+    }
+  }
+
+  /// Classes that are protected, released or estimated.
+  @Sendable static func classes(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      var found: [Value] = []
+      for policy in try client.danglingPolicies() {
+        found += policy.classes.map { Value(value: $0.name, about: "protected in \(policy.name)") }
+        found += policy.releasedClasses.map { Value(value: $0, about: "never protected in \(policy.name)") }
+      }
+      found += try client.danglingClasses().map { Value(value: $0.figures.className, about: $0.process) }
+      return found
+    }
+  }
+
+  // MARK: Fixed values
+
+  static var json: [String] {
+    lines([("pretty", "indented"), ("short", "one line a value"), ("off", "text for people")])
+  }
+
+  static var signals: [String] {
+    lines([
+      ("SIGILL", "trap of Swift, or a wrong instruction"), ("SIGTRAP", "trap"), ("SIGSEGV", "bad access"),
+      ("SIGBUS", "bad access to a mapping"), ("SIGABRT", "abort, fatal error of a runtime"),
+      ("SIGFPE", "arithmetic"), ("SIGSYS", "blocked system call"), ("SIGKILL", "killed, perhaps for memory"),
+    ])
+  }
+
+  static var orders: [String] {
+    lines([("last", "seen last"), ("first", "first seen most recently"), ("count", "most crashes")])
+  }
+
+  static var states: [String] {
+    lines([
+      ("new", "first seen in the newest build"), ("open", "occurs"), ("resolved", "marked as fixed"),
+      ("regressed", "crashed again after that"), ("all", "in any state"),
+    ])
+  }
+
+  static var formats: [String] {
+    lines([
+      ("text", "for people"), ("json", "as crashd stores it"), ("apple", "a .crash file"),
+      ("html", "one self-contained page"), ("minidump", "for debuggers and services"),
+    ])
+  }
+
+  static var kinds: [String] { lines([("all", "all kinds")] + GuardKinds.names.map { ($0, "") }) }
+
+  static var modes: [String] {
+    lines([
+      ("absorb", "record, then return the documented value"), ("observe", "record, then do as without the guard"),
+      ("off", "do as without the guard"), ("program", "remove the override"),
+    ])
+  }
+
+  static var policies: [String] {
+    lines([
+      ("absorb", "deinit later"), ("zero", "deinit at once, calls return zero"),
+      ("diagnose", "deinit at once, poison"),
+    ])
+  }
+}

@@ -1,0 +1,70 @@
+import CrashClient
+import CrashProtocol
+import CrashReport
+import Foundation
+import Synchronization
+import TestKit
+import Testing
+
+@testable import CrashControl
+
+@Suite("ReportSelector")
+struct ReportSelectorTests {
+  @Test(
+    "a word is tried as what it looks like",
+    arguments: [
+      ("14268", ["pid=14268", "name=14268", "unit=14268.service", "group=14268"]),
+      ("shop", ["name=shop", "unit=shop.service"]),
+      ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
+      ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
+      // More digits than a pid has.
+      ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
+    ])
+  func meanings(word: String, expected: [String]) {
+    var found: [String] = []
+    for filter in ReportSelector.filters(word, over: ReportFilter()) {
+      if let pid = filter.pid { found.append("pid=\(pid)") }
+      if let name = filter.name { found.append("name=\(name)") }
+      if let unit = filter.unit { found.append("unit=\(unit)") }
+      if let group = filter.group { found.append("group=\(group)") }
+      if let path = filter.executable { found.append("executable=\(path)") }
+    }
+    #expect(found == expected)
+  }
+
+  @Test("a pid comes before an id, an id before a name, and a word that names nothing is an error")
+  func order() throws {
+    let calls = Mutex<[String]>([])
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        calls.withLock { $0.append(call) }
+        if call.contains("Crashd.List") {
+          let isKnown = call.contains(#""pid":4711"#) || call.contains(#""name":"shop""#)
+          connection.reply(#"{"reports":[\#(isKnown ? SampleJSON.summary(id: "bb22", cursor: "1") : "")]}"#)
+        } else {
+          let isKnown = call.contains(#""id":"bb"#)
+          connection.reply(
+            isKnown ? #"{"report":\#(SampleJSON.report(id: "bb22"))}"# : #"{"id":"x"}"#,
+            error: isKnown ? nil : "io.crashshield.Crashd.NoSuchReport")
+        }
+      }
+    }
+    defer { daemon.stop() }
+    let client = CrashClient(socketPath: daemon.socketPath)
+    func id(_ word: String?) throws(ClientError) -> String {
+      try ReportSelector.ask(about: word, of: client) { id throws(ClientError) in
+        try client.report(id: id ?? "bb").report.id
+      }
+    }
+    for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
+    calls.withLock { $0.removeAll() }
+    _ = try id("bb")
+    // The id is asked for first, without a list.
+    #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
+    #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
+    let base = ReportFilter(signal: "SIGILL")
+    #expect(try ReportSelector.filter("shop", over: base, of: client) == ReportFilter(name: "shop", signal: "SIGILL"))
+    #expect(try ReportSelector.filter(nil, over: base, of: client) == base)
+    #expect(try ReportSelector.filter("none", over: base, of: client) == nil)
+  }
+}
