@@ -1,7 +1,7 @@
 import CrashProtocol
 import CrashReport
 
-// What Sentry shows of the machine and of the program's words.
+// What Sentry shows of the machine and of the annotations.
 extension SentryEvent {
   /// The limits of a tag in Sentry, beyond which it drops the tag.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
