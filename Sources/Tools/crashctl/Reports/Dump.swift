@@ -48,7 +48,9 @@ struct Dump: ParsableCommand {
 
   func run() throws {
     let format = format
-    if let output, chosenFormat == nil, ReportFormat(fileName: output) == nil {
+    if let output, chosenFormat == nil, ReportFormat(fileName: output) == nil,
+      output.split(separator: "/").last?.contains(".") == true
+    {
       Output.complain("'\(output)' has no extension of a format: writing \(format.rawValue)")
     }
     if format.isBinary && output == nil && connection.terminal.width != nil {

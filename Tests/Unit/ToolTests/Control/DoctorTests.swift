@@ -187,9 +187,9 @@ struct DoctorTests {
     let result = try CommandLineTests.crashctl(["doctor"], environment: ["CRASHD_SOCKET": "/nowhere/s"])
     #expect(result.status == 1)
     #expect(result.complaint.isEmpty)
-    #expect(result.output.contains("FAULT   crashd"))
+    #expect(result.output.contains("✗ crashd"))
     #expect(result.output.contains("start crashd.socket"))
-    #expect(result.output.contains("good    guards"))
+    #expect(result.output.contains("✓ guards"))
   }
 
   // MARK: A process as /proc shows it

@@ -37,10 +37,10 @@ struct SubscriberTests {
     let result = try run([]).result
     #expect(
       result.output == """
-        NAME                 UID BEHIND LAST CAME           CURSOR
-        forward /run/a.sock  990      0 2026-11-21 08:10:11 0123456789abcdef-7
-        mail                 990      4 2026-11-21 08:10:11 0123456789abcdef-3
-        mail                1000      5 2026-11-21 08:10:11 0123456789abcdef-2
+        NAME                 UID BEHIND LAST CAME               CURSOR
+        forward /run/a.sock  990      0 2026-11-21 08:10:11 UTC 0123456789abcdef-7
+        mail                 990      4 2026-11-21 08:10:11 UTC 0123456789abcdef-3
+        mail                1000      5 2026-11-21 08:10:11 UTC 0123456789abcdef-2
 
         """)
   }
