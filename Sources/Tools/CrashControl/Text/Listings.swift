@@ -85,7 +85,8 @@ public enum Listings: Sendable {
     let rows = groups.map { group in
       [
         "\(group.count)", "\(group.uid)", group.state, terminal.moment(group.first), terminal.moment(group.last),
-        "\(group.builds)", group.firstRelease ?? shortID(group.firstBuild), names(group.names, isBrief: terminal.isBrief),
+        "\(group.builds)", group.firstRelease ?? shortID(group.firstBuild),
+        names(group.names, isBrief: terminal.isBrief),
         shortID(group.key), group.title,
       ].map(CleanText.line)
     }
