@@ -1,4 +1,5 @@
 import CShimRing
+import CrashReport
 import CrashRing
 import Testing
 
