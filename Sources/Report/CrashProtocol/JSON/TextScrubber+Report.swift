@@ -31,8 +31,11 @@ extension TextScrubber {
 
   private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
-      uniqueKeysWithValues: members.map { key, value in
+      uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
+        if key == "commandLine", case .string(let line) = value {
+          return keepsCommandLine ? (key, .string(scrub(commandLine: line))) : nil
+        }
         return (key, Self.isWords(key) ? scrub(word: value) : scrub(each: value))
       })
   }
