@@ -63,15 +63,14 @@ struct ProcessReadingsTests {
   @Test("the readings of a pid that another process has by now are not kept")
   func reused() throws {
     var child: pid_t = 0
-    var arguments: [UnsafeMutablePointer<CChar>?] = [nil]
+    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
     // The array ends with nil and outlives the call.
     #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
     var number: Int32 = -1
     // The call writes one number; the child is there until it is reaped.
     try SystemError.check(unsafe cd_process_open(child, &number), "open a pidfd")
     let pidfd = Descriptor(owning: number)
-    // No status is wanted.
-    while unsafe waitpid(child, nil, 0) < 0, errno == EINTR {}
+    while waitpid(child, nil, 0) < 0, errno == EINTR {}
     let readings = ProcessReadings()
     // The pid of a process that lives, as if the kernel had given it out again.
     #expect(readings.measure(try facts(), pidfd))
