@@ -41,9 +41,9 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      isValue = follows != .text
       // A header: its value may have several words.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
+      isValue = follows != .text
     }
     return result
   }
