@@ -123,6 +123,8 @@ public final class Daemon: Sendable {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
+      // Read here: the attach thread would read it for its first process.
+      _ = MachineFacts.here
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,

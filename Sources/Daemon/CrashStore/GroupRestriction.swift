@@ -32,7 +32,7 @@ struct GroupRestriction {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
     }
     for (number, tag) in filter.wantedTags.enumerated() {
-      add("id IN (\(ReportFilter.idsOfTag(number)))", "tag\(number)_key", tag.key, past: "FALSE")
+      add(ReportFilter.hasTag(number, of: "group_reports.seq"), "tag\(number)_key", tag.key, past: "FALSE")
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
     guard let group = filter.group, !group.isEmpty else { return }

@@ -3,16 +3,26 @@ public import CrashReport
 import GRDB
 
 /// A filter as SQL: only what is asked for stands in it, so that the order of an index serves the rest.
+///
+/// Where it asks for tags, the first one leads: its index has the reports in their order, within the bounds.
 struct ReportConditions {
   private var conditions: [String] = []
+  /// What restricts the rows of the first tag; empty without tags.
+  private var tagConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
   init(_ filter: ReportFilter, _ visibility: Visibility) {
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
     if let pid = filter.pid { add("pid = :pid", "pid", pid) }
     for (field, wanted) in filter.wantedTexts where field.match != .tag { add(field.condition(), field.name, wanted) }
-    // Found by their ids, and these by the numbers that the index of the list has.
-    add(filter.wantedTags) { "seq IN (SELECT seq FROM reports WHERE id IN (\($0)))" }
+    for (number, tag) in filter.wantedTags.enumerated() {
+      if number == 0 {
+        tagConditions = [ReportFilter.isTag(number)] + (visibility.uid == nil ? [] : ["uid = :uid"])
+      } else {
+        conditions.append(ReportFilter.hasTag(number, of: "reports.seq"))
+      }
+      values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
+    }
     // Keys are digits up to f: everything that begins with the prefix stands before the prefix and a g.
     // A report in which several threads crashed at once is in the group of each of them.
     if let group = filter.group {
@@ -27,10 +37,33 @@ struct ReportConditions {
     if let until = filter.until { add("time <= :until", "until", until) }
   }
 
-  mutating func add(before sequence: Int64) { add("seq < :before", "before", sequence) }
-  mutating func add(after sequence: Int64) { add("seq > :after", "after", sequence) }
+  mutating func add(before sequence: Int64) { addBound("seq < :before", "before", sequence) }
+  mutating func add(after sequence: Int64) { addBound("seq > :after", "after", sequence) }
 
-  var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
+  /// The events within the bounds, in their order.
+  var events: String { "SELECT seq, id, time, json \(source()) ORDER BY \(order) LIMIT :limit" }
+
+  /// The numbers of the reports of a page.
+  ///
+  /// Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
+  func page(isOldestFirst: Bool) -> String {
+    "SELECT seq \(source(Self.index)) ORDER BY \(order) \(isOldestFirst ? "ASC" : "DESC") LIMIT :limit"
+  }
+
+  var count: String { "SELECT count(*) \(source(Self.index))" }
+
+  private static let index = "INDEXED BY reports_list"
+  private var order: String { tagConditions.isEmpty ? "seq" : "tagged" }
+
+  private func source(_ index: String = "") -> String {
+    let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+    if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
+    // CROSS JOIN keeps SQLite from another order of the tables.
+    return """
+      FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
+      CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
+      """
+  }
 
   func arguments(_ more: [String: any DatabaseValueConvertible] = [:]) -> StatementArguments {
     StatementArguments(values.merging(more.mapValues { $0 }) { $1 })
@@ -40,21 +73,21 @@ struct ReportConditions {
     conditions.append(condition)
     values[name] = value
   }
-}
 
-extension ReportConditions {
-  private mutating func add(_ tags: [ReportFilter.Tag], _ condition: (String) -> String) {
-    for (number, tag) in tags.enumerated() {
-      conditions.append(condition(ReportFilter.idsOfTag(number)))
-      values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
-    }
+  private mutating func addBound(_ condition: String, _ name: String, _ sequence: Int64) {
+    add(condition, name, sequence)
+    // SQLite does not conclude it from the join.
+    if !tagConditions.isEmpty { tagConditions.append(condition) }
   }
 }
 
 extension ReportFilter {
-  /// The ids of the reports with a tag, as SQL.
-  static func idsOfTag(_ number: Int) -> String {
-    "SELECT id FROM report_tags WHERE key = :tag\(number)_key AND value = :tag\(number)_value"
+  /// Whether a row of `report_tags` is a wanted tag, as SQL.
+  static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
+
+  /// Whether a report has a wanted tag, as SQL; `sequence` is an expression.
+  static func hasTag(_ number: Int, of sequence: String) -> String {
+    "EXISTS (SELECT 1 FROM report_tags WHERE report_tags.seq = \(sequence) AND \(isTag(number)))"
   }
 
   static func arguments(ofTag number: Int, _ tag: Tag) -> [String: (any DatabaseValueConvertible)?] {

@@ -34,11 +34,11 @@ struct ReportRow: PersistableRecord {
   /// The columns that `TypedRow<ReportSummary>` reads; the cursor is the event's number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
-    + tags.map { ", (\(tag($0, of: "reports.id"))) AS \($0)" }.joined()
+    + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
 
-  /// The value of a tag as SQL; `id` is an expression.
-  static func tag(_ key: String, of id: String) -> String {
-    "SELECT value FROM report_tags WHERE report_tags.id = \(id) AND key = '\(key)'"
+  /// The value of a tag as SQL; `sequence` is an expression.
+  static func tag(_ key: String, of sequence: String) -> String {
+    "SELECT value FROM report_tags WHERE report_tags.seq = \(sequence) AND key = '\(key)'"
   }
 
   func encode(to container: inout PersistenceContainer) throws {

@@ -192,11 +192,11 @@ extension ReportStore {
       try GroupEdge.fetchOne(
         database,
         sql: """
-          SELECT build, title, executable, first, last, (\(ReportRow.tag("release", of: "ends.id"))) AS release FROM (
-            SELECT * FROM (SELECT build, title, executable, time AS first, time AS last, id FROM group_reports
+          SELECT build, title, executable, first, last, (\(ReportRow.tag("release", of: "ends.seq"))) AS release FROM (
+            SELECT * FROM (SELECT build, title, executable, time AS first, time AS last, id, seq FROM group_reports
               \(own.clause) ORDER BY \(of.reports), id LIMIT 1)
             UNION ALL
-            SELECT * FROM (SELECT build, title, executable, first, last, '' AS id FROM group_past
+            SELECT * FROM (SELECT build, title, executable, first, last, '' AS id, NULL AS seq FROM group_past
               \(own.pastClause) ORDER BY \(of.past) LIMIT 1)) AS ends
           ORDER BY \(order), id LIMIT 1
           """, arguments: own.arguments([:]))

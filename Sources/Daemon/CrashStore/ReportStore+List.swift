@@ -32,14 +32,11 @@ extension ReportStore {
         for cursor in [before, after] { if let cursor { try Self.check(cursor, epoch: epoch, in: database) } }
         if let before { wanted.add(before: before.sequence) }
         if let after { wanted.add(after: after.sequence) }
-        let order = isOldestFirst ? "ASC" : "DESC"
-        // Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
         let rows = try TypedRow<ReportSummary>.fetchAll(
           database,
           sql: """
-            SELECT \(ReportRow.summary) FROM reports WHERE seq IN (
-              SELECT seq FROM reports INDEXED BY reports_list \(wanted.clause) ORDER BY seq \(order) LIMIT :limit)
-            ORDER BY seq \(order)
+            SELECT \(ReportRow.summary) FROM reports WHERE seq IN (\(wanted.page(isOldestFirst: isOldestFirst)))
+            ORDER BY seq \(isOldestFirst ? "ASC" : "DESC")
             """, arguments: wanted.arguments(["limit": limit]))
         let last = rows.last.flatMap { Int64($0.fields.cursor) }
         let reports = rows.map { row in
@@ -56,9 +53,7 @@ extension ReportStore {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
         // As many as there may be were not looked for, or are all there.
-        let count = try Int.fetchOne(
-          database, sql: "SELECT count(*) FROM reports INDEXED BY reports_list \(wanted.clause)",
-          arguments: wanted.arguments())
+        let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }
     }

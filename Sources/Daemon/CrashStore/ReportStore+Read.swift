@@ -99,8 +99,7 @@ extension ReportStore {
         var wanted = ReportConditions(filter, visibility)
         wanted.add(after: cursor.sequence)
         let page = try EventRow.page(
-          database, sql: "SELECT seq, id, time, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
-          wanted.arguments(["limit": limit]), limit: limit, limitBytes: limitBytes)
+          database, sql: wanted.events, wanted.arguments(["limit": limit]), limit: limit, limitBytes: limitBytes)
         let events = page.rows.compactMap { try? StoredReport($0, epoch: epoch) }
         let end = page.isFull ? page.last ?? cursor.sequence : try Self.newestSequence(in: database)
         return EventPage(

@@ -91,21 +91,22 @@ extension ReportStore {
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(
       sql: """
-        INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes, seq)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    // Its bytes count once, whatever the number of its groups.
-    var bytes = json.count + (raw?.count ?? 0)
+    // Its bytes count once, whatever the number of its groups. A tag is in its table and in both indexes.
+    let tags = report.tags
+    var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }
     for group in report.groups {
       try row.execute(
         arguments: [
           group.key, report.process.ownerKey, report.time, report.id, report.process.buildID, report.process.name,
-          report.process.executable, group.title, bytes,
+          report.process.executable, group.title, bytes, sequence,
         ])
       bytes = 0
     }
-    let tag = try database.cachedStatement(sql: "INSERT INTO report_tags (id, key, value) VALUES (?, ?, ?)")
-    for (key, value) in report.tags { try tag.execute(arguments: [report.id, key, value]) }
+    let tag = try database.cachedStatement(sql: "INSERT INTO report_tags (seq, key, value, uid) VALUES (?, ?, ?, ?)")
+    for (key, value) in tags { try tag.execute(arguments: [sequence, key, value, report.process.ownerKey]) }
     if let raw {
       try database.cachedStatement(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)")
         .execute(arguments: [report.id, Data(raw)])

@@ -100,8 +100,8 @@ extension ReportFilter {
   /// A key and the wanted value.
   package typealias Tag = (key: String, value: String)
 
-  /// The limit of tags in one filter: a process has at most so many annotations.
-  package static let tagLimit = 64
+  /// The limit of tags in one filter: the store looks up each for every report that has the first one.
+  package static let tagLimit = 8
 
   /// Splits `KEY=VALUE`; nil: it has no key, or no value.
   package static func tag(_ text: String) -> Tag? {
@@ -115,10 +115,12 @@ extension ReportFilter {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// Every tag that it filters by; one without a key matches nothing.
+  /// Every tag that it filters by, once; one without a key matches nothing.
   package var wantedTags: [Tag] {
-    wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }
+    let all =
+      wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }
       + (tags ?? []).map { Self.tag($0) ?? ("", "") }
+    return all.enumerated().filter { entry in !all[..<entry.offset].contains { $0 == entry.element } }.map(\.element)
   }
 }
 

@@ -29,6 +29,7 @@ struct SettingsTests {
       privacy:
         annotations: [one, two]
         home-directories: no
+        command-line: no
         no-memory:
           - exe: /usr/bin/pay*
           - {unit: shop, user: root}
@@ -45,7 +46,7 @@ struct SettingsTests {
     wanted.retention.reportsPerGroup = 7
     wanted.limits.symbolWait_ms = 30_000
     wanted.privacy.annotations = ["one", "two"]
-    wanted.privacy.homeDirectories = false
+    (wanted.privacy.homeDirectories, wanted.privacy.commandLine) = (false, false)
     var rules = [MemoryRule(), MemoryRule(), MemoryRule()]
     rules[0].executable = "/usr/bin/pay*"
     (rules[1].unit, rules[1].user) = ("shop.service", 0)

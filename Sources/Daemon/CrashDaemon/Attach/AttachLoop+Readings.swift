@@ -6,7 +6,11 @@ extension AttachLoop {
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
+    /// The numbers of the connections that this round has not read yet.
+    var left: [UInt64] = []
 
+    /// The limit of one turn: messages of processes wait for no more.
+    static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
     /// Limits the readings to about a thousandth of the attach thread's time: one takes about 50 µs.
     static let periodPerProcess_ns: UInt64 = 50_000_000
@@ -18,7 +22,12 @@ extension AttachLoop {
   func readFirst(_ process: AttachedProcess, _ pidfd: Descriptor?) {
     guard let pidfd else { return }
     process.readings.measure(process.facts, pidfd)
-    process.readings.readLater(process.facts, pidfd, configuration.settings.current.privacy)
+    readLater(process, pidfd)
+  }
+
+  private func readLater(_ process: AttachedProcess, _ pidfd: Descriptor) {
+    let account = configuration.limits.account(of: process.facts.peer.uid)
+    process.readings.readLater(process.facts, pidfd, of: account, configuration.settings.current.privacy)
   }
 
   /// Reads what a process uses that stands in its crash handler.
@@ -32,11 +41,19 @@ extension AttachLoop {
   /// Reads what all processes use, when that is due: the last reading before a SIGKILL is all that is known of it.
   mutating func readDue() {
     let now = Moment.monotonic_ns()
-    guard now >= readings.next_ns else { return }
-    for connection in connections.values {
-      guard let process = connection.process, let pidfd = connection.pidfd else { continue }
-      process.readings.measure(process.facts, pidfd)
+    if readings.left.isEmpty {
+      guard now >= readings.next_ns else { return }
+      readings.left = Array(connections.keys)
     }
+    for number in readings.left.suffix(Readings.perTurn) {
+      guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd else {
+        continue
+      }
+      process.readings.measure(process.facts, pidfd)
+      readLater(process, pidfd)
+    }
+    readings.left.removeLast(min(Readings.perTurn, readings.left.count))
+    guard readings.left.isEmpty else { return }
     readings.last_ns = now
     readings.next_ns = now + max(Readings.period_ns, UInt64(connections.count) * Readings.periodPerProcess_ns)
   }
@@ -50,6 +67,6 @@ extension AttachLoop {
   /// The time until the next reading; nil: there is no process.
   func timeToReading_ns(at now_ns: UInt64) -> UInt64? {
     guard connections.values.contains(where: { $0.process != nil && $0.pidfd != nil }) else { return nil }
-    return readings.next_ns > now_ns ? readings.next_ns - now_ns : 0
+    return readings.left.isEmpty && readings.next_ns > now_ns ? readings.next_ns - now_ns : 0
   }
 }

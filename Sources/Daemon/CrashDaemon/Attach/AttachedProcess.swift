@@ -149,8 +149,10 @@ final class AttachedProcess: Sendable {
   /// The ring comes from a stored record, from which withheld memory is already removed.
   let isStored: Bool
 
-  /// Where it ran, and what it used last.
+  /// Where it ran, and what it used at its crash.
   var context: ProcessContext { readings.added(to: facts.context) }
+  /// The same, and what it used last.
+  var endContext: ProcessContext { readings.added(to: facts.context, isOfCrash: false) }
 
   var keptName: String? {
     get { kept.withLock { $0 } }

@@ -18,11 +18,12 @@ struct MemoryLimit: Sendable, Equatable {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
       // A path outside of crashd's own namespace begins with `/..`.
-      guard !parts.isEmpty, parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
+      guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }
       let root = isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup"
-      directories = (1...parts.count).reversed().map { "\(root)/" + parts.prefix($0).joined(separator: "/") }
+      // The root of a namespace is the group of a container, with files of its own.
+      directories = (0...parts.count).reversed().map { ([root] + parts.prefix($0)).joined(separator: "/") }
       self.isFirstVersion = isFirstVersion
       return
     }

@@ -35,6 +35,18 @@ struct ProcessContext: Sendable, Equatable {
     (machine, container, resources) = (report.machine, report.container, report.resources)
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)
   }
+
+  /// The same, and what only a later reading knows.
+  func added(to later: ProcessContext) -> ProcessContext {
+    var context = self
+    context.machine = machine ?? later.machine
+    context.container = container ?? later.container
+    context.cgroup = cgroup ?? later.cgroup
+    context.commandLine = commandLine ?? later.commandLine
+    context.resources = resources ?? later.resources
+    context.memoryLimit = later.memoryLimit
+    return context
+  }
 }
 
 extension ReportBuilder {

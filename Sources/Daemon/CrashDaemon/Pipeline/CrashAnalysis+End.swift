@@ -87,7 +87,7 @@ extension CrashAnalysis {
     }
     let ring = AttachedRing(process: process, seen: nil, isFinal: true)
     var builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
-    builder.context = process.context
+    builder.context = process.endContext
     builder.noteHistory()
     do {
       let (id, place) = try put(raw, of: ring, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }

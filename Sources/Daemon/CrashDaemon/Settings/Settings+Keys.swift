@@ -64,6 +64,7 @@ extension Settings {
       $0.allSatisfy(TextScrubber.understands)
     },
     .flag("privacy.home-directories", \.privacy.homeDirectories),
+    .flag("privacy.command-line", \.privacy.commandLine),
 
     .path("metrics.file", \.metricsFile, isLive: true),
     .age("metrics.interval", \.metricsInterval_s),

@@ -121,7 +121,8 @@ struct SpoolDirectory: Sendable {
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
-    facts.context.machine = MachineFacts.here
+    // A file that outlived a boot may be of another kernel.
+    if cd_file_is_of_this_boot(file.number) { facts.context.machine = MachineFacts.here }
     facts.isPIDClaimed = true
     facts.times = .file(file)
     return AttachedProcess(number: 0, facts: facts, ring: ring)

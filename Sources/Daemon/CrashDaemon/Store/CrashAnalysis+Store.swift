@@ -20,7 +20,8 @@ extension CrashAnalysis {
     let process = source.process
     // A process can withdraw its records.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
-    let builder = await builder(snapshot.contents, of: process, symbols)
+    var builder = await builder(snapshot.contents, of: process, symbols)
+    if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
     do {
       var made: CrashReport?
       let (id, place) = try put(snapshot.raw, of: source) { id in
@@ -36,6 +37,15 @@ extension CrashAnalysis {
     } catch {
       return (error as? StoreError).flatMap(source.outcome(of:)) ?? notStored(process, error)
     }
+  }
+
+  /// What the stored report of a ring says of its process.
+  ///
+  /// A later reading knows less of that moment: after a restart of crashd the process may have no memory any more.
+  private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
+    // What keeps the store from reading keeps it from storing, too, and is an error there.
+    guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
+    return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }
 
   /// Stores under the ring's id.

@@ -217,12 +217,17 @@ enum StoreSchema {
         sql: """
           -- Every annotation of a report, with those that are its release, environment and user.
           CREATE TABLE report_tags (
-            id TEXT NOT NULL REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            seq INTEGER NOT NULL REFERENCES reports (seq) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
             key TEXT NOT NULL,
             value TEXT NOT NULL,
-            PRIMARY KEY (id, key)
+            uid INTEGER NOT NULL,
+            PRIMARY KEY (seq, key)
           ) WITHOUT ROWID;
-          CREATE INDEX report_tags_value ON report_tags (key, value);
+          -- Both end with the event's number: a page of reports with a tag is a range, for root and for each owner.
+          CREATE INDEX report_tags_value ON report_tags (key, value, seq);
+          CREATE INDEX report_tags_owner ON report_tags (uid, key, value, seq);
+          -- The number of the report's event, by which its tags are found; older reports have none.
+          ALTER TABLE group_reports ADD COLUMN seq INTEGER;
           """)
     }
     registerCounts(&migrator)

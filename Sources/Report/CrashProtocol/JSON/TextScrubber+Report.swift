@@ -31,10 +31,13 @@ extension TextScrubber {
 
   private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
-      uniqueKeysWithValues: members.map { key, value in
+      uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
         // Of a breadcrumb: the program's own keys, too.
         if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
+        if key == "commandLine", case .string(let line) = value {
+          return keepsCommandLine ? (key, .string(scrub(commandLine: line))) : nil
+        }
         return (key, Self.isWords(key) ? scrub(word: value) : scrub(each: value))
       })
   }

@@ -28,8 +28,9 @@ extension HTMLRenderer {
 
   func notes(_ report: CrashReport) -> HTMLText {
     var html: HTMLText = ""
-    if !report.annotations.isEmpty {
-      let cells: [HTMLText] = report.annotations.sorted { $0.key < $1.key }.map {
+    let others = report.otherAnnotations
+    if !others.isEmpty {
+      let cells: [HTMLText] = others.sorted { $0.key < $1.key }.map {
         "<div><dt>\($0.key)</dt><dd>\($0.value)</dd></div>"
       }
       html = html + "<h2>Annotations</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>\n"

@@ -1,6 +1,6 @@
 // Annotations with a meaning of their own, and the rest: the tags.
 extension CrashReport {
-  /// The annotations that crashd lifts into fields of the report.
+  /// The annotations that crashd copies into fields of the report.
   public enum WellKnown: String, CaseIterable, Sendable {
     /// The version of the program, such as `shop@2.4.1`.
     case release
@@ -10,7 +10,7 @@ extension CrashReport {
     case user
   }
 
-  /// The value of a well-known annotation; an older crashd left it among the annotations.
+  /// The value of a well-known annotation; reports of an older crashd have only the annotation.
   public subscript(_ key: WellKnown) -> String? {
     switch key {
     case .release: release ?? annotations[key.rawValue]
@@ -19,7 +19,7 @@ extension CrashReport {
     }
   }
 
-  /// Every annotation of the program by its key, with the lifted ones: what the filter for tags searches.
+  /// Every annotation of the program by its key: what the filter for tags searches.
   public var tags: [String: String] {
     var tags = annotations
     for key in WellKnown.allCases { tags[key.rawValue] = self[key] }
@@ -31,10 +31,13 @@ extension CrashReport {
     WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
   }
 
-  /// Moves the well-known annotations into their fields.
+  /// The annotations that no field of the report shows.
+  package var otherAnnotations: [String: String] { annotations.filter { WellKnown(rawValue: $0.key) == nil } }
+
+  /// Copies the well-known annotations into their fields; they stay, because no key of a report goes.
   mutating func liftAnnotations() {
-    release = annotations.removeValue(forKey: WellKnown.release.rawValue)
-    environment = annotations.removeValue(forKey: WellKnown.environment.rawValue)
-    user = annotations.removeValue(forKey: WellKnown.user.rawValue)
+    release = annotations[WellKnown.release.rawValue]
+    environment = annotations[WellKnown.environment.rawValue]
+    user = annotations[WellKnown.user.rawValue]
   }
 }

@@ -8,6 +8,8 @@ public struct PrivacySettings: Sendable, Equatable {
   public var patterns = [
     #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, #"[Bb]earer +[A-Za-z0-9._~+/=-]+"#,
   ]
+  /// Whether reports have the command line of their process.
+  public var commandLine = true
   /// Whether user names are scrubbed from paths under `/home` and `/Users`.
   public var homeDirectories = true
 

@@ -13,6 +13,8 @@ public struct TextScrubber: Sendable {
   private let keys: [String]
   private let patterns: [TextPattern]
   private let hidesUsers: Bool
+  /// Whether the command line of a process may stay.
+  public let keepsCommandLine: Bool
 
   /// Makes a scrubber.
   /// - Throws: `PatternProblem` for an invalid pattern.
@@ -21,7 +23,7 @@ public struct TextScrubber: Sendable {
     var patterns: [TextPattern] = []
     for text in rules.patterns { patterns.append(try TextPattern(text)) }
     self.patterns = patterns
-    hidesUsers = rules.homeDirectories
+    (hidesUsers, keepsCommandLine) = (rules.homeDirectories, rules.commandLine)
   }
 
   /// Whether a pattern is valid.

@@ -67,8 +67,9 @@ extension TextRenderer {
   }
 
   func annotationsSection(_ report: CrashReport) -> [String] {
-    if report.annotations.isEmpty { return [] }
-    let sorted = report.annotations.sorted { $0.key < $1.key }.map {
+    let others = report.otherAnnotations
+    if others.isEmpty { return [] }
+    let sorted = others.sorted { $0.key < $1.key }.map {
       (CleanText.line($0.key), CleanText.line($0.value))
     }
     let column = min(24, sorted.map(\.0.count).max() ?? 0)

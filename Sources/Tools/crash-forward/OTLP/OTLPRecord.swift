@@ -64,8 +64,8 @@ struct OTLPRecord {
   private var attributes: JSONValue {
     let (frame, process, resources) = (report.blamedFrame, report.process, report.resources)
     let own = Dictionary(
-      report.annotations.map { ("crash.annotation.\($0)", JSONValue.text($1)) }, uniquingKeysWith: { first, _ in first }
-    )
+      report.otherAnnotations.map { ("crash.annotation.\($0)", JSONValue.text($1)) },
+      uniquingKeysWith: { first, _ in first })
     return Self.attributes(
       [
         "exception.type": .text(report.signal.name),

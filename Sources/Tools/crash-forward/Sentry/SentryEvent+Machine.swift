@@ -1,7 +1,7 @@
 import CrashProtocol
 import CrashReport
 
-// What Sentry shows of the machine and of the annotations.
+// What Sentry shows of the machine and of the program's annotations.
 extension SentryEvent {
   /// The limits of a tag in Sentry, beyond which it drops the tag.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
@@ -16,8 +16,8 @@ extension SentryEvent {
       "unit": .text(report.process.unit), "program": .text(report.process.name), "group": .text(report.group.key),
       "class": .text(report.diagnosis.objectClass),
     ]
-    let words = report.annotations.filter { Self.isTag($0.key, $0.value) }.mapValues { JSONValue.text($0) }
-    return .object(known: words.merging(own) { $1 })
+    let annotations = report.otherAnnotations.filter { Self.isTag($0.key, $0.value) }.mapValues { JSONValue.text($0) }
+    return .object(known: annotations.merging(own) { $1 })
   }
 
   /// Sentry's own contexts beside the crash.

@@ -30,7 +30,7 @@ struct SentryEvent {
       "breadcrumbs": .object(["values": .array(report.breadcrumbs.map(breadcrumb))]),
       "tags": tags,
       "contexts": contexts,
-      "extra": .object(report.annotations.mapValues { .string($0) }),
+      "extra": .object(report.otherAnnotations.mapValues { .string($0) }),
     ])
   }
 

@@ -84,6 +84,7 @@ extension ForwardSettings {
       $0.allSatisfy(TextScrubber.understands)
     },
     .flag("privacy.home-directories", \.privacy.homeDirectories),
+    .flag("privacy.command-line", \.privacy.commandLine),
   ]
 
   private static func common(

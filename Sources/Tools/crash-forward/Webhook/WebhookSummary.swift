@@ -29,8 +29,8 @@ struct WebhookSummary {
   private var crash: [Field] {
     [
       ("id", .string(report.id)), ("time", .string(report.time)), ("headline", .string(report.headline)),
-      ("host", .text(host)), ("environment", .text(environment ?? report.annotations["environment"])),
-      ("release", .text(report.annotations["release"] ?? report.annotations["version"])),
+      ("host", .text(host)), ("environment", .text(environment ?? report[.environment])),
+      ("release", .text(report[.release] ?? report.annotations["version"])),
     ]
   }
 

@@ -193,8 +193,8 @@ struct DanglingTests {
     try await daemon.stop()
   }
 
-  /// What crashctl writes; a status other than this fails the test, unless it is nil.
-  static func crashctl(_ arguments: [String], status wanted: Int32? = 0) async throws -> String {
+  /// What crashctl writes; a status other than this fails the test.
+  static func crashctl(_ arguments: [String], status wanted: Int32 = 0) async throws -> String {
     let directory = try TestDirectory()
     let path = directory.path + "/output"
     let output = try FileDescriptor(
@@ -203,7 +203,7 @@ struct DanglingTests {
       Binaries.path("crashctl"), arguments, ChildProcess.Options(output: output.number, errorPath: path))
     let status = try await child.wait()
     let text = try contents(of: path)
-    #expect(wanted == nil || status.code == wanted, "crashctl \(arguments): \(status): \(text)")
+    #expect(status.code == wanted, "crashctl \(arguments): \(status): \(text)")
     return text
   }
 }

@@ -37,9 +37,71 @@ struct ProcessReadingsTests {
     readings.measure(facts, pidfd)
     readings.measure(facts, pidfd, isOfCrash: true)
     let first = try #require(readings.added(to: ProcessContext()).resources)
+    #expect(!readings.measure(facts, pidfd, isOfCrash: true))
+    #expect(readings.added(to: ProcessContext()).resources == first)
+  }
+
+  @Test("a crash of which nothing can be read is tried once a second, too")
+  func unreadable() throws {
+    let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts(pid: 1 << 30))
+    #expect(readings.measure(facts, pidfd, isOfCrash: true))
+    #expect(!readings.measure(facts, pidfd, isOfCrash: true))
+    #expect(readings.added(to: ProcessContext()).resources == nil)
+  }
+
+  @Test("a later reading does not replace that of the crash; an end without a crash record has the later one")
+  func afterCrash() throws {
+    let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     readings.measure(facts, pidfd, isOfCrash: true)
+    let first = try #require(readings.added(to: ProcessContext()).resources)
     readings.measure(facts, pidfd)
     #expect(readings.added(to: ProcessContext()).resources == first)
+    let last = try #require(readings.added(to: ProcessContext(), isOfCrash: false).resources)
+    #expect(last.time > first.time)
+  }
+
+  @Test("the readings of a pid that another process has by now are not kept")
+  func reused() throws {
+    var child: pid_t = 0
+    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
+    // The array ends with nil and outlives the call.
+    #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
+    var number: Int32 = -1
+    // The call writes one number; the child is there until it is reaped.
+    try SystemError.check(unsafe cd_process_open(child, &number), "open a pidfd")
+    let pidfd = Descriptor(owning: number)
+    while waitpid(child, nil, 0) < 0, errno == EINTR {}
+    let readings = ProcessReadings()
+    // The pid of a process that lives, as if the kernel had given it out again.
+    #expect(readings.measure(try facts(), pidfd))
+    #expect(readings.added(to: ProcessContext()).resources == nil)
+  }
+
+  @Test("a command line that found no place is read in a later round")
+  func place() async throws {
+    let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
+    let waiting = WaitingReads()
+    for _ in 0..<WaitingReads.limit { #expect(waiting.begin(7)) }
+    #expect(!waiting.begin(7) && waiting.begin(8))
+    readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
+    _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
+    #expect(readings.added(to: ProcessContext()).commandLine == nil)
+    waiting.end(7)
+    readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
+    // Work of one place runs in its order.
+    _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
+    #expect(readings.added(to: ProcessContext()).commandLine != nil)
+    #expect(waiting.begin(7))
+  }
+
+  @Test("with privacy.command-line false no command line is read")
+  func noCommandLine() async throws {
+    let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
+    var privacy = PrivacySettings()
+    privacy.commandLine = false
+    readings.readLater(facts, pidfd, of: 7, privacy, waiting: WaitingReads())
+    _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
+    #expect(readings.added(to: ProcessContext()).commandLine == nil)
   }
 
   @Test("what was known at the attach stays where nothing was read")

@@ -25,12 +25,15 @@ struct CrashPipelineTests {
       try self.init(ring, number, pid: pid)
     }
 
-    init(_ ring: TestRing, _ number: UInt64 = 4, pid: Int32 = 4711, startTime: UInt64? = nil) throws {
+    init(
+      _ ring: TestRing, _ number: UInt64 = 4, pid: Int32 = 4711, startTime: UInt64? = nil,
+      context: ProcessContext = ProcessContext()
+    ) throws {
       self.ring = ring
       memory = try ring.memory()
       let source = try RingSource(memory: memory)
       var facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
-      facts.startTime = startTime
+      (facts.startTime, facts.context) = (startTime, context)
       attached = AttachedProcess(number: number, facts: facts, ring: source)
     }
   }
@@ -179,6 +182,31 @@ struct CrashPipelineTests {
     continuation.finish()
     running.cancel()
     _ = await running.result
+  }
+
+  @Test("a second reading of a crash, which knows less of its process, changes nothing and makes no event")
+  func readAgain() async throws {
+    let ring = try Process(hasCrashed: true).ring
+    var (known, later) = (ProcessContext(), ProcessContext())
+    known.machine = CrashReport.Machine()
+    known.machine?.host = "before"
+    known.resources = CrashReport.Resources(time: "2026-11-21T08:00:00.000000Z")
+    known.cgroup = "/a"
+    later.machine = CrashReport.Machine()
+    later.machine?.host = "after"
+    let daemon = try TestDaemon(TestDirectory())
+    var cursors: [StoreCursor] = []
+    for context in [known, later] {
+      let attached = try Process(ring, context: context).attached
+      let source = AttachedRing(process: attached, seen: nil, isFinal: true)
+      _ = await daemon.analysis.permits.withPermit(for: geteuid()) {
+        await daemon.analysis.analyse(source, $0).outcome
+      }
+      cursors.append(try daemon.store.newestCursor())
+      let report = try daemon.store.report(idPrefix: ring.id).report
+      #expect(report.machine?.host == "before" && report.resources == known.resources && report.process.cgroup == "/a")
+    }
+    #expect(cursors.first == cursors.last)
   }
 
   @Test("a client that waits for a process does not wait for its unwind cross-check", .timeLimit(.minutes(20)))

@@ -171,6 +171,7 @@ struct MigrationTests {
           minute: Int.random(in: 0..<10, using: &generator), uid: Int.random(in: 0..<2, using: &generator),
           build: ["aa", "bb"].randomElement(using: &generator) ?? "aa")
         if round % 3 == 0 { new.otherGroups = [CrashReport.Group(key: "dead", title: "other")] }
+        if round % 2 == 0 { new.annotations = ["round": "\(round)", "region": "eu"] }
         _ = try store.put(new, raw: [UInt8](repeating: 1, count: round))
       case 6:
         guard let id = ids.randomElement(using: &generator), var old = try? store.report(idPrefix: id).report else {
@@ -215,7 +216,8 @@ struct MigrationTests {
       (
         "SELECT uid, bytes, reports FROM user_shares ORDER BY uid",
         """
-        SELECT uid, sum(length(json) + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = reports.id), 0))
+        SELECT uid, sum(length(json) + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = reports.id), 0)
+          + ifnull((SELECT 3 * sum(length(key) + length(value)) FROM report_tags WHERE report_tags.seq = reports.seq), 0))
           AS bytes, count(*) AS reports FROM reports GROUP BY uid ORDER BY uid
         """
       ),

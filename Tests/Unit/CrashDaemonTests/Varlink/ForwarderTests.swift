@@ -351,6 +351,7 @@ struct ForwarderTests {
     report.annotations = ["DB_PASSWORD": "hunter2", "region": "north", "mail": "to anna@example.org, please"]
     report.reason = "no file /home/anna/secret.txt for Bearer abc.def-1"
     report.process.executable = "/home/anna/bin/shop"
+    report.process.commandLine = "shop --password 'hunter 2' -c 'DB_TOKEN=hunter2 x'"
     let json = try TextScrubber(PrivacySettings()).scrub(report: JSONFragment(report).value())
     guard case .object(let members) = json else { throw SystemError("scrub", code: EINVAL) }
     #expect(
@@ -359,7 +360,14 @@ struct ForwarderTests {
       ])
     #expect(members.string("reason") == "no file /home/[user]/secret.txt for [scrubbed]")
     #expect(members.object("process").string("executable") == "/home/[user]/bin/shop")
+    #expect(
+      members.object("process").string("commandLine") == "shop --password [scrubbed] -c 'DB_TOKEN=[scrubbed] x'")
     #expect(members.string("id") == "aa")
+    var closed = PrivacySettings()
+    closed.commandLine = false
+    let without = try TextScrubber(closed).scrub(report: JSONFragment(report).value())
+    guard case .object(let others) = without else { throw SystemError("scrub", code: EINVAL) }
+    #expect(others.object("process").string("commandLine") == nil)
     var open = PrivacySettings()
     (open.annotations, open.patterns, open.homeDirectories) = ([], [], false)
     let stored = try JSONFragment(report).value()

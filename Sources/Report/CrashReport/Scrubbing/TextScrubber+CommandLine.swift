@@ -1,0 +1,139 @@
+/// Scrubs command lines: the values of options, variables and headers whose name is a secret key, and the user part of
+/// URLs.
+///
+/// It reads words, not the grammar of any program: `-pVALUE`, and a secret whose name says nothing, pass.
+extension TextScrubber {
+  /// Scrubs arguments, and joins them: separated by blanks, those with a blank or a quote in quotes.
+  public func scrub(arguments: [String]) -> String {
+    var isValue = false
+    let words = arguments.map { Self.quoted(scrub(argument: $0, &isValue)) }
+    return scrub(words.joined(separator: " "))
+  }
+
+  /// Scrubs a line that `scrub(arguments:)` made by other rules.
+  public func scrub(commandLine line: String) -> String { scrub(arguments: Self.arguments(of: line)) }
+
+  /// Scrubs one argument, which may be a command line itself, such as that of `sh -c`.
+  /// - Parameters:
+  ///   - argument: The argument.
+  ///   - isValue: Whether the word before it is an option whose value is a secret; then, whether its last word is.
+  /// - Returns: The scrubbed argument.
+  private func scrub(argument: String, _ isValue: inout Bool) -> String {
+    if isValue, !argument.hasPrefix("--") {
+      isValue = false
+      return Self.mark
+    }
+    var result = ""
+    var rest = argument.utf8[...]
+    isValue = false
+    while !rest.isEmpty {
+      let blanks = rest.prefix(while: Self.isBlank)
+      rest = rest[blanks.endIndex...]
+      result += String(Substring(blanks))
+      if rest.isEmpty { break }
+      let bytes = Self.word(rest)
+      rest = rest[bytes.endIndex...]
+      let word = String(Substring(bytes))
+      if isValue, !word.hasPrefix("--") {
+        isValue = false
+        result += Self.mark
+        continue
+      }
+      let (text, follows) = scrub(part: Self.withoutUserInfo(word))
+      result += text
+      // A header: its value may have several words.
+      if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
+      isValue = follows != .text
+    }
+    return result
+  }
+
+  /// What is behind a word.
+  private enum Follower {
+    case text
+    /// A secret word.
+    case value
+    /// Secret words, up to the argument's end.
+    case values
+  }
+
+  private func scrub(part word: String) -> (String, Follower) {
+    let bytes = word.utf8
+    var start = bytes.startIndex
+    for index in bytes.indices where bytes[index] == UInt8(ascii: "=") || bytes[index] == UInt8(ascii: ":") {
+      let end = bytes.index(after: index)
+      if bytes[index] == UInt8(ascii: ":"), bytes[end...].starts(with: "//".utf8) { continue }
+      if isSecret(String(word[start..<index])) {
+        if end == bytes.endIndex, bytes[index] == UInt8(ascii: ":") { return (word, .values) }
+        return (String(word[..<end]) + Self.mark, .text)
+      }
+      start = end
+    }
+    let isOption = start == bytes.startIndex && word.hasPrefix("-") && isSecret(word)
+    return (word, isOption ? .value : .text)
+  }
+
+  /// `postgres://user:word@host` becomes `postgres://[scrubbed]@host`.
+  private static func withoutUserInfo(_ word: String) -> String {
+    var result: [UInt8] = []
+    var rest = Array(word.utf8)[...]
+    while let byte = rest.first {
+      guard byte == UInt8(ascii: ":"), rest.starts(with: "://".utf8) else {
+        result.append(byte)
+        rest = rest.dropFirst()
+        continue
+      }
+      result += "://".utf8
+      rest = rest.dropFirst(3)
+      let authority = rest.prefix { !"/?#".utf8.contains($0) }
+      guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
+      result += mark.utf8
+      rest = rest[at...]
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { " \t\n".utf8.contains(byte) }
+
+  /// The bytes up to the next blank that is not in quotes; a quote that nothing closes quotes nothing.
+  private static func word(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
+    var index = bytes.startIndex
+    while index < bytes.endIndex, !isBlank(bytes[index]) {
+      let byte = bytes[index]
+      index = bytes.index(after: index)
+      guard byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") else { continue }
+      if let close = bytes[index...].firstIndex(of: byte) { index = bytes.index(after: close) }
+    }
+    return bytes[..<index]
+  }
+
+  private static func quoted(_ argument: String) -> String {
+    let isPlain = !argument.isEmpty && !argument.unicodeScalars.contains { " \t\n\"'\\".unicodeScalars.contains($0) }
+    return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
+  }
+
+  /// The arguments of a line that `quoted` made; the last one may be truncated.
+  private static func arguments(of line: String) -> [String] {
+    var arguments: [[UInt8]] = []
+    var (isIn, isQuoted, isEscaped) = (false, false, false)
+    for byte in line.utf8 {
+      if !isQuoted, !isEscaped, isBlank(byte) {
+        isIn = false
+        continue
+      }
+      if !isIn { arguments.append([]) }
+      isIn = true
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "'") {
+        isQuoted.toggle()
+        continue
+      } else if !isQuoted, byte == UInt8(ascii: "\\") {
+        isEscaped = true
+        continue
+      }
+      arguments[arguments.count - 1].append(byte)
+    }
+    return arguments.map { String(decoding: $0, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,90 @@
+import CrashProtocol
+import CrashReport
+import GRDB
+import TestKit
+import Testing
+
+@testable import CrashStore
+
+@Suite("Queries of tags")
+struct TagQueryTests {
+  private func withStore(_ body: (ReportStore) throws -> Void) throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    try body(store)
+    try store.close()
+  }
+
+  private func sample(_ number: Int, _ tags: [String: String]) throws -> CrashReport {
+    var report = try CrashReport.sample(id: "abcd\(100 + number)")
+    (report.process.uid, report.annotations) = (1_000 + number % 2, tags)
+    return report
+  }
+
+  /// The steps of SQLite's plan for a statement.
+  private func plan(_ store: ReportStore, _ sql: String, _ arguments: StatementArguments) throws -> [String] {
+    try store.pool.read { database in
+      try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
+    }
+  }
+
+  @Test(
+    "a page of reports with a tag reads a range of the tag's index",
+    arguments: [(Visibility.all, "report_tags_value (key"), (.user(1_000), "report_tags_owner (uid=? AND key")])
+  func pages(visibility: Visibility, index: String) throws {
+    let filter = ReportFilter(name: "shop", release: "shop@1", tags: ["region=eu", "tier=a"])
+    try withStore { store in
+      for isOldestFirst in [false, true] {
+        var wanted = ReportConditions(filter, visibility)
+        if isOldestFirst { wanted.add(after: 5) } else { wanted.add(before: 5) }
+        let bound = isOldestFirst ? "seq>?" : "seq<?"
+        let pages = [wanted.page(isOldestFirst: isOldestFirst)] + (isOldestFirst ? [wanted.events] : [])
+        for sql in pages {
+          let steps = try plan(store, sql, wanted.arguments(["limit": 16]))
+          #expect(steps.first == "SEARCH report_tags USING COVERING INDEX \(index)=? AND value=? AND \(bound))")
+          // The order is the index's, and nothing is gathered before the first row.
+          #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("LIST SUBQUERY") || $0.contains("SCAN") })
+          #expect(steps.count { $0 == "SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)" } == 2)
+        }
+      }
+    }
+  }
+
+  @Test("groups look a tag up in each report, and gather no list of all reports with the tag")
+  func groups() throws {
+    try withStore { store in
+      let wanted = try #require(GroupRestriction(ReportFilter(release: "shop@1"), .all)).narrowed(to: "cafe", 1_000)
+      let steps = try plan(
+        store, "SELECT id FROM group_reports \(wanted.clause) ORDER BY time DESC, id DESC LIMIT 1",
+        wanted.arguments([:]))
+      #expect(steps.contains("SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)"))
+      #expect(!steps.contains { $0.contains("LIST SUBQUERY") || $0.contains("TEMP B-TREE") })
+    }
+  }
+
+  @Test("pages with several tags have the reports with all of them, in order, for root and for each owner")
+  func several() throws {
+    try withStore { store in
+      for number in 0..<24 {
+        let report = try sample(
+          number, ["region": number % 3 == 0 ? "eu" : "us", "tier": number % 4 == 0 ? "a" : "b", "all": "1"])
+        _ = try store.put(report, raw: [])
+      }
+      let filter = ReportFilter(tags: ["all=1", "region=eu", "all=1", "tier=a"])
+      let ids = ["abcd100", "abcd112"]
+      #expect(try store.list(filter, limit: 9).map(\.id) == ids.reversed())
+      #expect(try store.page(filter, isOldestFirst: true, limit: 1, counts: true).more == 1)
+      let first = try #require(store.page(filter, isOldestFirst: true, limit: 1).reports.first)
+      let cursor = try store.cursor(first.cursor)
+      #expect(first.id == ids[0])
+      #expect(try store.page(filter, after: cursor, limit: 9).reports.map(\.id) == [ids[1]])
+      let start = StoreCursor(epoch: store.epoch, sequence: 0)
+      #expect(try store.events(after: start, filter, limit: 9).map(\.id) == ids)
+      #expect(try store.events(after: cursor, filter, limit: 9).map(\.id) == [ids[1]])
+      #expect(try store.list(filter, visibility: .user(1_001), limit: 9).isEmpty)
+      let own = try store.events(after: start, ReportFilter(tags: ["region=eu"]), visibility: .user(1_001), limit: 9)
+      #expect(own.count == 4)
+      #expect(try store.groups(filter, limit: 9).map(\.count) == [2])
+    }
+  }
+}
