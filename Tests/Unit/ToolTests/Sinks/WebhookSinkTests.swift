@@ -66,6 +66,17 @@ struct WebhookSinkTests {
     #expect(text.ranges(of: "```").count == 2)
   }
 
+  @Test(
+    "markup with a combining mark is escaped, and no text calls a channel of Mattermost or hides a link",
+    arguments: [
+      ("<\u{301}!channel>\u{600}", "&lt;\u{301}!channel&gt;\u{600}"), ("\u{600}&\u{301}", "\u{600}&amp;\u{301}"),
+      ("``\u{301}`", "''\u{301}'"), ("@channel @\u{301}all", "@\u{200B}channel @\u{200B}\u{301}all"),
+      ("[t](u) f(x)", "[t]\u{200B}(u) f(x)"),
+    ])
+  func slackScalars(text: String, escaped: String) {
+    #expect(WebhookTemplate.slackText(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
+  }
+
   @Test("a template keeps its shape, whatever a report has in the words' places")
   func template() throws {
     let template = try WebhookTemplate(
