@@ -104,16 +104,17 @@ struct WebhookSinkTests {
     arguments: [
       (404, "", Delivery.later("HOST answers 404", maybeNever: true)),
       (429, "Retry-After: 3\r\n", .later("HOST answers 429", after: .seconds(3))),
-      (503, "", .later("HOST answers 503")), (200, "", .delivered),
+      (503, "", .later("HOST answers 503")), (413, "", .refused("HOST answers 413")), (200, "", .delivered),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {
-    let (delivery, request) = try deliver(.init(status: status, headers: headers, body: "no"))
+    let (delivery, request) = try deliver(.init(status: status, headers: headers, body: "no hook/secret-path"))
     #expect(!"\(delivery)".contains("secret"))
     let host = try #require(request.headers["host"])
     switch expected {
     case .later(let why, let after, let maybeNever):
       #expect(
         delivery == .later(why.replacing("HOST", with: host), after: after, maybeNever: maybeNever))
+    case .refused(let why): #expect(delivery == .refused(why.replacing("HOST", with: host)))
     default: #expect(delivery == expected)
     }
   }
