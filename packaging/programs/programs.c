@@ -15,17 +15,29 @@ static const struct {
   int (*main)(int, char **);
 } programs[] = {{"crashd", crashd_main}, {"crashctl", crashctl_main}, {"crash-forward", crash_forward_main}};
 
-int main(int count, char **arguments) {
-  // The kernel's word: the caller chooses the first argument.
-  char path[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  path[length < 0 ? 0 : length] = 0;
-  const char *from = length > 0 ? path : count > 0 ? arguments[0] : "";
-  const char *slash = strrchr(from, '/');
-  const char *name = slash != NULL ? slash + 1 : from;
+// Runs the program of a name; -1: there is none.
+static int run(const char *path, int count, char **arguments) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash != NULL ? slash + 1 : path;
   for (size_t at = 0; at < sizeof programs / sizeof *programs; at++) {
     if (strcmp(name, programs[at].name) == 0) return programs[at].main(count, arguments);
   }
-  fprintf(stderr, "'%s' is no name of this program: it runs as crashd, crashctl or crash-forward\n", name);
+  return -1;
+}
+
+int main(int count, char **arguments) {
+  // The kernel's word first: the caller chooses the first argument.
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length < 0 ? 0 : length] = 0;
+  // Of a program that an upgrade replaced meanwhile.
+  static const char deleted[] = " (deleted)";
+  size_t end = strlen(path), suffix = sizeof deleted - 1;
+  if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
+  int status = run(path, count, arguments);
+  // A copy or a link under another name.
+  if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
+  if (status >= 0) return status;
+  fprintf(stderr, "'%s' is no name of this program: it runs as crashd, crashctl or crash-forward\n", path);
   return 2;
 }

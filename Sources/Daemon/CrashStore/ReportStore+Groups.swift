@@ -244,6 +244,27 @@ extension ReportStore {
     return (count ?? 0, parts)
   }
 
+  /// How many of the groups that an operator has resolved stay so, and how many have crashed again.
+  /// - Throws: `StoreError.unavailable`.
+  public func resolvedGroups(
+    visibility: Visibility = .all
+  ) throws(StoreError) -> (resolved: Int, regressed: Int) {
+    let pool = try pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        let row = try Row.fetchOne(
+          database,
+          sql: """
+            SELECT count(*) AS decided, coalesce(sum(last > resolved_time), 0) AS regressed
+            FROM group_states s JOIN group_totals t ON t.group_key = s.group_key AND t.uid = s.uid
+            WHERE :uid IS NULL OR s.uid = :uid
+            """, arguments: ["uid": visibility.uid])
+        let (decided, regressed): (Int, Int) = (row?["decided"] ?? 0, row?["regressed"] ?? 0)
+        return (decided - regressed, regressed)
+      }
+    }
+  }
+
   private static func state(
     _ key: String, _ uid: Int64, last: String, isInNewest: Bool, in database: Database
   ) throws -> GroupQuery.State {

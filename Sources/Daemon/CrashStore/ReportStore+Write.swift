@@ -47,7 +47,7 @@ extension ReportStore {
   private func put(
     _ sized: SizedReport, replacing expected: StoreCursor?, knownAs ownPID: Int?, into pool: DatabasePool
   ) throws -> StoreChange {
-    let fairShare = fairShare
+    let (fairShare, full) = (fairShare, fullShares)
     return try pool.write { database in
       var (sized, report) = (sized, sized.report)
       let old = try OldRow.fetchOne(
@@ -68,7 +68,9 @@ extension ReportStore {
       }
       let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)
       // A report that is replaced was counted when it came; a cause that was found later does not change the count.
-      if old == nil { try Self.count(.crash, EventCount(report), of: report.process.ownerKey, fairShare, in: database) }
+      if old == nil {
+        try Self.count(.crash, EventCount(report), of: report.process.ownerKey, fairShare, full, in: database)
+      }
       let cursor = StoreCursor(epoch: epoch, sequence: sequence)
       return old == nil ? .inserted(cursor) : .updated(cursor)
     }

@@ -27,6 +27,7 @@ public final class ReportStore: Sendable {
   let writing = Mutex<Void>(())
   /// Decides whose rows are evicted when there are too many.
   let fairShare: FairShare
+  let fullShares = FullShares()
   /// Groups that may have more reports than retention allows.
   let grown = Mutex(GrownGroups())
 

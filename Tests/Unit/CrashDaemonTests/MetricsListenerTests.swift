@@ -3,6 +3,7 @@ import CrashSettings
 import CrashStore
 import Glibc
 import LinuxSystem
+import Synchronization
 import Testing
 
 @testable import CrashDaemon
@@ -37,7 +38,8 @@ struct MetricsListenerTests {
       let answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
       #expect(answer.contains("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"))
-      #expect(answer.contains("crashd_crashes_total{program=\"shop\",unit=\"\",signal=\"SIGSEGV\",cause="))
+      let user = "uid=\"\(geteuid())\""
+      #expect(answer.contains("crashd_crashes_total{\(user),program=\"shop\",unit=\"\",signal=\"SIGSEGV\",cause="))
       #expect(answer.hasSuffix("# EOF\n"))
       let head = try TestScraper.answer(port, "HEAD /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n")
       #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.hasSuffix("\r\n\r\n"))
@@ -90,6 +92,52 @@ struct MetricsListenerTests {
       let answer = try TestScraper.rest(of: connection)
       #expect(answer.isEmpty)
     }
+  }
+
+  @Test("an address that is in use is served once it is free")
+  func retry() async throws {
+    let other = Mutex<(descriptor: Descriptor, port: UInt16)?>(try TestScraper.listen())
+    let port = try #require(other.withLock { $0?.port })
+    let place = "127.0.0.1:\(port)"
+    try await TestDaemon.run(configure: { $0.settings.metricsListen = place }) { daemon in
+      while !daemon.log.lines.contains(where: { $0.contains("cannot serve metrics") }) { await Task.yield() }
+      other.withLock { $0 = nil }
+      while !daemon.log.lines.contains(where: { $0.contains("serving metrics at http://\(place)") }) {
+        await Task.yield()
+      }
+      let answer = try await onThread { try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
+      #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
+  private final class Counts: Sendable {
+    let made = Atomic(0)
+    let now_s = Atomic<UInt64>(1)
+  }
+
+  @Test("scrapes share one text while it is made, however long that takes, and for a second after")
+  func slow() async {
+    let counts = Counts()
+    let (gate, open) = AsyncStream<Void>.makeStream()
+    let (begun, begin) = AsyncStream<Void>.makeStream()
+    let scrapes = MetricsScrapes(
+      limit_ms: 1_000, now_ns: { counts.now_s.load(ordering: .relaxed) * 1_000_000_000 },
+      make: {
+        counts.made.add(1, ordering: .relaxed)
+        begin.yield()
+        for await _ in gate { break }
+        return "text"
+      })
+    async let first = scrapes.text()
+    for await _ in begun { break }
+    counts.now_s.store(5, ordering: .relaxed)
+    async let second = scrapes.text()
+    open.finish()
+    let answers = await [first, second]
+    #expect(answers == ["text", "text"] && counts.made.load(ordering: .relaxed) == 1)
+    counts.now_s.store(7, ordering: .relaxed)
+    _ = await scrapes.text()
+    #expect(counts.made.load(ordering: .relaxed) == 2)
   }
 
   @Test(

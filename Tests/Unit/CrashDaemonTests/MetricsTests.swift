@@ -33,6 +33,20 @@ struct MetricsTests {
         """#)
   }
 
+  @Test(
+    "a quote, backslash or new line with a combining mark is escaped",
+    arguments: [
+      ("x\u{600}\"", "x\u{600}\\\""), ("\"\u{301}", "\\\"\u{301}"), ("\\\u{301}", "\\\\\u{301}"),
+      ("\u{600}\n", "\u{600}\\n"), ("\r\n", "\r\\n"),
+    ])
+  func combined(value: String, escaped: String) {
+    var metrics = OpenMetrics()
+    metrics.add("m", .gauge, "h", by: "l", [value: 1])
+    let sample = metrics.text.unicodeScalars.drop { $0 != "{" }
+    // By scalars: equal texts may differ in them.
+    #expect(sample.elementsEqual("{l=\"\(escaped)\"} 1\n".unicodeScalars))
+  }
+
   @Test("the method Metrics and the metrics file have the same counts")
   func file() async throws {
     let directory = try TestDirectory()
@@ -84,12 +98,12 @@ struct MetricsTests {
     #expect(
       lines == [
         "# TYPE crashd_crashes counter",
-        #"crashd_crashes_total{program="shop\"",unit="shop.service",signal="SIGILL",cause="trap"} 3"#,
-        #"crashd_crashes_total{program="shop\"",unit="shop.service",signal="SIGSEGV",cause="null-pointer"} 1"#,
+        #"crashd_crashes_total{uid="0",program="shop\"",unit="shop.service",signal="SIGILL",cause="trap"} 3"#,
+        #"crashd_crashes_total{uid="0",program="shop\"",unit="shop.service",signal="SIGSEGV",cause="null-pointer"} 1"#,
         "# TYPE crashd_last_crash_timestamp_seconds gauge",
-        #"crashd_last_crash_timestamp_seconds{program="shop\"",unit="shop.service"} 1795248007"#,
+        #"crashd_last_crash_timestamp_seconds{uid="0",program="shop\"",unit="shop.service"} 1795248007"#,
         "# TYPE crashd_incidents counter",
-        #"crashd_incidents_total{program="shop",source="guard",kind="index"} 2"#,
+        #"crashd_incidents_total{uid="0",program="shop",source="guard",kind="index"} 2"#,
       ])
   }
 
@@ -102,11 +116,31 @@ struct MetricsTests {
       let client = try await daemon.client()
       let all = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
       #expect(all.contains("crashd_build_info{version=\"\(ProductVersion.number)\",commit=\"0123abcd\"} 1\n"))
-      #expect(all.contains("crashd_crashes_total{program=\"shop\""))
+      #expect(all.contains("crashd_crashes_total{uid=\"12345\",program=\"shop\""))
       #expect(all.contains("crashd_groups{state=\"open\"} 1\n"))
       let other = try await daemon.client(as: TestUser(uid: 54_321, gid: 54_321))
       let own = try #require(try await other.call("io.crashshield.Crashd.Metrics").string("text"))
       #expect(!own.contains("crashd_crashes_total") && own.contains("crashd_groups{state=\"open\"} 0\n"))
+    }
+  }
+
+  @Test("a regressed group is counted, however many groups occurred since")
+  func regressed() async throws {
+    try await TestDaemon.run { daemon in
+      let store = daemon.store
+      for number in 0...CrashdInterface.countedGroups + 1 {
+        var report = try CrashReport.sample(id: "a\(number)")
+        report.time = number == 0 ? "2026-11-21T08:00:00.000000Z" : "2026-11-21T09:00:00.000000Z"
+        report.group = CrashReport.Group(key: "cafe" + String(number, radix: 16), title: "t")
+        _ = try store.put(report, raw: [])
+      }
+      _ = try store.setResolved(true, group: "cafe0", at: "2026-11-21T07:00:00.000000Z")
+      _ = try store.setResolved(true, group: "cafe1f5", at: "2026-11-21T10:00:00.000000Z")
+      #expect(try store.resolvedGroups() == (1, 1))
+      let client = try await daemon.client()
+      let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
+      #expect(text.contains("crashd_groups{state=\"regressed\"} 1\n"))
+      #expect(text.contains("crashd_groups{state=\"resolved\"} 1\n"))
     }
   }
 

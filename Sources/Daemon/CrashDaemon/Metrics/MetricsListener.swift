@@ -1,3 +1,4 @@
+import LinuxSystem
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -16,22 +17,46 @@ struct MetricsListener: Service {
 
   private func follow() async {
     let scrapes = MetricsScrapes(interface: interface)
-    var listening: [any Channel] = []
+    var serving: Task<Void, Never>?
     var current: [MetricsAddress] = []
-    for await values in settings.changes() where values.metricsAddresses != current || listening.isEmpty {
-      await Self.close(listening)
-      (listening, current) = ([], values.metricsAddresses)
-      for address in current {
-        do {
-          let channel = try await listen(address.host, address.port, scrapes)
-          listening.append(channel)
-          logger.info("serving metrics at \(channel.localAddress.map(MetricsAddress.url) ?? address.host)")
-        } catch {
-          logger.error("cannot serve metrics at '\(address.host)' port \(address.port): \(error)")
+    for await values in settings.changes() where values.metricsAddresses != current {
+      serving?.cancel()
+      await serving?.value
+      current = values.metricsAddresses
+      serving = Task { [current] in
+        await withDiscardingTaskGroup { group in
+          for address in current { group.addTask { await serve(address, scrapes) } }
         }
       }
     }
-    await Self.close(listening)
+    serving?.cancel()
+    await serving?.value
+  }
+
+  /// Serves one address until the task is cancelled.
+  ///
+  /// An address may come later than crashd, or be another program's for a while: binding is retried.
+  private func serve(_ address: MetricsAddress, _ scrapes: MetricsScrapes) async {
+    var backoff = Backoff()
+    var told = ""
+    while !Task.isCancelled {
+      do {
+        let channel = try await listen(address.host, address.port, scrapes)
+        logger.info("serving metrics at \(channel.localAddress.map(MetricsAddress.url) ?? address.host)")
+        (backoff, told) = (Backoff(), "")
+        await withTaskCancellationHandler {
+          // It ends without an error, or the listener is bound again.
+          do { try await channel.closeFuture.get() } catch {}
+        } onCancel: {
+          channel.close(promise: nil)
+        }
+      } catch {
+        let problem = "cannot serve metrics at '\(address.host)' port \(address.port), retrying: \(error)"
+        if problem != told { logger.error("\(problem)") }
+        told = problem
+      }
+      do { try await Task.sleep(for: backoff.delay()) } catch { return }
+    }
   }
 
   private func listen(_ host: String, _ port: Int, _ scrapes: MetricsScrapes) async throws -> any Channel {
@@ -44,10 +69,5 @@ struct MetricsListener: Service {
         }
       }
       .bind(host: host, port: port).get()
-  }
-
-  private static func close(_ channels: [any Channel]) async {
-    // A listener that is closed already needs no more.
-    for channel in channels { do { try await channel.close() } catch {} }
   }
 }

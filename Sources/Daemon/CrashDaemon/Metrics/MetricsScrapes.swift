@@ -6,6 +6,8 @@ import Synchronization
 final class MetricsScrapes: Sendable {
   /// Connections at once; further ones are closed.
   static let connectionLimit = 8
+  /// From the connection to the end of its request, at most.
+  static let silence_ms = 2_000
   /// Prometheus sends a few hundred bytes.
   static let requestLimitBytes = 8 << 10
 
@@ -18,16 +20,27 @@ final class MetricsScrapes: Sendable {
   private struct State {
     var connections = 0
     var text: Task<String?, Never>?
-    var since_ns: UInt64 = 0
+    /// When the text was ready; nil: it is being made.
+    var ready_ns: UInt64?
   }
 
   /// From the connection to the end of its answer.
-  var limit_ms: Int { interface.limits.write_ms }
+  let limit_ms: Int
 
-  private let interface: CrashdInterface
+  private let now_ns: @Sendable () -> UInt64
+  private let make: @Sendable () async -> String?
   private let state = Mutex(State())
 
-  init(interface: CrashdInterface) { self.interface = interface }
+  init(
+    limit_ms: Int, now_ns: @escaping @Sendable () -> UInt64 = { Moment.monotonic_ns() },
+    make: @escaping @Sendable () async -> String?
+  ) {
+    (self.limit_ms, self.now_ns, self.make) = (limit_ms, now_ns, make)
+  }
+
+  convenience init(interface: CrashdInterface) {
+    self.init(limit_ms: interface.limits.write_ms) { try? await interface.metricsText() }
+  }
 
   /// Counts a connection; false: there are too many.
   func enter() -> Bool {
@@ -53,13 +66,17 @@ final class MetricsScrapes: Sendable {
     Answer(status: status, type: "text/plain; charset=utf-8", text: text + "\n")
   }
 
-  private func text() async -> String? {
-    let now_ns = Moment.monotonic_ns()
+  /// One text at a time, however long it takes: a slow store must not get more work with each scrape.
+  func text() async -> String? {
+    let now_ns = now_ns()
     let task = state.withLock { state in
-      if let task = state.text, now_ns < state.since_ns + 1_000_000_000 { return task }
-      let interface = interface
-      let task = Task { try? await interface.metricsText() }
-      (state.text, state.since_ns) = (task, now_ns)
+      if let task = state.text, state.ready_ns.map({ now_ns < $0 + 1_000_000_000 }) ?? true { return task }
+      let task = Task {
+        let text = await make()
+        self.state.withLock { $0.ready_ns = self.now_ns() }
+        return text
+      }
+      (state.text, state.ready_ns) = (task, nil)
       return task
     }
     return await task.value

@@ -34,14 +34,15 @@ struct OpenMetrics {
   /// Everything, with the end that OpenMetrics requires.
   var ended: String { text + "# EOF\n" }
 
+  /// Escapes scalars: a quote with a combining mark is one `Character`, which is no quote.
   private static func escape(_ text: String) -> String {
     var result = ""
-    for letter in text {
-      switch letter {
+    for scalar in text.unicodeScalars {
+      switch scalar {
       case "\\": result += "\\\\"
       case "\"": result += "\\\""
       case "\n": result += "\\n"
-      default: result.append(letter)
+      default: result.unicodeScalars.append(scalar)
       }
     }
     return result

@@ -23,10 +23,17 @@ final class ScrapeHandler: ChannelInboundHandler {
     channel.closeFuture.whenComplete { _ in scrapes.leave() }
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
+    let handler = ScrapeHandler(scrapes)
+    // Silent connections must not keep a scraper out.
+    let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
+    let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
+      if !handler.hasAnswered { channel.close(promise: nil) }
+    }
+    channel.closeFuture.whenComplete { _ in silent.cancel() }
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(ByteLimit(MetricsScrapes.requestLimitBytes))
     try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-    try pipeline.addHandler(ScrapeHandler(scrapes))
+    try pipeline.addHandler(handler)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

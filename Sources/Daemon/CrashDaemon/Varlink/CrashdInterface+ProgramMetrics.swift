@@ -5,7 +5,7 @@ import ProductVersion
 
 /// Metrics about programs: what crashed, when, and which groups are open.
 extension CrashdInterface {
-  /// Groups whose state is counted, the ones that occurred last: each costs queries of its own.
+  /// Groups that are searched for new and open ones, the ones that occurred last: each costs queries of its own.
   static let countedGroups = 500
 
   func addBuild(to metrics: inout OpenMetrics) {
@@ -15,19 +15,23 @@ extension CrashdInterface {
   }
 
   func addPrograms(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {
-    let (crashes, incidents, groups) = try reading { () throws(StoreError) in
+    let (crashes, incidents, groups, decided) = try reading { () throws(StoreError) in
       (
         try store.counts(of: .crash, visibility: visibility), try store.counts(of: .incident, visibility: visibility),
-        try store.groups(visibility: visibility, limit: Self.countedGroups)
+        try store.groups(visibility: visibility, limit: Self.countedGroups),
+        try store.resolvedGroups(visibility: visibility)
       )
     }
     Self.add(crashes: crashes, incidents: incidents, to: &metrics)
     metrics.add(
       "crashd_groups", .gauge,
-      "Groups of equal crashes by state, of the \(Self.countedGroups) that occurred last: new in the newest build, open, "
-        + "resolved by an operator, or regressed since.",
+      "Groups of equal crashes by state: resolved by an operator, or regressed since; of the \(Self.countedGroups) that "
+        + "occurred last: new in the newest build, or open.",
       by: "state",
-      groups.reduce(into: ["new": 0, "open": 0, "resolved": 0, "regressed": 0]) { $0[$1.state, default: 0] += 1 })
+      [
+        "new": groups.count { $0.state == "new" }, "open": groups.count { $0.state == "open" },
+        "resolved": decided.resolved, "regressed": decided.regressed,
+      ])
   }
 
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {
@@ -35,22 +39,22 @@ extension CrashdInterface {
       "crashd_crashes", .counter,
       "Crashes by program, since crashd's database was made. Restarts of crashd and removed reports do not change it. "
         + "Programs beyond the limit of their user count as other.",
-      by: ["program", "unit", "signal", "cause"],
-      crashes.map { ([$0.program, $0.unit, $0.kind, $0.detail], $0.count) })
+      by: ["uid", "program", "unit", "signal", "cause"],
+      crashes.map { (["\($0.uid)", $0.program, $0.unit, $0.kind, $0.detail], $0.count) })
     let last = crashes.reduce(into: [[String]: Int]()) { last, count in
       let seconds = Int((Timestamp.nanoseconds(rfc3339: count.last) ?? 0) / 1_000_000_000)
-      last[[count.program, count.unit], default: 0].raise(to: seconds)
+      last[["\(count.uid)", count.program, count.unit], default: 0].raise(to: seconds)
     }
     metrics.add(
       "crashd_last_crash_timestamp_seconds", .gauge, "Time of the last crash of a program, in seconds since 1970.",
-      by: ["program", "unit"],
+      by: ["uid", "program", "unit"],
       last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) })
     metrics.add(
       "crashd_incidents", .counter,
       "Faults that programs survived, by the part of the shield that recorded them and their kind, since crashd's "
         + "database was made.",
-      by: ["program", "source", "kind"],
-      incidents.map { ([$0.program, $0.kind, $0.detail], $0.count) })
+      by: ["uid", "program", "source", "kind"],
+      incidents.map { (["\($0.uid)", $0.program, $0.kind, $0.detail], $0.count) })
   }
 }
 

@@ -5,6 +5,8 @@ import CrashReport
 /// The labels of a metric must stay few, and the program chooses its own name. So names are short, each user has a limited
 /// number of programs and rows, and further ones are counted under `other`.
 public struct EventCount: Codable, Sendable, Equatable {
+  /// The user of its process: the kernel's word, unlike the names.
+  public var uid = 0
   /// The program's name; `other`: programs beyond the limit.
   public var program: String
   /// Its systemd unit; empty: none, or not known.
@@ -42,6 +44,7 @@ extension EventCount {
   private static let labelBytes = 64
 
   init(_ report: CrashReport) {
+    uid = report.process.uid
     (program, unit) = (Self.label(report.process.name), Self.label(report.process.unit ?? ""))
     (kind, detail) = (Self.label(report.signal.name), Self.label(report.diagnosis.cause.rawValue))
     (count, last) = (1, report.time)
@@ -49,10 +52,19 @@ extension EventCount {
 
   /// `before`: what was counted of this incident already.
   init(_ incident: IncidentReport, before: Int) {
+    uid = incident.process.uid
     (program, unit) = (Self.label(incident.process.name), "")
     (kind, detail) = (Self.label(incident.source.rawValue), Self.label(incident.kind.rawValue))
     let (more, isTooMany) = incident.count.subtractingReportingOverflow(before)
     (count, last) = (isTooMany ? 0 : min(max(0, more), Self.mostEvents), incident.last)
+  }
+
+  /// The same event, counted where there is no room for its own row.
+  func other(_ lack: FullShares.Lack) -> EventCount {
+    var other = self
+    (other.program, other.unit) = ("other", "")
+    if lack == .rows { (other.kind, other.detail) = ("other", "other") }
+    return other
   }
 
   /// A label in one line, of at most 64 bytes.

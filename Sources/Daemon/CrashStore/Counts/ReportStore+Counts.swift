@@ -5,7 +5,7 @@ import GRDB
 extension ReportStore {
   /// The counts of one kind of event, the highest first.
   ///
-  /// Users with programs of the same name and unit are added up.
+  /// Each user has its own: a sum over users would fall when a row of one is forgotten.
   /// - Throws: `StoreError.unavailable`.
   public func counts(
     of event: EventCount.Event, visibility: Visibility = .all
@@ -17,10 +17,11 @@ extension ReportStore {
         try TypedRow<EventCount>.fetchAll(
           database,
           sql: """
-            SELECT CAST(program AS TEXT) AS program, CAST(unit AS TEXT) AS unit, CAST(kind AS TEXT) AS kind,
-              CAST(detail AS TEXT) AS detail, CAST(total(count) AS INTEGER) AS count, CAST(max(last) AS TEXT) AS last
+            SELECT CAST(uid AS INTEGER) & \(OwnerKey.restricted - 1) AS uid, CAST(program AS TEXT) AS program, CAST(unit AS TEXT) AS unit,
+              CAST(kind AS TEXT) AS kind, CAST(detail AS TEXT) AS detail, CAST(total(count) AS INTEGER) AS count,
+              CAST(max(last) AS TEXT) AS last
             FROM event_counts WHERE event = :event AND (:uid IS NULL OR uid = :uid)
-            GROUP BY program, unit, kind, detail ORDER BY count DESC, program, unit, kind, detail LIMIT :limit
+            GROUP BY 1, 2, 3, 4, 5 ORDER BY count DESC, uid, program, unit, kind, detail LIMIT :limit
             """, arguments: ["event": event.rawValue, "uid": visibility.uid, "limit": EventCount.totalLimit]
         ).map(\.fields)
       }
@@ -29,17 +30,18 @@ extension ReportStore {
 
   /// Adds an event to its row, or to the row of `other` if its user has too many.
   static func count(
-    _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, in database: Database
+    _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
+    in database: Database
   ) throws {
     guard added.count > 0 else { return }
-    try database.cachedStatement(
-      sql: """
-        UPDATE event_counts SET count = min(count + :count, \(EventCount.mostEvents)), last = max(last, :last)
-        WHERE event = :event AND uid = :uid AND program = :program AND unit = :unit AND kind = :kind AND detail = :detail
-        """
-    ).execute(arguments: arguments(event, added, owner))
-    if database.changesCount > 0 { return }
-    let added = try admitted(event, added, of: owner, fairShare, in: database)
+    if try isAdded(event, added, of: owner, in: database) { return }
+    let lack = full.lack(event, fairShare.share(of: owner))
+    if let lack, try lack == .rows || !isKnown(added.program, event, of: owner, in: database),
+      try isAdded(event, added.other(lack), of: owner, in: database)
+    {
+      return
+    }
+    let added = try admitted(event, added, of: owner, fairShare, full, in: database)
     try database.cachedStatement(
       sql: """
         INSERT INTO event_counts (event, uid, program, unit, kind, detail, count, last)
@@ -51,6 +53,28 @@ extension ReportStore {
     try evict(
       from: "event_counts", key: "(event, uid, program, unit, kind, detail)", order: "last",
       limit: EventCount.totalLimit, fairShare, in: database)
+  }
+
+  /// Adds an event to its row; false: there is none.
+  private static func isAdded(
+    _ event: EventCount.Event, _ added: EventCount, of owner: Int64, in database: Database
+  ) throws -> Bool {
+    try database.cachedStatement(
+      sql: """
+        UPDATE event_counts SET count = min(count + :count, \(EventCount.mostEvents)), last = max(last, :last)
+        WHERE event = :event AND uid = :uid AND program = :program AND unit = :unit AND kind = :kind AND detail = :detail
+        """
+    ).execute(arguments: arguments(event, added, owner))
+    return database.changesCount > 0
+  }
+
+  private static func isKnown(
+    _ program: String, _ event: EventCount.Event, of owner: Int64, in database: Database
+  ) throws -> Bool {
+    try Bool.fetchOne(
+      database.cachedStatement(
+        sql: "SELECT EXISTS (SELECT 1 FROM event_counts WHERE event = ? AND uid = ? AND program = ?)"),
+      arguments: [event.rawValue, owner, program]) ?? false
   }
 
   private static func arguments(
@@ -66,16 +90,21 @@ extension ReportStore {
   ///
   /// Only a new row gets here, so that a storm of one crash does not pay for it.
   private static func admitted(
-    _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, in database: Database
+    _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
+    in database: Database
   ) throws -> EventCount {
     var (used, result) = (try use(of: event, by: owner, new.program, fairShare, in: database), new)
     if !used.isKnown, used.programs >= EventCount.programLimit {
       try forget(event, of: used.owners, in: database)
       used = try use(of: event, by: owner, new.program, fairShare, in: database)
-      if used.programs >= EventCount.programLimit { (result.program, result.unit) = ("other", "") }
+      if used.programs >= EventCount.programLimit {
+        result = new.other(.programs)
+        full.note(.programs, event, fairShare.share(of: owner))
+      }
     }
     if used.rows >= EventCount.rowLimit {
-      (result.program, result.unit, result.kind, result.detail) = ("other", "", "other", "other")
+      result = new.other(.rows)
+      full.note(.rows, event, fairShare.share(of: owner))
     }
     return result
   }

@@ -15,12 +15,12 @@ extension ReportStore {
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
-    let fairShare = fairShare
+    let (fairShare, full) = (fairShare, fullShares)
     try Self.translating(path) {
       let rows = try incidents.map { ($0, try JSONEncoder().encode($0)) }
       try write { database in
         for (incident, json) in rows {
-          try Self.count(incident, fairShare, in: database)
+          try Self.count(incident, fairShare, full, in: database)
           // A new row with the next number, also of one that is there: the numbers are crashd's own order, and none that
           // a process has a say in.
           try database.cachedStatement(
@@ -46,7 +46,9 @@ extension ReportStore {
   }
 
   /// Counts the occurrences of an incident since it was stored last.
-  private static func count(_ incident: IncidentReport, _ fairShare: FairShare, in database: Database) throws {
+  private static func count(
+    _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
+  ) throws {
     // A row that is damaged counts as none.
     let before = try Int.fetchOne(
       database.cachedStatement(
@@ -55,7 +57,8 @@ extension ReportStore {
           WHERE id = ? AND uid = ? AND json_valid(CAST(json AS TEXT))
           """), arguments: [incident.id, incident.process.ownerKey])
     try count(
-      .incident, EventCount(incident, before: before ?? 0), of: incident.process.ownerKey, fairShare, in: database)
+      .incident, EventCount(incident, before: before ?? 0), of: incident.process.ownerKey, fairShare, full,
+      in: database)
   }
 
   /// Incidents, the one that was seen last first.

@@ -2,6 +2,12 @@
 import GRDB
 
 extension ReportStore {
+  /// The new store counts while the old one is read.
+  private static let addsCounts = """
+     ON CONFLICT DO UPDATE SET last = max(last, excluded.last),
+      count = min(count + max(0, CAST(excluded.count AS INTEGER)), \(EventCount.mostEvents))
+    """
+
   /// What is counted beside the reports: each table as far as it can be read.
   ///
   /// Incidents keep their numbers only where readers' cursors stay good; else they get new ones, as new incidents.
@@ -16,7 +22,9 @@ extension ReportStore {
       let columns = first.columnNames.filter { keepsNumbers || table != "incidents" || $0 != "seq" }
       let hasNumbers = columns.contains("seq")
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
-      let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
+      let sql =
+        "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
+        + (table == "event_counts" ? Self.addsCounts : "")
       // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0

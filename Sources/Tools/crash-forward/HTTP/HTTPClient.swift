@@ -87,14 +87,17 @@ public final class HTTPClient: Sendable {
 
 extension HTTPClient.Answer {
   /// The outcome of an event by the status.
-  func delivery(from server: String) -> Delivery {
+  ///
+  /// `quotesBody`: whether the message of a refusal quotes the answer. It must not where the address is a secret, which a
+  /// server may repeat.
+  func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
     // It may be the wrong server: a TLS server answers 400 to a plain HTTP client.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
     // Only this event: the server does not understand it, or it is too large.
-    case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(words)")
+    case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(quotesBody ? words : "")")
     // libcurl repeats a proxy's address, with its password, where it does not understand it.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
     // The server asks to retry later.

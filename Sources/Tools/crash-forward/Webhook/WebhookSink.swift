@@ -48,7 +48,7 @@ public struct WebhookSink: Sink {
   public func deliver(_ event: SinkEvent) -> Delivery {
     let body: [UInt8]
     do { body = try json(event.report).encoded() } catch { return .refused("it has no JSON form: \(error)") }
-    return http.post(body, to: url, headers: headers).delivery(from: server)
+    return http.post(body, to: url, headers: headers).delivery(from: server, quotesBody: false)
   }
 
   func json(_ report: CrashReport) -> JSONValue {

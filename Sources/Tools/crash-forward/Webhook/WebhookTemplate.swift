@@ -42,11 +42,27 @@ public struct WebhookTemplate: Sendable, Equatable {
     return Self.filled(body, values)
   }
 
-  /// Slack reads `<`, `>` and `&` as markup: a program's name could call a whole channel.
+  /// Escapes what is markup to Slack (`<`, `>`, `&`), or to Mattermost and Rocket.Chat (`@`, `](`).
+  ///
+  /// A program's name could call a whole channel, or hide a link. A space of no width breaks `@` and `](`.
+  /// It escapes scalars: a `<` with a combining mark is one `Character`, which is no `<`.
   static func slackText(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    var result = ""
+    var previous: Unicode.Scalar?
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
       // A name must not end the block of the backtrace.
-      .replacing("```", with: "'''")
+      case "`": result += "'"
+      case "@": result += "@\u{200B}"
+      case "(" where previous == "]": result += "\u{200B}("
+      default: result.unicodeScalars.append(scalar)
+      }
+      previous = scalar
+    }
+    return result
   }
 
   private static func filled(_ value: JSONValue, _ values: [String: String]) -> JSONValue {

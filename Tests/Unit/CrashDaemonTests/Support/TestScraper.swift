@@ -3,9 +3,31 @@ import LinuxSystem
 
 /// A client of the metrics' listener, without HTTP of its own: it sends bytes and reads to the end.
 enum TestScraper {
+  /// Listens at a port of loopback that the kernel chooses.
+  static func listen() throws -> (descriptor: Descriptor, port: UInt16) {
+    let descriptor = Self.socket()
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // A sockaddr_in may be read and written as a sockaddr: that is what the socket calls are declared for.
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe bind(descriptor.number, address, length) == 0 && Glibc.listen(descriptor.number, 1) == 0
+          && getsockname(descriptor.number, address, &length) == 0
+      }
+    }
+    guard result else { throw SystemError("listen on loopback") }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  private static func socket() -> Descriptor {
+    Descriptor(owning: Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
+  }
+
   /// Connects to a port on loopback.
   static func connect(_ port: UInt16) throws -> Descriptor {
-    let descriptor = Descriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
+    let descriptor = Self.socket()
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian

@@ -66,6 +66,17 @@ struct WebhookSinkTests {
     #expect(text.ranges(of: "```").count == 2)
   }
 
+  @Test(
+    "markup with a combining mark is escaped, and no text calls a channel of Mattermost or hides a link",
+    arguments: [
+      ("<\u{301}!channel>\u{600}", "&lt;\u{301}!channel&gt;\u{600}"), ("\u{600}&\u{301}", "\u{600}&amp;\u{301}"),
+      ("``\u{301}`", "''\u{301}'"), ("@channel @\u{301}all", "@\u{200B}channel @\u{200B}\u{301}all"),
+      ("[t](u) f(x)", "[t]\u{200B}(u) f(x)"),
+    ])
+  func slackScalars(text: String, escaped: String) {
+    #expect(WebhookTemplate.slackText(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
+  }
+
   @Test("a template keeps its shape, whatever a report has in the words' places")
   func template() throws {
     let template = try WebhookTemplate(
@@ -93,16 +104,17 @@ struct WebhookSinkTests {
     arguments: [
       (404, "", Delivery.later("HOST answers 404", maybeNever: true)),
       (429, "Retry-After: 3\r\n", .later("HOST answers 429", after: .seconds(3))),
-      (503, "", .later("HOST answers 503")), (200, "", .delivered),
+      (503, "", .later("HOST answers 503")), (413, "", .refused("HOST answers 413")), (200, "", .delivered),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {
-    let (delivery, request) = try deliver(.init(status: status, headers: headers, body: "no"))
+    let (delivery, request) = try deliver(.init(status: status, headers: headers, body: "no hook/secret-path"))
     #expect(!"\(delivery)".contains("secret"))
     let host = try #require(request.headers["host"])
     switch expected {
     case .later(let why, let after, let maybeNever):
       #expect(
         delivery == .later(why.replacing("HOST", with: host), after: after, maybeNever: maybeNever))
+    case .refused(let why): #expect(delivery == .refused(why.replacing("HOST", with: host)))
     default: #expect(delivery == expected)
     }
   }
