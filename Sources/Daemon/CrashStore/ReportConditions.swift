@@ -37,8 +37,8 @@ struct ReportConditions {
     if let until = filter.until { add("time <= :until", "until", until) }
   }
 
-  mutating func add(before sequence: Int64) { addBound("seq < :before", "before", sequence) }
-  mutating func add(after sequence: Int64) { addBound("seq > :after", "after", sequence) }
+  mutating func add(before sequence: Int64) { add("seq < :before", "before", sequence) }
+  mutating func add(after sequence: Int64) { add("seq > :after", "after", sequence) }
 
   /// The events within the bounds, in their order.
   var events: String { "SELECT seq, id, time, json \(source()) ORDER BY \(order) LIMIT :limit" }
@@ -58,7 +58,7 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN keeps SQLite from another order of the tables.
+    // CROSS JOIN keeps SQLite from another order of the tables. It applies the bounds of the reports to the tags itself.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -72,12 +72,6 @@ struct ReportConditions {
   private mutating func add(_ condition: String, _ name: String, _ value: any DatabaseValueConvertible) {
     conditions.append(condition)
     values[name] = value
-  }
-
-  private mutating func addBound(_ condition: String, _ name: String, _ sequence: Int64) {
-    add(condition, name, sequence)
-    // SQLite does not conclude it from the join.
-    if !tagConditions.isEmpty { tagConditions.append(condition) }
   }
 }
 

@@ -77,7 +77,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
 
-  @Test("a command line that found no place is read in a later round")
+  @Test("F23: a command line that found no place is read in a later round")
   func place() async throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     let waiting = WaitingReads()
