@@ -38,6 +38,6 @@ int main(int count, char **arguments) {
   // A copy or a link under another name.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
-  fprintf(stderr, "'%s' is no name of this program: it runs as crashd, crashctl or crash-forward\n", path);
+  (void)fprintf(stderr, "'%s' is no name of this program: it runs as crashd, crashctl or crash-forward\n", path);
   return 2;
 }
