@@ -25,7 +25,7 @@ static struct {
 // A function's address may not be converted from a data pointer in ISO C; POSIX requires that it works.
 static bool find(void *from, const char *name, void *ret_function) {
   void *found = dlsym(from, name);
-  __builtin_memcpy(ret_function, &found, sizeof found);
+  __builtin_memcpy(ret_function, (const void *)&found, sizeof found);
   return found != NULL;
 }
 
@@ -34,15 +34,16 @@ CURLcode curl_global_init(long flags) {
   if (library.global_init == NULL) {
     void *from = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (from == NULL) return CURLE_FAILED_INIT;
-    if (!find(from, "curl_easy_init", &library.easy_init) || !find(from, "curl_easy_setopt", &library.easy_setopt) ||
-        !find(from, "curl_easy_perform", &library.easy_perform) ||
-        !find(from, "curl_easy_getinfo", &library.easy_getinfo) ||
-        !find(from, "curl_easy_strerror", &library.easy_strerror) ||
-        !find(from, "curl_easy_reset", &library.easy_reset) ||
-        !find(from, "curl_easy_cleanup", &library.easy_cleanup) ||
-        !find(from, "curl_slist_append", &library.slist_append) ||
-        !find(from, "curl_slist_free_all", &library.slist_free_all) ||
-        !find(from, "curl_global_init", &library.global_init)) {
+    if (!find(from, "curl_easy_init", (void *)&library.easy_init) ||
+        !find(from, "curl_easy_setopt", (void *)&library.easy_setopt) ||
+        !find(from, "curl_easy_perform", (void *)&library.easy_perform) ||
+        !find(from, "curl_easy_getinfo", (void *)&library.easy_getinfo) ||
+        !find(from, "curl_easy_strerror", (void *)&library.easy_strerror) ||
+        !find(from, "curl_easy_reset", (void *)&library.easy_reset) ||
+        !find(from, "curl_easy_cleanup", (void *)&library.easy_cleanup) ||
+        !find(from, "curl_slist_append", (void *)&library.slist_append) ||
+        !find(from, "curl_slist_free_all", (void *)&library.slist_free_all) ||
+        !find(from, "curl_global_init", (void *)&library.global_init)) {
       return CURLE_FAILED_INIT;
     }
   }

@@ -31,10 +31,10 @@ __attribute__((noreturn, format(printf, 2, 3))) static void end(enum status stat
   char line[CS_FETCH_SERVER_LIMIT * 512];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(line, sizeof line, format, arguments);
+  (void)vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  dprintf(STDERR_FILENO, "crash-fetch: %s\n", line);
-  exit(status);
+  (void)dprintf(STDERR_FILENO, "crash-fetch: %s\n", line);
+  _exit(status);
 }
 
 /// Whether it consists of lower-case hexadecimal digits only: it becomes a part of a URL.
@@ -66,7 +66,7 @@ static bool read_question(int count, char **arguments, struct question *ret_ques
   for (size_t at = 0; at < question.url_count; at++) {
     if (question.urls[at][0] == '-') return false;
   }
-  snprintf(question.path, sizeof question.path, "buildid/%s/debuginfo", arguments[2]);
+  (void)snprintf(question.path, sizeof question.path, "buildid/%s/debuginfo", arguments[2]);
   *ret_question = question;
   return true;
 }
