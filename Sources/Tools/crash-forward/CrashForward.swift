@@ -17,7 +17,8 @@ struct CrashForward: ParsableCommand {
       Each sink gets every report at least once, and resumes after its last acknowledged one. The settings are a YAML or \
       JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or /etc/crashd/crash-forward.yaml, and variables \
       such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets are in separate files, or in CRASH_FORWARD_SENTRY_DSN, \
-      CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
+      CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the \
+      environment (https_proxy, no_proxy).
 
       Exit codes: 0 stopped by SIGTERM or SIGINT, or no sink is enabled, 1 failed, 2 wrong usage or settings.
       """,

@@ -5,7 +5,7 @@ import Synchronization
 final class ControlOutcome: Sendable {
   /// A part of a plan.
   enum Subject: Sendable, Equatable {
-    case deadObjects
+    case protection
     case guards
   }
 

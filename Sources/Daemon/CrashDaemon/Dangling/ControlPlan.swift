@@ -37,7 +37,7 @@ struct ControlPlan: Sendable, Equatable {
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
     // Guards first: what directly follows the reply is in force before the program learns that it is attached.
-    return guards + deadObjects(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
+    return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
   /// The message to store none of the memory.
@@ -47,7 +47,7 @@ struct ControlPlan: Sendable, Equatable {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
 
-  private static func deadObjects(_ plan: ControlPlan, round: UInt32) -> [Message] {
+  private static func protection(_ plan: ControlPlan, round: UInt32) -> [Message] {
     guard let budgetBytes = plan.budgetBytes else { return [] }
     let flags = (plan.isOperator ? CS_CONTROL_OPERATOR : 0) | (plan.isOff ? CS_CONTROL_OFF : 0)
     let settings = cs_control_settings(

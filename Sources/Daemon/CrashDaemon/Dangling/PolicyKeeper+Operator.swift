@@ -146,7 +146,7 @@ extension PolicyKeeper {
   /// - Returns: How many there are, and how many of them did.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
-  ) async -> (processes: Int, obeying: Int) {
+  ) async -> (processes: Int, applied: Int) {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }

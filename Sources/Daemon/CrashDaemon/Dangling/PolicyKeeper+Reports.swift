@@ -27,7 +27,7 @@ extension PolicyKeeper {
       usualPerDay: loop.baseline.rate_perDay, countedCrashes: loop.countedCrashes, classes: classes,
       releasedClasses: protection.releasedClasses, includesOwnClasses: protection.includesOwnClasses,
       processes: outcomes.count,
-      obeying: outcomes.count { $0.obeys(board.plan(of: key), about: .deadObjects) },
+      applied: outcomes.count { $0.obeys(board.plan(of: key), about: .protection) },
       refusals: outcomes.reduce(into: [:]) { all, outcome in all.merge(outcome.refused) { first, _ in first } },
       days: policy.days.map(Self.day), stop: loop.stop.map { Self.stop($0, rules, at: now_s) },
       lastSwitch: loop.lastSwitch?.text,

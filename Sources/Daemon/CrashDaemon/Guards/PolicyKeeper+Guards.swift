@@ -30,7 +30,7 @@ extension PolicyKeeper {
       return GuardService(
         uid: Int(key.uid), name: service.policy.name, program: key.program, modes: words.modes,
         implicitModes: words.implicitModes, processes: outcomes.count,
-        obeying: outcomes.count { $0.obeys(plan, about: .guards) },
+        applied: outcomes.count { $0.obeys(plan, about: .guards) },
         refusal: outcomes.compactMap(\.guardsRefused).min())
     }
   }

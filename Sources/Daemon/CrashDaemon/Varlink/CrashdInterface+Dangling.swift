@@ -67,7 +67,7 @@ extension CrashdInterface {
       try checked(rules.alarmThresholdDays, "alarmThreshold_days", in: 2...36_500).map { Double($0) }
     let keys = try await services(parameters.own.name, client.visibility)
     await policy.change(keys, change, by: client.peer.uid)
-    return await outcome(of: keys, about: .deadObjects)
+    return await outcome(of: keys, about: .protection)
   }
 
   func danglingProtect(
@@ -100,7 +100,7 @@ extension CrashdInterface {
     let className = try self.className(parameters.class)
     let keys = try await services(parameters.name, client.visibility)
     await policy.reset(keys, className, by: client.peer.uid)
-    return await outcome(of: keys, about: .deadObjects)
+    return await outcome(of: keys, about: .protection)
   }
 
   /// Overrides a class in programs; where all attached processes of a program deny the class, takes it back there.
@@ -115,7 +115,7 @@ extension CrashdInterface {
     }
     let before = await policy.overrides(keys, of: className)
     await make(keys)
-    let outcome = await outcome(of: keys, about: .deadObjects)
+    let outcome = await outcome(of: keys, about: .protection)
     if isForced { return outcome }
     let denying = await policy.services(keys, denying: className)
     if denying.isEmpty { return outcome }
@@ -125,13 +125,13 @@ extension CrashdInterface {
       throw .noSuchClass(name: className)
     }
     await policy.restore(before.filter { denying.contains($0.key) }, of: className)
-    return await self.outcome(of: rest, about: .deadObjects)
+    return await self.outcome(of: rest, about: .protection)
   }
 
   func outcome(of keys: [ServiceKey], about subject: ControlOutcome.Subject) async -> DanglingChange {
-    let (processes, obeying) = await policy.settle(keys, about: subject, timeout_ms: limits.control_ms)
+    let (processes, applied) = await policy.settle(keys, about: subject, timeout_ms: limits.control_ms)
     return DanglingChange(
-      services: await policy.names(keys).values.sorted(), processes: processes, obeying: obeying)
+      services: await policy.names(keys).values.sorted(), processes: processes, applied: applied)
   }
 
   private func className(_ name: String) throws(ProtocolError) -> String {

@@ -129,7 +129,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// Attached processes.
   public var processes: Int
   /// Processes that have applied it.
-  public var obeying: Int
+  public var applied: Int
   /// Refusals of the others, by class.
   public var refusals: [String: String]
   /// The last days with events, the latest last.
@@ -143,7 +143,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
 
   enum CodingKeys: String, CodingKey {
     case uid, name, program, level, pin, isAutomaticAllowed, budgetBytes, baseBudgetBytes, raisedBudgetBytes
-    case evidence, countedCrashes, classes, releasedClasses, includesOwnClasses, processes, obeying, refusals, days
+    case evidence, countedCrashes, classes, releasedClasses, includesOwnClasses, processes, applied, refusals, days
     case stop, lastSwitch, lastSwitchTime
     case crashLoopSeconds = "crashLoop_s"
     case alarmThresholdDays = "alarmThreshold_days"
@@ -155,7 +155,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     uid: Int, name: String, program: String, level: Level, pin: Pin, isAutomaticAllowed: Bool, budgetBytes: Int,
     baseBudgetBytes: Int, raisedBudgetBytes: Int, crashLoopSeconds: Double, evidence: Double,
     alarmThresholdDays: Double, usualPerDay: Double, countedCrashes: Int, classes: [Class], releasedClasses: [String],
-    includesOwnClasses: Bool, processes: Int, obeying: Int, refusals: [String: String], days: [Day], stop: Stop? = nil,
+    includesOwnClasses: Bool, processes: Int, applied: Int, refusals: [String: String], days: [Day], stop: Stop? = nil,
     lastSwitch: String? = nil, lastSwitchTime: String? = nil
   ) {
     (self.uid, self.name, self.program, self.level, self.pin) = (uid, name, program, level, pin)
@@ -165,8 +165,8 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     (self.evidence, self.alarmThresholdDays, self.usualPerDay, self.countedCrashes, self.classes) = (
       evidence, alarmThresholdDays, usualPerDay, countedCrashes, classes
     )
-    (self.releasedClasses, self.includesOwnClasses, self.processes, self.obeying, self.refusals) = (
-      releasedClasses, includesOwnClasses, processes, obeying, refusals
+    (self.releasedClasses, self.includesOwnClasses, self.processes, self.applied, self.refusals) = (
+      releasedClasses, includesOwnClasses, processes, applied, refusals
     )
     (self.days, self.stop, self.lastSwitch, self.lastSwitchTime) = (days, stop, lastSwitch, lastSwitchTime)
   }

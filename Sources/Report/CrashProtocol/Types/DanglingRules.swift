@@ -30,12 +30,12 @@ public struct DanglingChange: Codable, Sendable, Equatable {
   /// Their attached processes.
   public var processes: Int
   /// Processes that have applied it so far.
-  public var obeying: Int
+  public var applied: Int
 
   /// Makes one from its parts.
-  public init(services: [String], processes: Int, obeying: Int) {
+  public init(services: [String], processes: Int, applied: Int) {
     self.services = services
     self.processes = processes
-    self.obeying = obeying
+    self.applied = applied
   }
 }

@@ -13,17 +13,17 @@ public struct GuardService: Codable, Sendable, Equatable {
   /// Attached processes.
   public var processes: Int
   /// Processes that have applied them.
-  public var obeying: Int
+  public var applied: Int
   /// The refusal of one of the others.
   public var refusal: String?
 
   /// Makes one from its parts.
   public init(
     uid: Int, name: String, program: String, modes: [String: String], implicitModes: [String: String] = [:],
-    processes: Int, obeying: Int, refusal: String? = nil
+    processes: Int, applied: Int, refusal: String? = nil
   ) {
     (self.uid, self.name, self.program) = (uid, name, program)
     (self.modes, self.implicitModes) = (modes, implicitModes)
-    (self.processes, self.obeying, self.refusal) = (processes, obeying, refusal)
+    (self.processes, self.applied, self.refusal) = (processes, applied, refusal)
   }
 }

@@ -41,8 +41,10 @@ extension HTMLRenderer {
       html = html + "<h2>Earlier runtime warnings</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
     }
     if let incidents = report.incidents, !incidents.isEmpty {
-      let rows: [HTMLText] = incidents.map {
-        "<li><time datetime=\"\($0.last)\">\(before($0.last, report))</time> \($0.sentence) (\($0.mode.rawValue), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
+      let rows: [HTMLText] = incidents.map { incident in
+        let time: HTMLText = "<time datetime=\"\(incident.last)\">\(before(incident.last, report))</time>"
+        let times = incident.count == 1 ? "once" : "\(incident.count) times"
+        return "<li>\(time) \(incident.sentence) (\(incident.mode.rawValue), \(times))</li>"
       }
       let omitted: HTMLText = report.incidentsOmitted.map { "<li>… \($0) earlier</li>" } ?? ""
       html = html + "<h2>Earlier incidents</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"

@@ -21,7 +21,7 @@ public enum DanglingText: Sendable {
       [
         policy.name, "\(policy.uid)", policy.level.rawValue, policy.pin.rawValue,
         policy.isAutomaticAllowed ? "protect" : "report", Listings.size(policy.budgetBytes),
-        "\(policy.days.map(\.crashes).reduce(0, +))", "\(policy.obeying)/\(policy.processes)", classes(policy),
+        "\(policy.days.map(\.crashes).reduce(0, +))", "\(policy.applied)/\(policy.processes)", classes(policy),
         policy.program,
       ].map(CleanText.line)
     }
@@ -45,7 +45,7 @@ public enum DanglingText: Sendable {
       ("crashes", crashes(policy), nil),
       (
         "processes",
-        policy.processes == 0 ? "none is attached" : "applied in \(policy.obeying) of \(policy.processes)", nil
+        policy.processes == 0 ? "none is attached" : "applied in \(policy.applied) of \(policy.processes)", nil
       ),
     ]
     if let stop = policy.stop { facts.append(("until", self.stop(stop), nil)) }
@@ -107,7 +107,7 @@ public enum DanglingText: Sendable {
     let running =
       change.processes == 0
       ? "none of their processes is attached"
-      : "applied in \(change.obeying) of \(change.processes) attached processes"
+      : "applied in \(change.applied) of \(change.processes) attached processes"
     return CleanText.line("\(what) in \(change.services.joined(separator: ", ")): \(running)") + "\n"
   }
 

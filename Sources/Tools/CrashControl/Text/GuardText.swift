@@ -49,7 +49,7 @@ public enum GuardText: Sendable {
     let rows = services.flatMap { service in
       (lines(service.modes, "at call sites") + lines(service.implicitModes, "implicit")).map { line in
         [
-          service.name, "\(service.uid)", line.kind, line.mode, line.guards, "\(service.obeying)/\(service.processes)",
+          service.name, "\(service.uid)", line.kind, line.mode, line.guards, "\(service.applied)/\(service.processes)",
           service.program,
         ].map(CleanText.line)
       }

@@ -84,7 +84,7 @@ struct SetGuards: ParsableCommand {
     if connection.json != .off { return try connection.show(json: change) }
     let guards = "\(implicit ? "implicit guards" : "guards") of \(kind ?? "all kinds")"
     let what = mode == .program ? "\(guards): the program's mode" : "\(guards): \(mode)"
-    let rest = change.obeying < change.processes ? "crashctl guards list shows why the others have not\n" : ""
+    let rest = change.applied < change.processes ? "crashctl guards list shows why the others have not\n" : ""
     try connection.show(DanglingText.change(what, change) + rest)
   }
 }

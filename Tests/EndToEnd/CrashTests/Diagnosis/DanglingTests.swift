@@ -180,11 +180,11 @@ struct DanglingTests {
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
     // On a slow machine its answer comes after crashd has stopped waiting for it; asking again changes nothing.
-    var obeying = change.obeying
-    for _ in 0..<Patience.slices where obeying == 0 {
-      obeying = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.obeying
+    var applied = change.applied
+    for _ in 0..<Patience.slices where applied == 0 {
+      applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied
     }
-    #expect(obeying == 1)
+    #expect(applied == 1)
     victim.goOn()
     let status = try await victim.process.wait()
     #expect(status.code == 70, "\(status)")

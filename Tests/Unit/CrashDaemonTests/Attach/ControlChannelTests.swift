@@ -94,15 +94,15 @@ struct ControlChannelTests {
         try process.send(Self.answer(message.number, result: kind == 5 ? 2 : 0))
       }
       let change = try await named
-      #expect(change.int("processes") == 1 && change.int("obeying") == 0)
-      for (method, obeying) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int)] {
+      #expect(change.int("processes") == 1 && change.int("applied") == 0)
+      for (method, applied) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int)] {
         let services = try await client.call("\(Self.own).\(method)").array("services")
         guard case .object(let view) = services.first else {
           Issue.record("no service")
           continue
         }
-        #expect(view.int("obeying") == obeying)
-        if obeying == 0 { #expect(view.string("refusal") == "unknown to the program's version") }
+        #expect(view.int("applied") == applied)
+        if applied == 0 { #expect(view.string("refusal") == "unknown to the program's version") }
       }
     }
   }
@@ -126,13 +126,13 @@ struct ControlChannelTests {
       }
       #expect(kinds == [4, 1, 3])
       let change = try await named
-      #expect(change.array("services").count == 1 && change.int("processes") == 1 && change.int("obeying") == 1)
+      #expect(change.array("services").count == 1 && change.int("processes") == 1 && change.int("applied") == 1)
       let policy = try await client.call("\(Self.own).DanglingPolicies").array("services")
       guard case .object(let view) = policy.first else {
         Issue.record("no policy")
         return
       }
-      #expect(view.int("processes") == 1 && view.int("obeying") == 1)
+      #expect(view.int("processes") == 1 && view.int("applied") == 1)
 
       // The same process says hello again: its first connection gets no more messages.
       let next = try await daemon.attach()
@@ -153,7 +153,7 @@ struct ControlChannelTests {
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
       // There is no such class.
-      #expect(try await ended.int("obeying") == 0)
+      #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
     }
@@ -183,10 +183,10 @@ struct ControlChannelTests {
 
       async let released = client.call("\(Self.own).DanglingRelease", ["class": .string("App.Session")])
       try await answer([4, 2, 3])
-      #expect(try await released.int("obeying") == 1)
+      #expect(try await released.int("applied") == 1)
       async let reset = client.call("\(Self.own).DanglingReset", ["class": .string("App.Session")])
       try await answer([3])
-      #expect(try await reset.int("obeying") == 1)
+      #expect(try await reset.int("applied") == 1)
       let texts = try await client.call("\(Self.own).DanglingEvents").array("events").compactMap { event -> String? in
         guard case .object(let event) = event else { return nil }
         return event.object("decision").string("text")

@@ -16,7 +16,7 @@ struct DanglingTextTests {
        "isAutomaticAllowed": true, "budgetBytes": 4194304, "baseBudgetBytes": 262144, "raisedBudgetBytes": 4194304,
        "crashLoop_s": 3600, "evidence": 0.5, "alarmThreshold_days": 365, "usual_perDay": 0.25, "countedCrashes": 6,
        "classes": [{"name": "App.Session", "listedBy": "statistics", "mode": "zero", "limit": 50}],
-       "releasedClasses": ["App.Pool"], "includesOwnClasses": false, "processes": 3, "obeying": 2,
+       "releasedClasses": ["App.Pool"], "includesOwnClasses": false, "processes": 3, "applied": 2,
        "refusals": {"App.Session": "no such class"}, "days": [\(days)],
        "stop": {"since": "2026-11-20T00:00:00Z", "hits": 41, "groups": 2, "runWithoutNewGroup": 40,
          "enoughHitsWithoutNewGroup": 59, "unseenShare": 0.1, "dropEvidence": 1.5, "dropThreshold": 20, "days": 2.5,

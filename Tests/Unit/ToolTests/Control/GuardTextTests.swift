@@ -28,7 +28,7 @@ struct GuardTextTests {
     let services = [
       GuardService(
         uid: 0, name: "shop", program: "/srv/shop", modes: ["unwrap": "off", "cast": "absorb"], implicitModes: all,
-        processes: 3, obeying: 2, refusal: "forbidden by the program")
+        processes: 3, applied: 2, refusal: "forbidden by the program")
     ]
     let text = GuardText.list(services, terminal: Terminal(width: nil, hasColor: false), legend: false)
     let lines = text.split(separator: "\n").map { $0.split { $0 == " " }.joined(separator: " ") }
