@@ -27,6 +27,12 @@ def go_on():
     gdb.execute("signal SIGTRAP" if last_signal == "SIGTRAP" else "continue", to_string=True)
 
 
+def is_passed_on():
+    """Whether one of the shield's threads got the signal, as it may during a callback: its handler passes that on."""
+    thread = gdb.selected_thread()
+    return thread is not None and (thread.name or "").startswith("crashshield")
+
+
 def stack():
     frame = gdb.newest_frame()
     pcs = []
@@ -77,6 +83,10 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
         start()
+        for _ in range(STOP_LIMIT):
+            if not is_passed_on():
+                break
+            go_on()
         pid = gdb.selected_inferior().pid
         pcs = stack() if pid != 0 else []
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
