@@ -11,7 +11,7 @@ typedef bool cs_casts_function(void *target, void *source, const void *source_ty
 #pragma GCC visibility push(hidden)
 // What stands in the tables.
 cs_casts_function cs_casts_cast;
-// The runtime's own; written once, before any table.
+// The runtime's original function. Ordering: set once, before any table is written.
 extern cs_casts_function *cs_casts_original;
 
 // Writes the function into each table of the process that leads to the function of that name. Returns why it could not;

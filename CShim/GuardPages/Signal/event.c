@@ -107,7 +107,7 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   incident.source = CS_RING_INCIDENT_PAGES;
   incident.kind = event->kind;
   incident.mode = event->is_fatal ? CS_MODE_CRASH : CS_MODE_ABSORB;
-  // Part of what makes two incidents one: the crash finds its own.
+  // The incident's key in the ring includes this word: a crash gets an incident of its own.
   incident.word = event->is_fatal;
   incident.method = event->is_fatal ? event->fatal_address : event->address;
   incident.address = event->address;

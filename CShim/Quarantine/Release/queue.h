@@ -1,6 +1,6 @@
-// The fast path of an object into a slot of its class, which each last release pays: inlined, and the usual case first,
-// a full queue whose next slot has an object of the same size under the same policy. It calls nothing on its way, so
-// that no register is saved, and ends in the call of the allocator.
+// Fast path of a last release: moves the object into a slot of its class. It is inlined. The usual case comes first:
+// the queue is full, and its next slot holds an object of equal size and policy. It calls nothing on its way, so that
+// no register is saved, and ends in the call of the allocator.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 

@@ -59,7 +59,7 @@ static bool is_sent(const cs_ring_image *image, const char *path) {
   return path[0] == '/' && (image->flags & CS_RING_IMAGE_PATH_TRUNCATED) == 0 && !is_system_path(path);
 }
 
-// Notes which file crashd is to get. One that was replaced already has another build id, and is not sent.
+// Notes which file crashd is to get. A file that was replaced before has another build id, and is not sent.
 static void note_file(registration *now, const cs_ring_image *image, const char *path) {
   if (now->file_count == CS_IMAGE_FILE_LIMIT || !is_sent(image, path)) return;
   cs_image_file *file = &cs_image_files.files[now->file_count];

@@ -7,7 +7,7 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// They outlive a start: a forked child that starts like its parent does not know yet what crashd will say to it.
+// Both survive a new start: a forked child withholds memory as its parent did until crashd answers the child.
 static bool is_withheld;
 static uint32_t withheld_round;
 

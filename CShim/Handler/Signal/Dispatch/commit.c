@@ -10,8 +10,8 @@
 #include "state.h"
 #include "trusted.h"
 
-// The time that a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Either takes
-// microseconds, unless the machine stands still.
+// The time that a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Commit and
+// reminder take microseconds, unless the machine stalls.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
 

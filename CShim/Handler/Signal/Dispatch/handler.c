@@ -72,8 +72,8 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-// Unblocks the signals that end the process at once if they come blocked: a later handler that calls ours may block its
-// own signal, and the reminder uses that one. Returns the previous mask.
+// Unblocks SIGSEGV, SIGBUS and the crash's own signal: a blocked signal of a fault ends the process at once. A chained
+// handler that calls ours may block the crash's signal, which the watchdog's reminder uses. Returns the previous mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;

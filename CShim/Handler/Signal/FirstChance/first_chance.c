@@ -148,8 +148,8 @@ void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
   set_mask(signal, &action, cs_signal_frame_context(frame));
 }
 
-// Puts ours back where the handler has put the default action, or itself, which some do each time. Any other handler
-// may be another thread's, who goes on to ours.
+// Puts ours back where the handler has put the default action, or itself, which some do each time. Leaves
+// any other handler in place: another thread may have installed it, and it may call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;

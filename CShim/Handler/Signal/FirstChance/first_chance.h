@@ -1,5 +1,6 @@
-// Faults that a handler of the program's, from before the start, may repair: it has the first chance, and what is
-// captured before becomes a crash only if it does not come back (docs/decisions/0121).
+// Recoverable faults: a first-chance handler, which the program installed before the start, may repair them. The record
+// is written before that handler is called, and becomes a crash only if the handler does not return
+// (docs/decisions/0121).
 #ifndef CS_FIRST_CHANCE_H
 #define CS_FIRST_CHANCE_H
 

@@ -8,8 +8,8 @@
 #include "system_call.h"
 
 // rt_sigprocmask copies the set in before it looks at `how`: a wrong `how` makes it a pure read test that takes
-// 0.17 µs, needs no descriptor, and is allowed by every seccomp profile glibc can live under. A profile that answers in
-// its own way sends us to process_vm_readv (1.6 µs).
+// 0.17 µs, needs no descriptor, and is allowed by every seccomp profile glibc can live under. If a profile returns
+// another result, falls back to process_vm_readv (1.6 µs).
 bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_rt_sigprocmask, ~0L, (long)address, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
   if (answer == -EINVAL) return true;

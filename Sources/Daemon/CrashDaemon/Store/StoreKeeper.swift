@@ -192,10 +192,10 @@ extension StoreKeeper {
       let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
       logger.debug("retention has removed reports: \(list)")
     } catch {
-      // A full disk allows no removal either until space is freed; waiting reports have their own log line.
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
+        // Such as a full disk, where removal fails too. Reports that wait have a log line of their own.
         logger.warning("cannot maintain the store: \(error)")
       }
     }

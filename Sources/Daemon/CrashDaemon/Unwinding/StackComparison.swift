@@ -6,8 +6,9 @@ import CrashSymbols
 ///
 /// The handler unwinds with the tables of the process itself and reads all of its memory. libunwind is other code, with
 /// a copy of the stack that ends at 64 KiB. So the handler's frames stay, unless it had lost the tables where libunwind
-/// had them: from there it only guessed. Where both stacks meet again, the handler's frames follow. Where they do not,
-/// libunwind's stack must be at least as long: a complete stack is not replaced for a few frames.
+/// had them: from there it only guessed. libunwind's frames replace the guessed ones up to the frame where both stacks
+/// meet; from there the handler's frames stay. If they do not meet, libunwind's stack must be at least as long: a
+/// complete stack is not replaced for a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source

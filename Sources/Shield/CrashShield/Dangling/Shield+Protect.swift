@@ -19,7 +19,8 @@ extension Shield {
   /// and this call over crashd's automatic protection. `Configuration.allowsRemoteControl` disables both.
   ///
   /// The quarantine detects virtual calls and excess releases at once, and writes to fields and excess retains when the
-  /// object leaves it. It does not detect field reads and devirtualized calls, which find the object.
+  /// object leaves it. It does not detect field reads and devirtualized calls: the object's memory is
+  /// still there, and they do not look at its class.
   ///
   /// It does not keep an object with `unowned` references at its last release, or on the stack. A forked child of a
   /// process with protected classes keeps none.

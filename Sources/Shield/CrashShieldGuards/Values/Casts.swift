@@ -44,8 +44,8 @@ extension Set: ShieldDefault {
 extension Shield {
   /// The value as this type; nil where it is none, which is recorded as `cast`, or as `null` for a null.
   ///
-  /// In place of `as!`, which ends the process. A number for a text and a text for a number are converted where nothing is lost
-  /// ("42" to 42, 42 to "42", true to "true"; not " 42", not "3.5" to an integer); that is recorded, too.
+  /// In place of `as!`, which ends the process. Converts between texts and numbers or booleans where nothing is lost
+  /// ("42" to 42, 42 to "42", true to "true"; not " 42", not "3.5" to an integer). Records each conversion, too.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line

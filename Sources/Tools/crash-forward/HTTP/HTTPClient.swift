@@ -102,7 +102,7 @@ extension HTTPClient.Answer {
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
     // The server asks to retry later.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
-    // All events alike: a server error, or wrong settings. The message omits the body: a server that refuses a key may
+    // Every event would fail alike: a server error, or wrong settings. The message omits the body: a server that refuses a key may
     // repeat it.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
