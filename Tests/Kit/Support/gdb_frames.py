@@ -11,6 +11,8 @@ SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
+SI_USER = 0
+SI_QUEUE = -1
 
 
 last_signal = None
@@ -28,9 +30,12 @@ def go_on():
 
 
 def is_passed_on():
-    """Whether one of the shield's threads got the signal, as it may during a callback: its handler passes that on."""
+    """Whether one of the shield's threads got a signal that was sent to the process, as it may during a callback: its
+    handler passes that on. A fault of a callback is its own."""
     thread = gdb.selected_thread()
-    return thread is not None and (thread.name or "").startswith("crashshield")
+    if thread is None or not (thread.name or "").startswith("crashshield"):
+        return False
+    return int(gdb.parse_and_eval("$_siginfo.si_code")) in (SI_USER, SI_QUEUE)
 
 
 def stack():

@@ -44,15 +44,30 @@ static bool has_open_signals(void) SIGNAL_SAFE {
   return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0;
 }
 
-bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+// Its address is the value of a signal that kill() sent and a thread of the shield passed on.
+static char kill_mark;
+
+// The kernel lets no thread but the first send SI_USER, so a thread of the shield passes it on as SI_QUEUE.
+static void mark(siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code == SI_USER) information->si_value.sival_ptr = &kill_mark;
+  information->si_code = SI_QUEUE;
+}
+
+static void unmark(siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code != SI_QUEUE || information->si_value.sival_ptr != &kill_mark) return;
+  information->si_value.sival_ptr = NULL;
+  information->si_code = SI_USER;
+}
+
+bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  unmark(information);
   const bool is_to_process = information->si_code == SI_USER || information->si_code == SI_QUEUE;
   if (!is_to_process || !has_open_signals()) return false;
   const uint64_t only = UINT64_C(1) << (signal - 1);
   uint64_t mask = 0;
   cs_sigmask(SIG_BLOCK, &only);
-  // A waiting thread sees who has sent it; the kernel lets no thread but the first say SI_USER.
   siginfo_t queued = *information;
-  queued.si_code = SI_QUEUE;
+  mark(&queued);
   const int pid = cs_getpid();
   if (cs_system_call(SYS_rt_sigqueueinfo, pid, signal, (long)&queued, 0, 0, 0) != 0 &&
       cs_system_call(SYS_kill, pid, signal, 0, 0, 0, 0) != 0) {

@@ -29,8 +29,9 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
 // Passes on a process-directed signal that reached a thread of the shield which runs code of the program and therefore
 // does not block it: a thread of the program may wait for the signal. The shield's thread then blocks it. Returns false
-// for a fault, a thread-directed signal, or another thread.
-bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+// for a fault, a thread-directed signal, or another thread. A signal that was passed on to this thread gets its code
+// back: a report and the program's handlers see SI_USER where kill() sent it. A thread that waits for it sees SI_QUEUE.
+bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // For a crash whose descriptor table lacks the connection: lets the thread of the connection wake crashd. Returns true
 // if it has.

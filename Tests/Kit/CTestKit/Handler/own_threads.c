@@ -144,6 +144,35 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
+// The first thread opens the signal only when the shield's thread has blocked it, on its way to passing it on.
+static int die_beside_callback(const char *directory) {
+  char spool[256];
+  uint64_t open_signals = 0;
+  const uint64_t only = UINT64_C(1) << (SIGABRT - 1);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGABRT);
+  sem_init(&is_in_callback, 0, 0);
+  snprintf(spool, sizeof spool, "%s/spool", directory);
+  const cs_shim_configuration configuration = {
+      .socket_path = "/none/attach", .spool_directory = spool, .status_function = stay_in_callback};
+  sem_init(&may_return, 0, 0);
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
+  while (sem_wait(&is_in_callback) != 0) {
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  look_at_threads(&open_signals);
+  if ((open_signals & only) == 0) return 1;
+  kill(getpid(), SIGABRT);
+  do {
+    sched_yield();
+    look_at_threads(&open_signals);
+  } while ((open_signals & only) != 0);
+  pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+  for (;;)
+    pause();
+}
+
 static void *stay_as_reaper(void *unused) {
   pthread_setname_np(pthread_self(), "crashshield-q");
   sem_post(&is_in_callback);
@@ -288,6 +317,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_MASKS) _exit(block_signals());
     if (way == CS_TEST_OWN_CALLBACK) _exit(wait_beside_callback());
     if (way == CS_TEST_OWN_REAPER) _exit(wait_beside_reaper(directory));
+    if (way == CS_TEST_OWN_PASSED_ON) _exit(die_beside_callback(directory));
     if (way == CS_TEST_OWN_CRASHED_CALLBACK) _exit(await_crash_of_callback(directory));
     if (way == CS_TEST_OWN_SETXID) _exit(drop_root(directory));
     if (way == CS_TEST_OWN_UNSHARE) _exit(enter_namespace(directory));

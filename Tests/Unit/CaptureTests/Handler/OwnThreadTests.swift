@@ -35,6 +35,18 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
 
+  @Test("D2: the report of a signal that came during a callback says SI_USER and names the sender")
+  func passedOn() throws {
+    try withTemporaryDirectory { directory in
+      // As above; the summary is written before the call returns.
+      #expect(unsafe cs_test_run_own(.CS_TEST_OWN_PASSED_ON, directory) & 0x7f == SIGABRT)
+      var spool = cs_test_spool()
+      #expect(unsafe cs_test_read_spool(directory, &spool))
+      #expect(spool.committed_count == 1 && spool.signal == SIGABRT && spool.code == SI_USER)
+      #expect(spool.sender_pid == spool.pid)
+    }
+  }
+
   @Test("D2: a crash in a callback of the shield's is recorded")
   func crashedCallback() throws {
     try withTemporaryDirectory { directory in
