@@ -5,7 +5,11 @@ internal import CrashShieldGuards
 /// Records a failing executor check as `isolation`; under `absorb` the check passes.
 ///
 /// Later checks in a function that went on fail as a consequence: they pass too, and are not recorded again.
-@c @implementation
+#if compiler(>=6.3)
+  @c @implementation
+#else
+  @_cdecl("cs_executor_met")
+#endif
 public func cs_executor_met(
   _ type: UnsafeRawPointer!, _ isMain: Bool, _ place: UInt64, _ isConsequence: Bool
 ) -> Bool {
