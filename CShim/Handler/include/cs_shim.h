@@ -126,8 +126,8 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // before the start.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none. Any
-// thread.
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none, and for a
+// detail of a crash, which the process may have survived. Any thread.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Calls the function on a thread of its own after incidents were recorded, four times a second at most. Returns false
 // if no thread can be created. Once a process.
