@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../../../CShim/Handler/Setup/Ring/caller.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
 #include "ways.h"
@@ -311,6 +312,42 @@ static int leave_low_numbers(const char *directory) {
   return 0;
 }
 
+static int count_threads(const char *name) {
+  int count = 0;
+  DIR *const tasks = opendir("/proc/self/task");
+  for (const struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
+    char path[300];
+    char text[32] = {0};
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && read(file, text, sizeof text - 1) > 0 && strncmp(text, name, strlen(name)) == 0) count++;
+    close(file);
+  }
+  closedir(tasks);
+  return count;
+}
+
+static void count_call(void *context, cs_shim_status status, const char *text) {
+  (void)status;
+  (void)text;
+  __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
+}
+
+// The thread of the connection, which the first start does not come to make, is this one.
+static int retry_callbacks(void) {
+  int counts[2] = {0};
+  cs_shim_failure failure = {0};
+  for (int attempt = 0; attempt < 2; attempt++) {
+    const cs_callbacks callbacks = {.status = count_call, .context = &counts[attempt]};
+    if (cs_caller_start(&callbacks, &failure) != CS_SHIM_OK) return 1 + attempt;
+  }
+  if (count_threads("crashshield-c") != 1) return 3;
+  for (int call = 0; call < 1000; call++) {
+    if (!cs_caller_report_status(CS_SHIM_STATUS_ATTACHED, "")) return 4;
+  }
+  return counts[0] == 0 && counts[1] == 1000 ? 0 : 5;
+}
+
 int cs_test_run_own(cs_test_own_way way, const char *directory) {
   const int child = cs_test_fork();
   if (child == 0) {
@@ -324,6 +361,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_SETNS) _exit(join_namespace(directory));
     if (way == CS_TEST_OWN_NUMBERS) _exit(leave_low_numbers(directory));
     if (way == CS_TEST_OWN_RIGHTS) _exit(drop_rights_at_once(directory));
+    if (way == CS_TEST_OWN_RETRIED) _exit(retry_callbacks());
     _exit(cs_test_reattach_run(way, directory));
   }
   return cs_test_wait(child);

@@ -188,6 +188,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
   CS_TEST_OWN_SHARED_TABLE,     // a filter refuses close_range, and crashd restarts
   CS_TEST_OWN_REFUSED,          // crashd refuses the process: its number has no thread any more
   CS_TEST_OWN_RIGHTS,           // two threads change their groups again and again, as in CS_TEST_OWN_SETXID
+  CS_TEST_OWN_RETRIED,          // callbacks of a start that failed behind them, then of another one
   CS_TEST_OWN_RESTARTED,        // a thread with SIGSEGV blocked enters a namespace: callbacks have it open all the same
 } cs_test_own_way;
 

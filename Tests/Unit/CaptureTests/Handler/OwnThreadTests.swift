@@ -88,6 +88,11 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
 
+  @Test("a start that is retried after a failure makes no second thread for callbacks")
+  func retried() throws {
+    #expect(try run(.CS_TEST_OWN_RETRIED) == 0)
+  }
+
   @Test("C-L4: the connection thread's number is cleared when crashd has refused the process")
   func refused() throws {
     #expect(try run(.CS_TEST_OWN_REFUSED) == 0)
