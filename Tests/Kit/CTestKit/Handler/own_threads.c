@@ -204,6 +204,39 @@ static int wait_beside_reaper(const char *directory) {
   return waiter.received == SIGABRT ? 0 : 3;
 }
 
+static void stay_in_delivery(void) {
+  stay_in_callback(NULL, CS_SHIM_STATUS_ATTACHED, "");
+}
+
+// The thread that passes incidents on has the crash signals open during a call only.
+static int wait_beside_incidents(const char *directory) {
+  pthread_t thread;
+  uint64_t open_signals = 0;
+  const cs_ring_incident incident = {.source = CS_RING_INCIDENT_GUARD, .kind = 1};
+  waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAITINFO};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGABRT);
+  sem_init(&is_in_callback, 0, 0);
+  sem_init(&may_return, 0, 0);
+  cs_test_start(directory);
+  if (!cs_shim_incidents_follow(stay_in_delivery)) return 1;
+  // The thread for callbacks may still report the status.
+  do {
+    sched_yield();
+    look_at_threads(&open_signals);
+  } while (open_signals != 0);
+  cs_shim_incident(&incident);
+  while (sem_wait(&is_in_callback) != 0) {
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  kill(getpid(), SIGABRT);
+  if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 2;
+  pthread_join(thread, NULL);
+  sem_post(&may_return);
+  return waiter.received == SIGABRT ? 0 : 3;
+}
+
 // A crash of the callback itself is one.
 static void crash_in_callback(void *context, cs_shim_status status, const char *text) {
   (void)context;
@@ -354,6 +387,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_MASKS) _exit(block_signals());
     if (way == CS_TEST_OWN_CALLBACK) _exit(wait_beside_callback());
     if (way == CS_TEST_OWN_REAPER) _exit(wait_beside_reaper(directory));
+    if (way == CS_TEST_OWN_INCIDENTS) _exit(wait_beside_incidents(directory));
     if (way == CS_TEST_OWN_PASSED_ON) _exit(die_beside_callback(directory));
     if (way == CS_TEST_OWN_CRASHED_CALLBACK) _exit(await_crash_of_callback(directory));
     if (way == CS_TEST_OWN_SETXID) _exit(drop_root(directory));

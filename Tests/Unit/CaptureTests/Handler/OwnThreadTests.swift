@@ -35,6 +35,11 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
 
+  @Test("D2: a crash signal to the thread that passes incidents on goes to the thread that waits for it")
+  func besideIncidents() throws {
+    #expect(try run(.CS_TEST_OWN_INCIDENTS) == 0)
+  }
+
   @Test("D2: the report of a signal that came during a callback says SI_USER and names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
