@@ -32,7 +32,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_DISABLED = 2,     // CRASHSHIELD_DISABLE is set and not 0
   CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names it
   CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
-  CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64
+  CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64 with glibc
 } cs_shim_error;
 
 // Called once for each change of the connection, on a thread of the shield; `text` is valid during the call only.
@@ -126,8 +126,8 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // before the start.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none. Any
-// thread.
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none, and for a
+// detail of a crash, which the process may have survived. Any thread.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Calls the function on a thread of its own after incidents were recorded, four times a second at most. Returns false
 // if no thread can be created. Once a process.

@@ -79,12 +79,20 @@ extension Shield {
   }
 
   /// Keys and values as the ring holds them: each followed by a NUL, which a text of them cannot contain.
+  ///
+  /// Skips what cannot fit before it looks at the characters: a client of the program may have sent them, and many.
   private static func pairs(_ metadata: [String: String]) -> String {
+    let limitBytes = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
     var pairs = ""
-    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) where !key.isEmpty {
-      pairs += key.filter { $0 != "\0" } + "\0" + value.filter { $0 != "\0" } + "\0"
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key })
+    where !key.isEmpty && max(key.utf8.count, value.utf8.count) < limitBytes {
+      pairs += withoutNUL(key) + "\0" + withoutNUL(value) + "\0"
     }
     return pairs
+  }
+
+  private static func withoutNUL(_ text: String) -> String {
+    text.utf8.contains(0) ? String(text.unicodeScalars.filter { $0 != "\0" }) : text
   }
 
   /// Calls `body` with UTF-8 as C's `char`; an empty string may have no address, but C gets a valid one.

@@ -27,7 +27,8 @@ extension Shield {
   /// if let crash = await Shield.lastCrash(within: .seconds(2)) { logger.notice("the last run ended by \(crash)") }
   /// ```
   ///
-  /// - Parameter limit: How long to wait for crashd. A crash of a moment ago is analyzed first, a second or two.
+  /// - Parameter limit: How long to wait for crashd, at most a year. A crash of a moment ago is analyzed first, a
+  ///   second or two.
   /// - Returns: Nil if there is none, if crashd did not answer in time, or if the task was cancelled.
   public static func lastCrash(within limit: Duration) async -> LastCrash? {
     guard isStarted else { return nil }
@@ -38,6 +39,8 @@ extension Shield {
 /// The last crash as crashd reports it.
 final class LastCrashRegister: Sendable {
   static let shared = LastCrashRegister()
+  /// The clock traps at a deadline that it cannot hold.
+  private static let longest = Duration.seconds(365 * 86_400)
 
   private struct State {
     /// Nil: crashd has reported nothing.
@@ -61,6 +64,7 @@ final class LastCrashRegister: Sendable {
   }
 
   func value(within limit: Duration) async -> Shield.LastCrash? {
+    let limit = max(.zero, min(limit, Self.longest))
     let (told, continuation) = AsyncStream.makeStream(of: Void.self)
     let number = state.withLock { state -> UInt64? in
       if state.known != nil { return nil }

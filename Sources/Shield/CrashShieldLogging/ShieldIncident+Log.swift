@@ -54,7 +54,10 @@ extension Shield.Status {
   /// warning, since an operator has to act.
   public func log(to logger: Logger) {
     if let startError {
-      logger.warning("crashes of this process are not reported", metadata: ["shield.reason": "\(startError)"])
+      // A second start fails, and leaves the first one in force.
+      let message: Logger.Message =
+        isStarted ? "another start of the shield had no effect" : "crashes of this process are not reported"
+      logger.warning(message, metadata: ["shield.reason": "\(startError)"])
       return
     }
     switch connection {

@@ -68,7 +68,12 @@ public final class ShieldMetrics: Sendable {
     for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
+  /// The clock traps at a deadline that it cannot hold, and without a pause the updates take a processor.
+  private static let intervals = Duration.milliseconds(100)...Duration.seconds(365 * 86_400)
+
   /// Updates at once and then at this interval until the task is cancelled, and once more then.
+  ///
+  /// - Parameter interval: From 100 milliseconds to a year; others become the nearest of these.
   public func run(every interval: Duration = .seconds(10)) async {
     repeat { update() } while await Self.waits(interval)
     update()
@@ -77,7 +82,7 @@ public final class ShieldMetrics: Sendable {
   /// Whether the interval passed before the task was cancelled.
   private static func waits(_ interval: Duration) async -> Bool {
     do {
-      try await Task.sleep(for: interval)
+      try await Task.sleep(for: min(max(interval, intervals.lowerBound), intervals.upperBound))
       return true
     } catch {
       return false

@@ -93,6 +93,28 @@ struct LastCrashTests {
     }
   }
 
+  @Test("a limit that no clock can hold waits until crashd tells, or not at all, and does not trap")
+  func limits() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(attached, [.sweep(round: 1)])
+      attached.wait()
+      check(daemon.answers(1) == [.done(0)])
+      for limit in [Duration.seconds(Int64.min), Duration(_high: .min, low: 0)] {
+        check(await Shield.lastCrash(within: limit) == nil)
+      }
+      async let seconds = Shield.lastCrash(within: .seconds(Int64.max))
+      async let attoseconds = Shield.lastCrash(within: Duration(_high: .max, low: .max))
+      // Meanwhile both have begun to wait.
+      check(await Shield.lastCrash(within: .milliseconds(100)) == nil)
+      daemon.send(LastCrashTests.crash)
+      let crashes = await [seconds, attoseconds]
+      check(crashes.map { $0?.id } == ["3f2a9c54", "3f2a9c54"])
+      Glibc.exit(right)
+    }
+  }
+
   @Test("without a start, or when crashd says nothing in time, there is no last crash")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {

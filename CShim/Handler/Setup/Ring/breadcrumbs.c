@@ -22,17 +22,22 @@ static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
 // Metadata keeps at least this many bytes, so that a long message does not push out the request's identifier.
 #define METADATA_SHARE_BYTES 96
 
-// The bytes of whole pairs, each of two texts that end with a NUL, that fit into `room`.
-static size_t whole_pairs(cs_shim_text pairs, size_t room) {
-  const size_t bytes = pairs.bytes < room ? pairs.bytes : room;
+// The bytes of the first pair of two texts that end with a NUL; 0: there is none.
+static size_t pair_bytes(const char *start, size_t bytes) {
+  const char *const key_end = memchr(start, 0, bytes);
+  if (key_end == NULL) return 0;
+  const size_t key_bytes = (size_t)(key_end - start) + 1;
+  const char *const value_end = memchr(key_end + 1, 0, bytes - key_bytes);
+  return value_end == NULL ? 0 : (size_t)(value_end - start) + 1;
+}
+
+// Copies the pairs that fit into `room` one after the other, and returns their bytes. `to` may be NULL.
+static size_t copy_pairs(uint8_t *to, cs_shim_text pairs, size_t room) {
   size_t kept = 0;
-  while (kept < bytes) {
-    const char *const key_end = memchr(pairs.start + kept, 0, bytes - kept);
-    if (key_end == NULL) break;
-    const size_t value = (size_t)(key_end - pairs.start) + 1;
-    const char *const value_end = value < bytes ? memchr(pairs.start + value, 0, bytes - value) : NULL;
-    if (value_end == NULL) break;
-    kept = (size_t)(value_end - pairs.start) + 1;
+  for (size_t at = 0, bytes; (bytes = pair_bytes(pairs.start + at, pairs.bytes - at)) != 0; at += bytes) {
+    if (bytes > room - kept) continue;
+    if (to != NULL) memcpy(to + kept, pairs.start + at, bytes);
+    kept += bytes;
   }
   return kept;
 }
@@ -42,7 +47,7 @@ static void write_text(cs_ring_breadcrumb *breadcrumb, cs_shim_text message, cs_
   const size_t category_kept = cs_text_cut(category.start, category.bytes, CS_RING_CATEGORY_LIMIT_BYTES);
   const size_t rest = sizeof breadcrumb->text - category_kept;
   const size_t asked = message.bytes < rest - METADATA_SHARE_BYTES ? message.bytes : rest - METADATA_SHARE_BYTES;
-  const size_t metadata_kept = whole_pairs(metadata, rest - asked);
+  const size_t metadata_kept = copy_pairs(NULL, metadata, rest - asked);
   const size_t message_kept = cs_text_cut(message.start, message.bytes, rest - metadata_kept);
   breadcrumb->text_bytes = (uint32_t)message_kept;
   breadcrumb->category_bytes = (uint8_t)category_kept;
@@ -50,7 +55,7 @@ static void write_text(cs_ring_breadcrumb *breadcrumb, cs_shim_text message, cs_
   uint8_t *to = breadcrumb->text;
   memcpy(to, message.start, message_kept);
   memcpy(to + message_kept, category.start, category_kept);
-  memcpy(to + message_kept + category_kept, metadata.start, metadata_kept);
+  copy_pairs(to + message_kept + category_kept, metadata, rest - asked);
 }
 
 void cs_shim_breadcrumb(const char *text, size_t text_bytes) {

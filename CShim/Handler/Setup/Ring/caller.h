@@ -12,7 +12,7 @@ typedef struct cs_callbacks {
   cs_shim_control_function control;
 } cs_callbacks;
 
-// Starts the thread, unless there is nothing to call.
+// Starts the thread, unless there is nothing to call, or a failed start has left one.
 cs_shim_error cs_caller_start(const cs_callbacks *callbacks, cs_shim_failure *ret_failure);
 // Starts it again, with the same callbacks.
 cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure);

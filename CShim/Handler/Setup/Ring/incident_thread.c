@@ -15,17 +15,33 @@
 #define PAUSE_NS 250000000L
 
 static void (*deliver)(void);
+static sigset_t open_signals; // during a call
 
 static void *run(void *unused) {
   (void)unused;
+  sigset_t idle;
   uint32_t seen = 0;
+  // The crash handler knows it by this name: what the process is sent is not for it.
+  pthread_setname_np(pthread_self(), CS_OWN_INCIDENTS_NAME);
   for (;;) {
     seen = cs_incident_wait(seen);
+    pthread_sigmask(SIG_UNBLOCK, &open_signals, &idle);
     deliver();
+    pthread_sigmask(SIG_SETMASK, &idle, NULL);
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     nanosleep(&pause, NULL);
   }
   return NULL;
+}
+
+// A call may run executors of the program, and crash in them: the crash signals are open during it, except those that
+// the creating thread blocks.
+static void choose_open_signals(const sigset_t *blocked) {
+  const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
+  sigemptyset(&open_signals);
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
+    if (sigismember(blocked, crash_signals[index]) == 0) sigaddset(&open_signals, crash_signals[index]);
+  }
 }
 
 bool cs_shim_incidents_follow(void (*function)(void)) {
@@ -33,17 +49,14 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The thread inherits the mask: the program's signals go to the program's threads. A crash in `deliver` is one.
+  // The thread inherits the mask: the program's signals go to the program's threads.
   sigfillset(&all);
-  const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
-  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
-    sigdelset(&all, crash_signals[index]);
   sigdelset(&all, SIGPROF); // asks it for its stack
   pthread_sigmask(SIG_BLOCK, &all, &before);
+  choose_open_signals(&before);
   const bool has_begun = pthread_create(&thread, NULL, run, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!has_begun) return false;
-  pthread_setname_np(thread, "crashshield-i");
   pthread_detach(thread);
   return true;
 }

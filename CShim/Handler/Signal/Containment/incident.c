@@ -71,8 +71,7 @@ static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
   return fits && cs_getpid() == cs_process.pid ? cs_started_ring() : NULL;
 }
 
-// Of a crash that wakes crashd itself.
-static bool is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE {
+bool cs_incident_is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE {
   const bool is_kept_object = incident->source == CS_RING_INCIDENT_QUARANTINE &&
                               (incident->kind == CS_RING_DANGLING_FREED || incident->kind == CS_RING_DANGLING_HELD);
   return is_kept_object || incident->mode == CS_MODE_CRASH;
@@ -80,7 +79,7 @@ static bool is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE {
 
 static bool keep_and_announce(cs_ring *ring, const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
   if (!keep(ring, incident, times)) return false;
-  if (is_of_crash(incident)) return true;
+  if (cs_incident_is_of_crash(incident)) return true;
   cs_news_add();
   cs_incident_note();
   return true;

@@ -39,7 +39,7 @@ bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
   const cs_ring *const ring = cs_started_ring();
   if (ring == NULL || index >= CS_RING_INCIDENT_LIMIT) return false;
   const cs_ring_incident *const entry = &ring->incidents[index];
-  if (cs_ring_incident_sequence_acquire(entry) != 1) return false;
+  if (cs_ring_incident_sequence_acquire(entry) != 1 || cs_incident_is_of_crash(entry)) return false;
   // The entry is whole; its count and last time go on.
   ret_incident->key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
   ret_incident->sequence = 1;

@@ -39,9 +39,10 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE {
 static bool has_open_signals(void) SIGNAL_SAFE {
   char name[16] = {0};
   if (cs_gettid() == cs_own_tid(CS_OWN_CALLER)) return true;
-  // The quarantine's, which is of no concern to this library otherwise.
+  // The quarantine's is of no concern to this library otherwise.
   cs_thread_name(name);
-  return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0;
+  return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0 ||
+         memcmp(name, CS_OWN_INCIDENTS_NAME, sizeof CS_OWN_INCIDENTS_NAME) == 0;
 }
 
 // Its address is the value of a signal that kill() sent and a thread of the shield passed on.

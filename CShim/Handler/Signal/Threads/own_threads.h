@@ -26,6 +26,8 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
 // The name of the quarantine's thread (CShim/Quarantine/Release/reaper.c), which runs deinits.
 #define CS_OWN_REAPER_NAME "crashshield-q"
+// The name of the thread that passes incidents on (Setup/Ring/incident_thread.c), which runs executors of the program.
+#define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
 // Passes on a process-directed signal that reached a thread of the shield which runs code of the program and therefore
 // does not block it: a thread of the program may wait for the signal. The shield's thread then blocks it. Returns false

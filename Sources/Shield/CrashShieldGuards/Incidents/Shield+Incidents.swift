@@ -82,21 +82,31 @@ final class IncidentReader: Sendable {
 
   /// Passes on what is new to each subscriber.
   private func deliver() {
+    guard state.withLock({ !$0.subscribers.isEmpty }) else { return }
     var entry = cs_ring_incident()
     // The C function fills in the structure where it returns true.
     let entries = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
       unsafe cs_shim_incident_at(index, &entry) ? (key: entry.key, count: entry.count, Shield.Incident(entry)) : nil
     }
-    // Under the lock, so that two deliveries tell no incident twice. A continuation calls no code of the program here.
-    state.withLock { state in
-      for number in state.subscribers.keys {
+    // The thresholds rise under the lock, so that two deliveries tell no incident twice.
+    let news = state.withLock { state in
+      var news: [(AsyncStream<Shield.Incident>.Continuation, Shield.Incident)] = []
+      for (number, continuation) in state.subscribers.mapValues(\.continuation) {
         for (key, count, incident) in entries {
           guard count >= state.subscribers[number]?.thresholds[key, default: 1] ?? .max else { continue }
           state.subscribers[number]?.thresholds[key] = Self.threshold(after: count)
-          if case .dropped? = state.subscribers[number]?.continuation.yield(incident) { state.dropped += 1 }
+          news.append((continuation, incident))
         }
       }
+      return news
     }
+    // After the lock: a continuation that resumes a task calls the task's executor, which may be the program's and come
+    // back here.
+    var dropped = 0
+    for (continuation, incident) in news {
+      if case .dropped = continuation.yield(incident) { dropped += 1 }
+    }
+    if dropped > 0 { state.withLock { [dropped] state in state.dropped += dropped } }
   }
 
   /// The next power of ten.

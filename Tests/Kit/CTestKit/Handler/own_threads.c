@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../../../CShim/Handler/Setup/Ring/caller.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
 #include "ways.h"
@@ -203,6 +204,39 @@ static int wait_beside_reaper(const char *directory) {
   return waiter.received == SIGABRT ? 0 : 3;
 }
 
+static void stay_in_delivery(void) {
+  stay_in_callback(NULL, CS_SHIM_STATUS_ATTACHED, "");
+}
+
+// The thread that passes incidents on has the crash signals open during a call only.
+static int wait_beside_incidents(const char *directory) {
+  pthread_t thread;
+  uint64_t open_signals = 0;
+  const cs_ring_incident incident = {.source = CS_RING_INCIDENT_GUARD, .kind = 1};
+  waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAITINFO};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGABRT);
+  sem_init(&is_in_callback, 0, 0);
+  sem_init(&may_return, 0, 0);
+  cs_test_start(directory);
+  if (!cs_shim_incidents_follow(stay_in_delivery)) return 1;
+  // The thread for callbacks may still report the status.
+  do {
+    sched_yield();
+    look_at_threads(&open_signals);
+  } while (open_signals != 0);
+  cs_shim_incident(&incident);
+  while (sem_wait(&is_in_callback) != 0) {
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  kill(getpid(), SIGABRT);
+  if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 2;
+  pthread_join(thread, NULL);
+  sem_post(&may_return);
+  return waiter.received == SIGABRT ? 0 : 3;
+}
+
 // A crash of the callback itself is one.
 static void crash_in_callback(void *context, cs_shim_status status, const char *text) {
   (void)context;
@@ -311,12 +345,49 @@ static int leave_low_numbers(const char *directory) {
   return 0;
 }
 
+static int count_threads(const char *name) {
+  int count = 0;
+  DIR *const tasks = opendir("/proc/self/task");
+  for (const struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
+    char path[300];
+    char text[32] = {0};
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && read(file, text, sizeof text - 1) > 0 && strncmp(text, name, strlen(name)) == 0) count++;
+    close(file);
+  }
+  closedir(tasks);
+  return count;
+}
+
+static void count_call(void *context, cs_shim_status status, const char *text) {
+  (void)status;
+  (void)text;
+  __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
+}
+
+// The thread of the connection, which the first start does not come to make, is this one.
+static int retry_callbacks(void) {
+  int counts[2] = {0};
+  cs_shim_failure failure = {0};
+  for (int attempt = 0; attempt < 2; attempt++) {
+    const cs_callbacks callbacks = {.status = count_call, .context = &counts[attempt]};
+    if (cs_caller_start(&callbacks, &failure) != CS_SHIM_OK) return 1 + attempt;
+  }
+  if (count_threads("crashshield-c") != 1) return 3;
+  for (int call = 0; call < 1000; call++) {
+    if (!cs_caller_report_status(CS_SHIM_STATUS_ATTACHED, "")) return 4;
+  }
+  return counts[0] == 0 && counts[1] == 1000 ? 0 : 5;
+}
+
 int cs_test_run_own(cs_test_own_way way, const char *directory) {
   const int child = cs_test_fork();
   if (child == 0) {
     if (way == CS_TEST_OWN_MASKS) _exit(block_signals());
     if (way == CS_TEST_OWN_CALLBACK) _exit(wait_beside_callback());
     if (way == CS_TEST_OWN_REAPER) _exit(wait_beside_reaper(directory));
+    if (way == CS_TEST_OWN_INCIDENTS) _exit(wait_beside_incidents(directory));
     if (way == CS_TEST_OWN_PASSED_ON) _exit(die_beside_callback(directory));
     if (way == CS_TEST_OWN_CRASHED_CALLBACK) _exit(await_crash_of_callback(directory));
     if (way == CS_TEST_OWN_SETXID) _exit(drop_root(directory));
@@ -324,6 +395,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_SETNS) _exit(join_namespace(directory));
     if (way == CS_TEST_OWN_NUMBERS) _exit(leave_low_numbers(directory));
     if (way == CS_TEST_OWN_RIGHTS) _exit(drop_rights_at_once(directory));
+    if (way == CS_TEST_OWN_RETRIED) _exit(retry_callbacks());
     _exit(cs_test_reattach_run(way, directory));
   }
   return cs_test_wait(child);

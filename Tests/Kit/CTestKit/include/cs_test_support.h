@@ -179,6 +179,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
   CS_TEST_OWN_MASKS,            // the crash signals are blocked in each thread of the shield
   CS_TEST_OWN_CALLBACK,         // a thread waits for a crash signal that comes while a callback runs
   CS_TEST_OWN_REAPER,           // the same while the thread of the quarantine has it open
+  CS_TEST_OWN_INCIDENTS,        // the same while the thread that passes incidents on has it open
   CS_TEST_OWN_PASSED_ON,        // SIGABRT comes while a callback runs and no other thread has it open; it ends by it
   CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; it ends by SIGSEGV
   CS_TEST_OWN_SETXID,           // root keeps its capabilities in the first thread, changes its user, then its groups
@@ -188,6 +189,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
   CS_TEST_OWN_SHARED_TABLE,     // a filter refuses close_range, and crashd restarts
   CS_TEST_OWN_REFUSED,          // crashd refuses the process: its number has no thread any more
   CS_TEST_OWN_RIGHTS,           // two threads change their groups again and again, as in CS_TEST_OWN_SETXID
+  CS_TEST_OWN_RETRIED,          // callbacks of a start that failed behind them, then of another one
   CS_TEST_OWN_RESTARTED,        // a thread with SIGSEGV blocked enters a namespace: callbacks have it open all the same
 } cs_test_own_way;
 

@@ -1,4 +1,7 @@
+import CShim
+import CShimRing
 import CTestKit
+import CrashShield
 import Glibc
 import Testing
 
@@ -35,5 +38,31 @@ struct AnnouncedIncidentTests {
   @Test("a process that cannot wake crashd says so in its ring, until it can")
   func queue() throws {
     #expect(try run(.CS_TEST_INCIDENT_NO_QUEUE) == [0, 0])
+  }
+}
+
+@Suite("The incidents that a process reads of its own")
+struct ReadIncidentTests {
+  @Test("a detail of a crash that the process survived is none of its incidents")
+  func details() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      guard Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted
+      else { exit(1) }
+      var entry = cs_ring_incident()
+      func record(_ source: cs_ring_incident_source, _ kind: UInt32, _ mode: cs_mode) {
+        (entry.source, entry.kind, entry.mode) = (source.rawValue, kind, mode.rawValue)
+        // The shim copies the entry.
+        unsafe cs_shim_incident(&entry)
+      }
+      record(.CS_RING_INCIDENT_QUARANTINE, cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, .CS_MODE_CRASH)
+      record(.CS_RING_INCIDENT_QUARANTINE, cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue, .CS_MODE_ZERO)
+      record(.CS_RING_INCIDENT_PAGES, cs_ring_pages.CS_RING_PAGES_READ.rawValue, .CS_MODE_CRASH)
+      record(.CS_RING_INCIDENT_GUARD, 1, .CS_MODE_ABSORB)
+      let sources = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
+        // The C function fills in the structure where it returns true.
+        unsafe cs_shim_incident_at(index, &entry) ? entry.source : nil
+      }
+      exit(sources == [cs_ring_incident_source.CS_RING_INCIDENT_GUARD.rawValue] ? 42 : 2)
+    }
   }
 }

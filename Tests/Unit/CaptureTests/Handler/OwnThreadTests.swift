@@ -35,6 +35,11 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
 
+  @Test("D2: a crash signal to the thread that passes incidents on goes to the thread that waits for it")
+  func besideIncidents() throws {
+    #expect(try run(.CS_TEST_OWN_INCIDENTS) == 0)
+  }
+
   @Test("D2: the report of a signal that came during a callback says SI_USER and names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
@@ -86,6 +91,11 @@ struct OwnThreadTests {
   @Test("C-M2: a process that may not have a second descriptor table attaches again after crashd's restart")
   func sharedTable() throws {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
+  }
+
+  @Test("a start that is retried after a failure makes no second thread for callbacks")
+  func retried() throws {
+    #expect(try run(.CS_TEST_OWN_RETRIED) == 0)
   }
 
   @Test("C-L4: the connection thread's number is cleared when crashd has refused the process")

@@ -101,18 +101,23 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("a long message leaves room for metadata, and pairs that do not fit whole are dropped")
+  @Test("a long message leaves room for metadata, and a pair that does not fit whole is dropped alone")
   func long() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }
       let long = String(repeating: "é", count: 1_000)
-      Shield.addBreadcrumb(long, category: long, metadata: ["a": "7F3A", "b": long, "c": "not after a dropped one"])
+      Shield.addBreadcrumb(
+        long, category: long,
+        metadata: ["a": "7F3A", "b": long, "c": String(repeating: "x", count: 200), "d": "after dropped ones"])
       Shield.addBreadcrumb(long)
+      Shield.addBreadcrumb("short", metadata: ["key": String(repeating: "x", count: 222)])
       let crumbs = try contents().breadcrumbs
-      #expect(crumbs[0].metadata == ["a": "7F3A"] && crumbs[0].category == String(repeating: "é", count: 32))
-      // 232 bytes, less 64 of the category and 7 of the pair with its two NULs.
-      #expect(crumbs[0].text == String(repeating: "é", count: 80))
+      #expect(crumbs[0].metadata == ["a": "7F3A", "d": "after dropped ones"])
+      #expect(crumbs[0].category == String(repeating: "é", count: 32))
+      // 232 bytes, less 64 of the category and 7 and 21 of the pairs with their NULs.
+      #expect(crumbs[0].text == String(repeating: "é", count: 70))
       #expect(crumbs[1].text == String(repeating: "é", count: 116))
+      #expect(crumbs[2].text == "short" && crumbs[2].metadata["key"]?.utf8.count == 222)
       exit(42)
     }
   }
@@ -121,7 +126,7 @@ struct BreadcrumbTests {
   func nul() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }
-      Shield.addBreadcrumb("x", metadata: ["a\0b": "c\0d", "e": "f"])
+      Shield.addBreadcrumb("x", metadata: ["a\0b": "c\0d", "e": "f", "\0": "without a key"])
       let crumbs = try contents().breadcrumbs
       #expect(crumbs.map(\.metadata) == [["ab": "cd", "e": "f"]])
       exit(42)

@@ -114,8 +114,19 @@ struct IncidentLogTests {
     var status = Shield.status
     status.startError = .badArgument("name contains a NUL")
     status.log(to: trail.logger(showing: ["shield.reason"]))
-    #expect(trail.texts.first?.hasPrefix("warning shop: ") == true)
+    #expect(trail.texts.first?.hasPrefix("warning shop: crashes of this process are not reported") == true)
     #expect(trail.texts.first?.hasSuffix("name contains a NUL") == true)
+  }
+
+  @Test("a second start is logged as a warning that does not say that crashes are lost")
+  func secondStart() {
+    let trail = Trail()
+    var status = Shield.status
+    status.isStarted = true
+    status.startError = .alreadyStarted
+    status.log(to: trail.logger(showing: ["shield.reason"]))
+    #expect(trail.texts.first?.hasPrefix("warning shop: another start of the shield had no effect") == true)
+    #expect(trail.texts.first?.hasSuffix("it is started already") == true)
   }
 }
 

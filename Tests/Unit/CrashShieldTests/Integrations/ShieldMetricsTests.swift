@@ -66,8 +66,10 @@ struct ShieldMetricsTests {
     }
   }
 
-  @Test("a cancelled metrics run updates a last time, and ends")
-  func cancelled() async throws {
+  @Test(
+    "a cancelled metrics run updates a last time, and ends, also where no clock can hold the interval",
+    arguments: [Duration.seconds(3_600), .seconds(Int64.max), Duration(_high: .max, low: .max)])
+  func cancelled(interval: Duration) async throws {
     let backend = TestMetrics()
     let (updates, said) = AsyncStream.makeStream(of: Void.self)
     let reading = Mutex(ShieldReading(counts: [Self.index: 0]))
@@ -78,7 +80,7 @@ struct ShieldMetricsTests {
         return reading
       }
     }
-    let run = Task { await metrics.run(every: .seconds(3_600)) }
+    let run = Task { await metrics.run(every: interval) }
     for await _ in updates { break }
     run.cancel()
     await run.value
