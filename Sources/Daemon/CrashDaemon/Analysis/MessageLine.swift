@@ -1,9 +1,9 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// The frames, with the line of the runtime's message where the innermost in-app frame has none.
+  /// The frames, in which the innermost in-app frame gets the line of the runtime's message if it has none.
   ///
-  /// swiftc merges the calls of `fatalError` in a function, and gives them line 0; the message still has the line.
+  /// swiftc merges the calls of `fatalError` in a function and assigns them line 0, but the message still has the line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {
     guard let place, let number = firstIndex(where: { $0.isOwn }),
       self[number].line == nil || self[number].isLineApproximate == true,
