@@ -31,7 +31,7 @@ public final class Daemon: Sendable {
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
     let (store, setAside) = try Self.openStore(directories.reports, configuration.limits.accounts)
-    if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until it can be opened") }
+    if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until the store opens") }
     let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let (kept, sockets) = PassedSockets.takeKept(
       numbers, names: PassedSockets.names(environment: configuration.environment, count: numbers.count))
@@ -40,7 +40,7 @@ public final class Daemon: Sendable {
     let program = configuration.analyseProgram
     if program == nil {
       let what = configuration.analysePath.map { "'\($0)' cannot be run" } ?? "crash-analyse was not found"
-      logger.warning("\(what): reports will have addresses and no names")
+      logger.warning("\(what): reports will have addresses instead of names")
     }
     do {
       try CacheDirectory(path: directories.symbols).removeLeftovers()

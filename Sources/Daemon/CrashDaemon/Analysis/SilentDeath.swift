@@ -145,11 +145,11 @@ struct SilentDeath: Sendable {
     let isOurs = crashSignals.contains(signal)
     let reason =
       if isTorn {
-        "the handler began one and could not finish"
+        "the handler began a record and could not finish it"
       } else if signal == SIGSYS {
         "a seccomp filter killed it at once, or the handler was replaced"
       } else if isOurs {
-        "the thread had blocked the signal or no stack left for the handler, or the handler was replaced"
+        "the thread had blocked the signal, it had no stack left for the handler, or the handler was replaced"
       } else {
         "the program does not handle that signal"
       }

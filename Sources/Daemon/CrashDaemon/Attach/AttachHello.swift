@@ -1,7 +1,7 @@
 import CShimRing
 import CrashRing
 
-/// Why a process may not attach.
+/// Why crashd refuses a process.
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
@@ -56,19 +56,19 @@ struct AttachHello: Equatable {
     guard message.count == size else { throw .malformed("the hello has \(message.count) bytes, expected \(size)") }
     // Truncation means lost descriptors here. Lost bytes are excluded, because the size was checked and the receive
     // buffer is larger.
-    if isTruncated { throw .limit("the descriptors of the hello were cut off: crashd has too many open") }
+    if isTruncated { throw .limit("descriptors of the hello were lost: crashd has too many open descriptors") }
     // The message has exactly the size of the structure, and any bytes are a valid cs_attach_hello.
     let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
     guard hello.magic == attachMagic else { throw .malformed("the hello does not begin with CSATTCH") }
     guard hello.version == CS_ATTACH_VERSION else {
       throw AttachRefusal(
         status: .version,
-        reason: "the hello has version \(hello.version), crashd speaks \(CS_ATTACH_VERSION): use the same release")
+        reason: "the hello has version \(hello.version), crashd supports \(CS_ATTACH_VERSION): use the same release")
     }
     guard hello.ring_version == CS_RING_VERSION else {
       throw AttachRefusal(
         status: .version,
-        reason: "the ring has version \(hello.ring_version), crashd reads \(CS_RING_VERSION): use the same release")
+        reason: "the ring has version \(hello.ring_version), crashd supports \(CS_RING_VERSION): use the same release")
     }
     guard hello.ring_bytes == UInt64(MemoryLayout<cs_ring>.size) else {
       throw .malformed("the hello announces a ring of \(hello.ring_bytes) bytes")

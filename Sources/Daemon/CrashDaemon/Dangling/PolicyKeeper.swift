@@ -292,7 +292,7 @@ extension PolicyKeeper {
     do throws(StoreError) {
       try store.forgetDangling(uid: key.uid, program: key.program, isRestricted: key.isRestricted)
     } catch {
-      logger.error("cannot forget the dangling statistics of '\(key.program)': \(error)")
+      logger.error("cannot remove the dangling statistics of '\(key.program)': \(error)")
     }
   }
 

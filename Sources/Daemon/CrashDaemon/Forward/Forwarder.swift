@@ -28,10 +28,10 @@ struct Forwarder: Sendable {
 
     var description: String {
       switch self {
-      case .closed: "it has closed the connection"
-      case .refused(let reason): "it refuses an event: \(CleanText.line(reason))"
-      case .unintelligible: "its answer is no acknowledgement"
-      case .tooSlow(let limit_ms): "it has not taken or acknowledged an event within \(limit_ms) ms"
+      case .closed: "the collector closed the connection"
+      case .refused(let reason): "the collector refused an event: \(CleanText.line(reason))"
+      case .unintelligible: "the collector's answer is not an acknowledgement"
+      case .tooSlow(let limit_ms): "the collector did not accept or acknowledge an event within \(limit_ms) ms"
       }
     }
   }

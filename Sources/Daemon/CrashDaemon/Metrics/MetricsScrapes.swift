@@ -62,8 +62,8 @@ final class MetricsScrapes: Sendable {
     guard uri.prefix(while: { $0 != "?" }) == "/metrics" else {
       return Self.failure(.notFound, "the metrics are at /metrics")
     }
-    guard method == .GET || method == .HEAD else { return Self.failure(.methodNotAllowed, "only GET and HEAD") }
-    guard let text = await text() else { return Self.failure(.serviceUnavailable, "the store fails") }
+    guard method == .GET || method == .HEAD else { return Self.failure(.methodNotAllowed, "use GET or HEAD") }
+    guard let text = await text() else { return Self.failure(.serviceUnavailable, "the store is not available") }
     return Answer(status: .ok, type: "application/openmetrics-text; version=1.0.0; charset=utf-8", text: text)
   }
 

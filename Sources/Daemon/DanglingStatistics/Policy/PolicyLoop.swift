@@ -38,7 +38,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   public private(set) var detector = ShiryaevRoberts()
   /// The usual rate of crashes.
   public private(set) var baseline = CrashBaseline()
-  /// Compares the newest build with the older ones that still run.
+  /// Compares the newest build with the older builds that still run.
   public private(set) var comparison = BuildComparison()
   /// The rule that lowers a raised level; nil if the level is not raised.
   public private(set) var stop: StopRule?

@@ -16,7 +16,7 @@ enum Evidence: Sendable, CaseIterable {
     case .sender:
       if facts.isTimer { return "sent by a timer" }
       guard facts.hasSender else { return "not sent by a process" }
-      let pid = record.senderPid == 0 ? "a pid that it cannot see" : "pid \(record.senderPid)"
+      let pid = record.senderPid == 0 ? "a pid outside its pid namespace" : "pid \(record.senderPid)"
       return "sent by \(pid) of uid \(record.senderUid)"
     case .address: return "si_addr \(facts.address)"
     case .access: return "page fault bits \(Address(record.errorCode)) (\(facts.access))"
@@ -55,8 +55,8 @@ enum Evidence: Sendable, CaseIterable {
     case .freedRecords:
       let texts = facts.freedRecords.map { "\(Address($0.address)) was a \($0.incident.subject)" }
       let held = facts.held.map { "\(Address($0.address)) is a \($0.incident.subject)" }
-      return "what left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
-        + (held.isEmpty ? "" : "; in it: " + held.joined(separator: ", "))
+      return "objects that left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
+        + (held.isEmpty ? "" : "; objects in quarantine: " + held.joined(separator: ", "))
     case .memory: return facts.memory.description
     case .heap:
       let key = facts.heap.key == nil ? "mark of freed blocks not known" : "mark of freed blocks known"

@@ -31,7 +31,7 @@ extension DiagnosisRule {
     DiagnosisRule("pure-virtual-call", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop else { return nil }
       if facts.isStopped(in: ["__cxa_pure_virtual"]) {
-        return "A pure virtual function was called, as of an object that is being constructed or destroyed,"
+        return "A pure virtual function was called, perhaps on an object that is being constructed or destroyed,"
       }
       return facts.isStopped(in: ["__cxa_deleted_virtual"]) ? "A deleted virtual function was called" : nil
     },
