@@ -11,7 +11,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case release
     /// A method was called.
     case call
-    /// A field with a poison value was used.
+    /// A field that the quarantine had filled was used.
     case field
     /// The object's memory was read or written, in a guard page.
     case access

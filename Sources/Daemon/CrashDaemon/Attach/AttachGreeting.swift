@@ -11,7 +11,7 @@ enum AttachGreeting {
   ///   - message: The hello.
   ///   - peer: The credentials of the process, from the kernel.
   ///   - pidfd: The pidfd of the process; nil if the kernel provides none.
-  ///   - number: The number of its connection.
+  ///   - number: The number of the connection.
   ///   - census: Counts the ring.
   /// - Returns: The process, and its images.
   /// - Throws: `AttachRefusal`. The descriptors of the message are closed when the message is released.

@@ -372,7 +372,8 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that crashed before this point reads no reply, but its ring has arrived.
+      // A process that crashed before this point cannot read the reply. It is attached all the same, because its ring
+      // has arrived.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {

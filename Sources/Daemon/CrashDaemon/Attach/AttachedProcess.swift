@@ -100,7 +100,8 @@ struct RingSource: Sendable {
   /// The stamp of the ring, which changes when a record changes.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps the pages that are read in memory while `body` runs, because releasing them after each reading is expensive.
+  /// Keeps the pages that `body` reads resident until `body` ends, because releasing pages after each reading is
+  /// expensive.
   func withPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.keepPages()
     defer { mapping.letGoOfPages() }

@@ -70,7 +70,8 @@ struct ControlQueue {
   /// Handles an answer; false if no message with its number is unanswered.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    // An answer to an earlier round is obsolete. A notice belongs to no round.
+    // An answer to an earlier round is obsolete, and an answer to a notice belongs to no round. Neither changes the
+    // outcome.
     guard message.round == round, message.kind != .CS_CONTROL_LAST_CRASH else { return true }
     // The sweep message is the last of its round.
     outcome.note(answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP)

@@ -13,8 +13,8 @@ protocol HelloBook: Sendable {
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///
-/// Before a hello is read, its count is written to a file, and it is removed afterwards. Hellos are read one after the
-/// other, so at the next start the file names the hello that crashed crashd.
+/// Before a hello is read, its count is written to a file. After the read, the count is removed. Hellos are read one
+/// after the other, so at the next start the file names the hello that crashed crashd.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look

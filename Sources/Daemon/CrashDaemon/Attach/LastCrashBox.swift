@@ -14,7 +14,9 @@ struct LastCrashNotice: Sendable, Equatable {
   var id = ""
   var sentence = ""
 
-  /// Makes the notice from a report; nil if the program has no earlier crash.
+  /// Makes the notice from a report.
+  ///
+  /// With nil, the program has no earlier crash and the notice is empty.
   init(_ report: ReportSummary?) {
     guard let report, let time_ns = Timestamp.nanoseconds(rfc3339: report.time), time_ns > 0, !report.id.isEmpty,
       report.id.utf8.count <= Int(CS_CONTROL_ID_LIMIT_BYTES)

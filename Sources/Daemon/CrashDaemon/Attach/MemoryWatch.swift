@@ -30,7 +30,7 @@ struct MemoryWatch {
     let now = Moment.monotonic_ns()
     guard groups.join(number, events, at: now) else { return }
     if events.tellsOfChanges, let descriptor {
-      // The call reads the string only until it returns.
+      // The string is not used after the call returns.
       let watch = unsafe inotify_add_watch(descriptor.number, events.path, UInt32(IN_MODIFY))
       if watch >= 0 { watches[events.path] = watch }
     }

@@ -17,9 +17,7 @@ struct TimeBounds: Sendable, Equatable {
   /// The last change of the spool file, from the kernel; nil for a ring that is not in a file.
   var changed_ns: UInt64?
 
-  /// 2023-01-01.
-  ///
-  /// No program with this shield ran earlier.
+  /// The earliest accepted time: 2023-01-01, because no program with this shield ran earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
   /// The tolerance: the kernel counts the start of a process in ticks, and clocks are corrected by small amounts.
   private static let slack_ns: UInt64 = 1_000_000_000

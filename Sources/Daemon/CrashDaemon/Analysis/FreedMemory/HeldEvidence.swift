@@ -3,8 +3,7 @@ import CrashRing
 
 /// An object in quarantine that explains a crash.
 ///
-/// The quarantine did not detect the use itself, because the program called the method directly and not through the
-/// class.
+/// The quarantine did not detect the use itself, for example because the program called the method directly.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
   /// The text about how the fault used the object.

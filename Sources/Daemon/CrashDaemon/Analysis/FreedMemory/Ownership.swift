@@ -8,9 +8,9 @@ import CrashSymbols
 /// The file and the function decide, but not the line number. swiftc assigns line 0 to merged calls, to the failing
 /// branch of `T!` and to the resume address of an async function.
 ///
-/// The following code is not in-app, even if it is linked statically: system libraries and the Swift runtime with its
-/// modules, compiler-generated code (thunks, accessors), and headers of the system and of compilers. Packages that the
-/// program depends on, which SwiftPM builds from `…/checkouts/…`, and this package's code are not in-app either.
+/// System libraries and the Swift runtime with its modules are not in-app, even if they are linked statically. Neither
+/// are compiler-generated code (thunks, accessors), headers of the system and of compilers, this package's code, and
+/// packages on which the program depends. SwiftPM builds these packages from `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
