@@ -154,7 +154,7 @@ struct CrashFacts: Sendable {
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault, because not all addresses are canonical.
+  /// Whether a non-canonical address may explain a general protection fault: not if all are known to be canonical.
   var mayBeNonCanonical: Bool {
     // A nonzero error code refers to a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
@@ -186,7 +186,7 @@ struct CrashFacts: Sendable {
     return CleanText.line(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : record.exceptionType)
   }
 
-  /// Whether the demangled name stays short, because each substitution (`S0_`, `T_`) can double its length.
+  /// Whether the name has few substitutions (`S0_`, `T_`), each of which can double the length of the demangled name.
   private static func isShort(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     let substitutions = zip(bytes, bytes.dropFirst()).count { first, second in

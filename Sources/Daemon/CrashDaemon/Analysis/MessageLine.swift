@@ -1,7 +1,9 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// The frames, in which the innermost in-app frame gets the line of the runtime's message if it has none.
+  /// The frames.
+  ///
+  /// If the innermost in-app frame has no line, it gets the line of the runtime's message.
   ///
   /// swiftc merges the calls of `fatalError` in a function and assigns them line 0, but the message still has the line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {

@@ -122,7 +122,7 @@ extension CrashFacts {
     return lines.isEmpty ? nil : lines
   }
 
-  /// The number of innermost frames in which the reporting function is searched.
+  /// The number of innermost frames that are searched for a function that reports a message.
   private static let reportingReach = 12
 
   private static func isImage(_ frame: CrashReport.Frame, _ name: String) -> Bool {

@@ -60,7 +60,8 @@ struct OpenCaches: SymbolLookup {
 extension CrashRecord.Frame {
   /// The address to symbolicate.
   ///
-  /// A return address is after its call, so the address one byte before it is used, which is still in the call.
+  /// A return address is after its call. The address one byte before is used, because that byte still belongs to the
+  /// call.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }

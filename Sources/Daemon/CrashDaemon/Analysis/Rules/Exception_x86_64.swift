@@ -46,7 +46,7 @@ struct Exception_x86_64: Sendable {
 }
 
 extension CrashRecord {
-  /// The exception of a fault whose handler re-raised the signal while it was blocked, and returned.
+  /// The exception of a fault whose handler re-raised the signal while the signal was blocked, and returned.
   ///
   /// The registers are then those of the fault. RF alone proves nothing, because the first access to a page also sets
   /// it and leaves the exception of an earlier fault that the thread survived. For this reason the instruction must be
