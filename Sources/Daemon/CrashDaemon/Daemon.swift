@@ -5,7 +5,7 @@ public import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// crashd: collects the crashes of the processes on this machine and serves them to clients.
+/// The daemon crashd, which collects the crashes of the processes on this machine and serves them to clients.
 ///
 ///     let daemon = try Daemon(configuration, logger: logger)
 ///     try await daemon.run()

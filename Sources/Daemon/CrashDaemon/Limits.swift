@@ -56,7 +56,7 @@ public struct Limits: Sendable, Equatable {
   public var lookBurst_ms = 200
   /// The share of time that the rings of one user may take in the long run.
   public var lookShare_percent = 25
-  /// The highest charge for one ring, because a part of its time may be spent waiting for symbols.
+  /// The highest charge for one ring, whose time may include waiting for symbols.
   public var lookCharge_ms = 100
 
   /// Reports that wait in memory while the store cannot store them.
@@ -68,7 +68,7 @@ public struct Limits: Sendable, Equatable {
   public var spoolFiles = 4096
   /// Spool files of one user who is not root: as many as the user has rings.
   public var spoolFilesPerUser = 2_048
-  /// Bytes of spool files of one user who is not root, and at most a quarter of the file system.
+  /// Bytes of spool files of one user who is not root, but at most a quarter of the file system.
   public var spoolBytesPerUser = 256 << 20
 
   /// Threads that work on files in file systems that processes chose.
@@ -96,7 +96,7 @@ public struct Limits: Sendable, Equatable {
   public var hastySymbolJobsPerUser = 2
   /// The time-out of a hasty symbol job.
   public var hastySymbolJob_ms = 5_000
-  /// Addresses of one hasty symbol job, because they are passed on its command line.
+  /// Addresses of one hasty symbol job, which crashd passes on the command line of the job.
   public var hastyAddresses = 4_096
   /// The time-out of one symbol job.
   public var symbolJob_ms = 60_000
@@ -158,10 +158,10 @@ public struct Limits: Sendable, Equatable {
   public var waitingUnwinds = 256
   /// Unwind cross-checks of one user that run or wait.
   public var unwindsPerUser = 32
-  /// An unwind cross-check starts after this time without a ring to read, a pause that a storm of crashes does not
-  /// leave.
+  /// The pause without a ring to read after which an unwind cross-check starts, and which a storm of crashes never
+  /// leaves.
   public var unwindQuiet_ms = 20
-  /// How long an unwind cross-check waits for that pause, before it starts as soon as no ring waits.
+  /// How long an unwind cross-check waits for that pause; after this time, it starts as soon as no ring waits.
   public var unwindPatience_ms = 5_000
   /// The time-out of the unwind cross-check of one report.
   public var unwind_ms = 10_000
@@ -174,7 +174,7 @@ public struct Limits: Sendable, Equatable {
   public var connections = 512
   /// Varlink connections of one user who is not root.
   public var connectionsPerUser = 64
-  /// Bytes of one Varlink call, because valid calls are shorter, and a longer call would only cost time.
+  /// Bytes of one Varlink call; valid calls are shorter, and parsing a longer call would only cost time.
   public var messageBytes = 16 << 10
   /// How long one reply may wait until the client reads it, before crashd disconnects the client.
   public var write_ms = 10_000
@@ -214,8 +214,9 @@ public struct Limits: Sendable, Equatable {
   /// The default limits.
   public init() {}
 
-  /// How many of all permits a user may take, because one sixteenth, and at least one, is reserved for root and
-  /// crashd's own user.
+  /// How many of all permits a user may take.
+  ///
+  /// One sixteenth, and at least one, is reserved for root and crashd's own user.
   func places(_ all: Int, for uid: UInt32) -> Int {
     UserAccounts.isTrusted(uid) ? all : Self.placesOfOthers(all)
   }

@@ -93,7 +93,7 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // A crashd that runs with a user's group or with root's group needs no look-up.
+      // A group of a user, or root's group, is never the group that was made for crashd, so no look-up is needed.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }

@@ -24,7 +24,7 @@ public struct ForwardSettings: Sendable, Hashable {
   /// Makes the settings of a collector at a path.
   public init(path: String) { self.path = path }
 
-  /// The prefix of the names below.
+  /// The prefix of the subscriber names of collectors.
   ///
   /// No client may subscribe under a name with this prefix.
   static let subscriberPrefix = "forward "

@@ -39,7 +39,7 @@ extension Forwarder {
       channel.close(promise: nil)
     }
     // Store the last acknowledged cursor, so that the next connection continues after it. If the store cannot do that
-    // now, the collector receives the later events twice.
+    // now, the collector receives the acknowledged events twice.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()

@@ -67,7 +67,7 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Waits until the store has an event after the collector's cursor; nil when cancelled.
+  /// Waits until the store has an event after the collector's cursor; nil if the task is cancelled.
   private func firstEvent() async throws -> StoreCursor? {
     // Subscribe before the first read, so that no event is missed between the two.
     var news = configuration.hub.news().makeAsyncIterator()
