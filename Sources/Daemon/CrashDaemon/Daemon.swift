@@ -5,7 +5,7 @@ public import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// crashd: collects the crashes of the processes on this machine and serves them to clients.
+/// The daemon crashd, which collects the crashes of the processes on this machine and serves them to clients.
 ///
 ///     let daemon = try Daemon(configuration, logger: logger)
 ///     try await daemon.run()
@@ -21,8 +21,8 @@ public final class Daemon: Sendable {
 
   /// Locks the directories, opens the store and listens.
   ///
-  /// When this returns, processes and clients can connect.
-  /// - Throws: `DaemonError`; nothing is left behind but directories.
+  /// When this initializer returns, processes and clients can connect.
+  /// - Throws: `DaemonError`. Only the created directories remain then.
   public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
     self.configuration = configuration
     self.logger = logger
@@ -31,7 +31,7 @@ public final class Daemon: Sendable {
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
     let (store, setAside) = try Self.openStore(directories.reports, configuration.limits.accounts)
-    if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until it can be opened") }
+    if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until the store opens") }
     let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let (kept, sockets) = PassedSockets.takeKept(
       numbers, names: PassedSockets.names(environment: configuration.environment, count: numbers.count))
@@ -40,12 +40,12 @@ public final class Daemon: Sendable {
     let program = configuration.analyseProgram
     if program == nil {
       let what = configuration.analysePath.map { "'\($0)' cannot be run" } ?? "crash-analyse was not found"
-      logger.warning("\(what): reports will have addresses and no names")
+      logger.warning("\(what): reports will have addresses instead of names")
     }
     do {
       try CacheDirectory(path: directories.symbols).removeLeftovers()
     } catch {
-      logger.warning("cannot remove what is left of symbol jobs: \(error), ignoring")
+      logger.warning("cannot remove the leftovers of symbol jobs: \(error), ignoring")
     }
     let symbols = SymbolCaches.Configuration(
       directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
@@ -88,15 +88,15 @@ public final class Daemon: Sendable {
     return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
-  /// A group that cannot be granted access is ignored: crashd still stores crashes.
+  /// A group that cannot be granted access is logged and ignored, because crashd must store crashes even then.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
-      logger.error("access.group: \(error), so only root and uid \(rule.user) see all crashes")
+      logger.error("access.group: \(error), so only root and uid \(rule.user) can see all crashes")
       return rule
     }
-    let members = rule.group.map { ", and members of the group '\($0.name)' (\($0.number))" } ?? ""
-    logger.info("root and uid \(rule.user) see and change all\(members); others what is of their own")
+    let members = rule.group.map { ", and members of the group '\($0.name)' (\($0.number))," } ?? ""
+    logger.info("root and uid \(rule.user)\(members) can see and change all crashes; other users only their own")
     return rule
   }
 
@@ -116,14 +116,14 @@ public final class Daemon: Sendable {
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // Drop what remains of a pair in the descriptor store whose other half was dropped.
+      // The descriptor store holds a pair for each process. If one half of a pair was dropped, drop the other half.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
-      // Read here: the attach thread would read it for its first process.
+      // Read the machine's facts here, so that the attach thread need not read them for its first process.
       _ = MachineFacts.here
       let attach = try AttachServer(
         AttachLoop.Configuration(
@@ -164,8 +164,8 @@ public final class Daemon: Sendable {
           logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
-      // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
-      // subscribers have seen it. The status line is silent before systemd hears of the stop.
+      // The services stop in reverse order. The status line stops first, before systemd is notified of the stop. Then
+      // no new processes attach, their records are stored, held reports are stored, and subscribers receive them.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]
@@ -178,7 +178,7 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// Serves until a signal or `stop()`, then stores what is left.
+  /// Serves until a signal or `stop()`, then stores the remaining records.
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
     let reloading = await followReloads()
@@ -192,7 +192,7 @@ public final class Daemon: Sendable {
     logger.info("stopped")
   }
 
-  /// Listens to SIGHUP as soon as this returns, so before crashd says that it is ready.
+  /// Handles SIGHUP from the moment this function returns, which is before crashd reports that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)
@@ -222,10 +222,10 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// Each process costs up to four descriptors; the hard limit is ours to use.
+  /// Raises the soft limit of descriptors to the hard limit, because each process costs up to four descriptors.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
-    // Both calls read or write one struct rlimit. Failure leaves the limit that there was.
+    // Both calls read or write one struct rlimit. If a call fails, the limit stays unchanged.
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

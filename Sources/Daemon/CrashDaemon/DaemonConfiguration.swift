@@ -1,37 +1,45 @@
 public import CrashSettings
 import Glibc
 
-/// How one crashd runs.
+/// The configuration of one crashd.
 public struct DaemonConfiguration: Sendable {
   /// The directories of the sockets and reports.
   public var directories: Directories
   /// The path of `crash-analyse`.
   ///
-  /// Nil: beside crashd's own executable, or in `../libexec/crashd`.
+  /// With nil, crashd searches beside its own executable, then in `../libexec/crashd`.
   public var analysePath: String?
   /// The path of `crash-fetch`.
   ///
-  /// Nil: the directories that `crash-analyse` is searched in.
+  /// With nil, crashd searches the same directories as for `crash-analyse`.
   public var fetchPath: String?
-  /// The debuginfod servers for the debug information of stripped images; empty: no server is asked.
+  /// The debuginfod servers for the debug information of stripped images.
+  ///
+  /// If the list is empty, crashd requests none.
   public var debuginfodURLs: [String]
-  /// The environment, for systemd's variables.
+  /// The environment, from which crashd reads systemd's variables.
   public var environment: [String: String]
-  /// The operator's settings; `directories` and the paths above replace theirs.
+  /// The operator's settings.
+  ///
+  /// `directories` and the paths above take precedence over the settings.
   public var settings: Settings
-  /// Reads the settings again on SIGHUP; nil: crashd does not handle SIGHUP.
+  /// Reads the settings again on SIGHUP.
+  ///
+  /// With nil, crashd does not handle SIGHUP.
   public var readSettings: (@Sendable () throws(SettingsError) -> Settings)?
   /// The limits from the settings.
   public var limits: Limits { settings.limits }
-  /// Whether SIGTERM and SIGINT stop it gracefully.
+  /// Whether SIGTERM and SIGINT stop crashd gracefully.
   public var handlesSignals: Bool
   /// Whether crashd protects classes automatically when use-after-free crashes become more frequent, in services
   /// without an operator's override.
   public var allowsAutomaticProtection: Bool
-  /// The commit of this build, for the metrics; empty: unknown.
+  /// The commit of this build, for the metrics.
+  ///
+  /// An empty text means that the commit is unknown.
   public var commit: String
 
-  /// The servers that `crash-fetch` takes at most.
+  /// The highest number of servers that `crash-fetch` accepts.
   public static let debuginfodLimit = 8
 
   /// Makes a configuration.
@@ -66,7 +74,7 @@ public struct DaemonConfiguration: Sendable {
 
   private static func ownDirectory() -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    // readlink writes at most as many bytes as the array has, and they are as good as CChar.
+    // readlink writes at most as many bytes as the array has, and UInt8 has the size and alignment of CChar.
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
       unsafe buffer.withMemoryRebound(to: CChar.self) { path in
         guard let start = path.baseAddress else { return 0 }

@@ -1,15 +1,15 @@
-/// Why crashd cannot start: one sentence for the operator.
+/// Why crashd cannot start, as one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Another crashd runs with this runtime or state directory.
+  /// Another crashd uses this runtime directory or state directory.
   case locked(path: String)
   /// The report database cannot be used.
   case store(String)
-  /// systemd passed a descriptor that is no listening socket of ours, or a second one of a kind.
+  /// systemd passed a descriptor that is not one of crashd's listening sockets, or two sockets of the same kind.
   case passedSocket(Int32)
   /// A system call failed.
   case system(String)
 
-  /// What failed, and what to do.
+  /// What failed, and how to fix it.
   public var description: String {
     switch self {
     case .locked(let path):

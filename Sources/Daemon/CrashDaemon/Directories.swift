@@ -4,22 +4,24 @@ import LinuxSystem
 
 /// The directories of crashd's sockets and reports.
 public struct Directories: Sendable, Equatable {
-  /// Sockets and the spool.
+  /// The directory of the sockets and the spool.
   public var runtime: String
-  /// Reports and symbol caches.
+  /// The directory of the reports and the symbol caches.
   public var state: String
 
-  /// Makes them from two paths.
+  /// Makes the directories from two paths.
   public init(runtime: String, state: String) {
     self.runtime = runtime
     self.state = state
   }
 
-  /// systemd's directories, else the system's for root, else the user's.
-  /// - Returns: nil when the environment names none: neither `XDG_RUNTIME_DIR` nor `HOME`.
+  /// The directories that systemd passes; without these, the system's directories for root, and the user's directories
+  /// for another user.
+  /// - Returns: Nil if the environment of another user than root lacks the variables that name the directories, such as
+  ///   `XDG_RUNTIME_DIR` or `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
     func directory(_ name: String) -> String? {
-      // systemd lists several, separated by colons; the first is crashd's.
+      // systemd separates several directories by colons. crashd uses the first.
       environment[name]?.split(separator: ":").first.map(String.init)
     }
     let home = environment["HOME"].map { "\($0)/.local/state" }
@@ -35,11 +37,11 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// Hellos that may have crashed crashd.
+  /// The file that records hellos that may have crashed crashd.
   ///
-  /// The file disappears with systemd's descriptors, at the machine's shutdown.
+  /// The file is lost at the machine's shutdown, as are the descriptors that systemd stores.
   var helloTrials: String { "\(runtime)/hello-trials" }
-  // A different name, because both directories may be the same.
+  // The name differs from that of `runtimeLock`, because both directories may be the same.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
@@ -53,9 +55,9 @@ public struct Directories: Sendable, Equatable {
     try openSpool()
   }
 
-  /// Lets every user put files there, and only crashd's user list or remove them, whatever the umask.
+  /// Lets every user create files in the spool, and only crashd's user list or remove them, independent of the umask.
   ///
-  /// A set-group-id bit that tmpfiles.d(5) set stays, and a correct mode is left alone: the service may not set that
+  /// A correct mode is not changed, so that the set-group-id bit from tmpfiles.d(5) stays. The service may not set that
   /// bit itself.
   private func openSpool() throws(SystemError) {
     var status = stat()
@@ -65,7 +67,9 @@ public struct Directories: Sendable, Equatable {
     guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
   }
 
-  /// Creates a directory and its parents; an existing one is left alone.
+  /// Creates a directory and its parents.
+  ///
+  /// An existing directory is not changed.
   static func make(_ path: String, mode: mode_t) throws(SystemError) {
     if unsafe mkdir(path, mode) == 0 { return }
     let what = "make the directory '\(path)'"
@@ -86,11 +90,11 @@ public struct Directories: Sendable, Equatable {
 
 /// Locks a directory for one crashd.
 ///
-/// The kernel releases the lock when the process ends, however it ends.
+/// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
-/// A child that a killed crashd was starting holds a copy of the descriptor, and with it the lock, until it executes
-/// its program. The next crashd waits that long. No event announces the release, so it polls; a live crashd holds the
-/// lock for longer.
+/// If crashd is killed while it starts a child, the child holds a copy of the descriptor, and with it the lock, until
+/// `execve`. The next crashd therefore retries until the time-out. It polls, because no event announces the release. If
+/// the lock is still held after the time-out, another crashd is running.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000
@@ -108,6 +112,7 @@ final class DirectoryLock: Sendable {
     }
   }
 
-  /// A child that is being started holds a copy of the descriptor, and with it the lock, until it executes its program.
+  /// Unlock explicitly: closing is not enough, because a child that is being started holds a copy of the descriptor
+  /// until `execve`.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

@@ -1,9 +1,9 @@
-/// The statistics of one class in one build: counters that crashd adds to, and the figures derived from them.
+/// The statistics of one class in one build, with counters to which crashd adds and figures that are derived from them.
 ///
-/// The value is small, whatever was counted, and can be encoded. Each process of a build has its own value, so that
-/// rates and horizons stay those of a process.
+/// The size of the value does not depend on the number of events, and the value can be encoded. Rates and horizons are
+/// those of one process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
-  /// The way an access was detected.
+  /// How an access was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// The object was retained.
     case retain
@@ -11,19 +11,19 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case release
     /// A method was called.
     case call
-    /// A filled field was used.
+    /// A field that the quarantine had filled was used.
     case field
     /// The object's memory was read or written, in a guard page.
     case access
-    /// Detected only at eviction: the reference count or the contents had changed.
+    /// The access was detected only at eviction, because the reference count or the contents had changed.
     case audit
   }
 
   /// Why an object was not quarantined.
   public enum SkipReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Other classes used up the budget.
+    /// Other classes had used up the budget.
     case budget
-    /// The object is larger than its class.
+    /// The object is larger than an instance of its class.
     case size
     /// The lock-free path was busy.
     case contention
@@ -31,21 +31,21 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case changing
   }
 
-  /// The class's name.
+  /// The name of the class.
   public let className: String
-  /// The build's id.
+  /// The id of the build.
   public let build: String
-  /// Deallocations a second of one process.
+  /// The deallocations per second of one process.
   public private(set) var deallocations = DeallocationRate()
-  /// Objects that were quarantined.
+  /// The objects that were quarantined.
   public private(set) var admitted: Double = 0
-  /// Objects that were not, by reason.
+  /// The objects that were not quarantined, by reason.
   public private(set) var skipped: [SkipReason: Double] = [:]
-  /// Accesses that the quarantine or guard pages caught, by kind.
+  /// The accesses that the quarantine or guard pages caught, by kind.
   public private(set) var hits: [HitKind: Double] = [:]
-  /// How often a handle was asked for a freed object.
+  /// How often a handle was used after its object was deallocated.
   public var handleMisses: Double { missesOfHandles ?? 0 }
-  // Absent in the data of an earlier version.
+  // Optional, because data of an earlier version lacks this field.
   private var missesOfHandles: Double?
   /// The delays of the hits.
   public private(set) var delays = DelayDistribution()
@@ -53,18 +53,18 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var coverage = GroupCoverage()
   /// The evidence for the budget split.
   public private(set) var evidence = ClassEvidence()
-  /// Crashes attributed to the class, by a freed-object record or by the words that a register pointed at.
+  /// The crashes attributed to the class, by a freed-object record or by the memory at which a register pointed.
   public private(set) var attributedCrashes: Double = 0
-  /// Days during which hits were counted.
+  /// The days during which hits were counted.
   public private(set) var observed_days: Double = 0
-  /// Requests served meanwhile, where the service reports them.
+  /// The requests served during these days, if the service reports them.
   public private(set) var requests: Double = 0
-  /// Bytes that one quarantined object costs.
+  /// The bytes that one quarantined object costs.
   public var bytesPerSlot: Double
-  /// Slots of the queue and the explorer in one process.
+  /// The slots of the queue and the explorer in one process.
   public var slots: Double
 
-  /// A class without any data.
+  /// Makes the statistics of a class without any data.
   public init(className: String, build: String, bytesPerSlot: Double, slots: Double) {
     self.className = className
     self.build = build
@@ -72,7 +72,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     self.slots = slots.amount
   }
 
-  /// How long its objects stay in quarantine at the mean rate.
+  /// How long the objects of the class stay in quarantine at the mean rate of deallocations.
   public var retention: Retention {
     Retention(slots: slots, deallocationsPerSecond: deallocations.mean)
   }
@@ -82,16 +82,16 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     deallocations.read(count: count, at: time_s)
   }
 
-  /// Adds the objects that were and were not quarantined since the last time.
+  /// Adds the objects that were quarantined and those that were skipped since the last call.
   public mutating func observe(admitted: Double, skipped: [SkipReason: Double]) {
     self.admitted += admitted.amount
     for (reason, count) in skipped { self.skipped[reason, default: 0] += count.amount }
   }
 
-  /// Adds a hit: its kind, its delay, its call site, and how long objects stayed in quarantine in that process at that
-  /// time.
+  /// Adds a hit with its kind, its delay, its call site, and how long objects stayed in quarantine in that process at
+  /// that time.
   ///
-  /// An audit detects an access without its time: it has no delay.
+  /// A hit by an audit has no delay, because an audit does not detect the time of the access.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)
@@ -99,15 +99,16 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     delays.add(delay_s: delay_s, retention: (retention ?? self.retention).probability(after: delay_s))
   }
 
-  /// Records that a handle was asked for a freed object.
+  /// Records that a handle was used after its object was deallocated.
   ///
-  /// The object was not touched, so this is no access, and no evidence of what the quarantine catches.
+  /// The object was not touched. This is therefore not an access, and not evidence about the quarantine.
   public mutating func observeHandleMiss() { missesOfHandles = handleMisses + 1 }
 
   /// Adds a crash that was attributed to the class.
   public mutating func observeAttributedCrash() { attributedCrashes += 1 }
 
-  /// Ends a period, such as an hour, with its length, requests and counts, for rates and for the next split.
+  /// Ends a period, such as an hour, and adds its length, requests and counts to the rates and to the evidence for the
+  /// next split.
   public mutating func endPeriod(days: Double, requests: Double, hits: Double, attributedCrashes: Double) {
     observed_days += days.amount
     self.requests += requests.amount
@@ -116,10 +117,10 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
       periods: days)
   }
 
-  /// The assumed delays, corrected by the measured ones.
+  /// The assumed delays, corrected by the measured delays.
   public var delayCurve: DelayCurve { DelayCurve(measured: delays.total.seen > 0 ? delays : nil) }
 
-  /// The class as a candidate for the next split of the budget, its rate sampled from the evidence.
+  /// The class as a candidate for the next split of the budget, with a rate that is sampled from the evidence.
   public func candidate(using generator: inout some RandomNumberGenerator) -> BudgetCandidate {
     candidate(accessRate: evidence.draw(using: &generator))
   }

@@ -1,49 +1,53 @@
-/// The figures of one class in one build, for a table or a person.
+/// The figures of one class in one build, for tables and reports.
 public struct ClassSummary: Sendable, Hashable, Codable {
-  /// The class's name.
+  /// The name of the class.
   public var className: String
-  /// The build's id.
+  /// The id of the build.
   public var build: String
-  /// Deallocations per second, on average.
+  /// The average number of deallocations per second.
   public var deallocationsPerSecond: Double
   /// The highest rate of deallocations between two readings.
   public var highestDeallocationsPerSecond: Double
-  /// Quarantine capacity in objects.
+  /// The capacity of the quarantine in objects.
   public var slots: Double
-  /// Memory of the quarantined objects in one process.
+  /// The memory of the quarantined objects in one process.
   public var bytes: Double
-  /// How long an object stays in quarantine; nil where none is deallocated, and each stays for ever.
+  /// How long an object stays in quarantine; nil if no objects are deallocated, so that an object stays forever.
   public var horizon_s: Double?
-  /// The probability of catching an access; nil while there are no hits.
+  /// The probability of catching an access; nil if there are no hits.
   public var detection: DetectionProbability?
-  /// Accesses caught.
+  /// The accesses that were caught.
   public var hits: Double
-  /// How often a handle was asked for a freed object; these are no accesses.
+  /// How often a handle was used after its object was deallocated.
+  ///
+  /// These uses are not accesses.
   public var handleMisses: Double
-  /// Accesses in all, caught or missed, as far as the explorer reaches.
+  /// The estimated number of all accesses, caught or missed, within the reach of the explorer.
   public var estimatedAccesses: Double
-  /// Its standard deviation.
+  /// The standard deviation of `estimatedAccesses`.
   public var estimatedAccesses_sd: Double
-  /// Accesses that were missed.
+  /// The estimated number of missed accesses.
   public var missed: Double
-  /// Crashes attributed to the class.
+  /// The crashes attributed to the class.
   public var attributedCrashes: Double
-  /// The share of missed accesses that led to a crash; nil while none is estimated to be missed.
+  /// The share of missed accesses that led to a crash; nil if no accesses are estimated to be missed.
   public var crashShare: Double?
-  /// Accesses caught per million requests; nil where requests are not counted.
+  /// The accesses caught per million requests; nil if requests are not counted.
   public var hitsPerMillionRequests: EventRate?
-  /// Accesses per day that the next KiB would catch.
+  /// The additional accesses per day that the next KiB would catch.
   public var gainPerKiB: Double
-  /// Slots that would catch nine of ten accesses; before the first hit, those for one second's objects.
+  /// The slots that would catch nine of ten accesses.
+  ///
+  /// Before the first hit, these are the slots for the objects of one second.
   public var suggestedSlots: Int
-  /// Call sites that were seen.
+  /// The number of observed call sites.
   public var groups: Int
-  /// The estimated share of accesses from call sites not seen yet.
+  /// The estimated share of accesses from call sites that were not observed yet.
   public var unseenShare: Double
-  /// Hits since the last new call site.
+  /// The number of hits since the last new call site.
   public var runSinceNewGroup: Int
 
-  /// Computes all figures.
+  /// Computes all figures from the statistics.
   public init(_ statistics: ClassStatistics) {
     let retention = statistics.retention
     let total = statistics.delays.total
@@ -74,14 +78,14 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   }
 }
 
-/// The rate of rare events, with an interval that is also right for none.
+/// The rate of rare events, with an interval that is also valid if there were no events.
 public struct EventRate: Sendable, Hashable, Codable {
-  /// Events a unit of exposure.
+  /// The events per unit of exposure.
   public var estimate: Double
-  /// The equal-tailed interval of the gamma law with half an event added (Jeffreys' prior).
+  /// The equal-tailed interval of the gamma distribution with half an event added (Jeffreys' prior).
   public var interval: Interval
 
-  /// Estimates it; nil without exposure.
+  /// Estimates the rate; nil if there is no exposure.
   public init?(events: Double, exposure: Double, confidence: Double = 0.95) {
     guard exposure.amount > 0 else { return nil }
     let events = events.amount

@@ -1,4 +1,4 @@
-// The daemon's command line: options, logging, and a call.
+// The daemon's command line. It parses the options, sets up logging, and runs the daemon.
 public import ArgumentParser
 import CBuildCommit
 import CrashDaemon
@@ -14,22 +14,23 @@ struct Crashd: AsyncParsableCommand {
     commandName: "crashd",
     abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
-      Processes that use CrashShield attach to DIR/attach, clients such as crashctl connect to \
-      DIR/io.crashshield.Crashd. Without options crashd uses systemd's directories, else /run/crashd and \
-      /var/lib/crashd for root, else those of the user (XDG_RUNTIME_DIR, XDG_STATE_HOME).
+      Processes that use CrashShield attach to DIR/attach. Clients such as crashctl connect to \
+      DIR/io.crashshield.Crashd. Without options, crashd uses systemd's directories. Without those, it uses /run/crashd \
+      and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, XDG_STATE_HOME) for other users.
 
-      Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options of their name; \
-      later ones take precedence. Only the file can contain collectors (forward).
+      Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options that have \
+      the name of a setting. Later sources take precedence. Only the file can contain collectors (forward).
 
-      Root, the user that crashd runs as and members of access.group (the group crashd) see and change everything. Other users \
-      see and change only reports of their own processes.
+      Root, the user that crashd runs as, and members of access.group (by default the group crashd) can see and change \
+      all reports. Other users can see and change only the reports of their own processes.
 
-      CRASHD_DEBUGINFOD_URLS names debuginfod servers, in the order in which crashd asks them for the debug information of \
-      images without any: when a process attaches, never when it crashes. Without it no server is asked.
+      CRASHD_DEBUGINFOD_URLS lists debuginfod servers in the order in which crashd asks them. crashd requests debug \
+      information when a process attaches with images that lack it, and never when a process crashes. Without this \
+      variable or the setting debuginfod-urls, crashd asks no server.
       """,
     version: ProductVersion.line(of: "crashd", commit: commit))
 
-  /// The text lives as long as the program.
+  /// The C string is a constant of the program.
   private static let commit = unsafe String(cString: cs_build_commit())
 
   @Option(help: ArgumentHelp("Directory of the sockets and the spool", valueName: "dir"))
@@ -70,8 +71,9 @@ struct Crashd: AsyncParsableCommand {
   @Flag(help: "Check and print the settings, and exit")
   var checkConfig = false
 
-  /// ArgumentParser's own main would exit with 64 (EX_USAGE) for a usage error; crashd exits with 2, as the other
-  /// commands.
+  /// Exits with 2 for a usage error, as the other commands do.
+  ///
+  /// ArgumentParser's main would exit with 64 (EX_USAGE).
   static func main() async {
     do {
       var command = try parseAsRoot()
@@ -95,8 +97,8 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Resolved each time: the file may be created while crashd runs. A run by hand uses the service's settings,
-      // without systemd's variables.
+      // Resolve the file each time, because it may be created while crashd runs. --check-config on the command line has
+      // none of systemd's variables, so it also tries the service's file.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -111,7 +113,8 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // A SIGHUP before crashd handles it must not end it; the settings have just been read anyway.
+    // A SIGHUP must not end crashd before crashd handles the signal. Ignoring it loses nothing, because the settings
+    // have just been read.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -127,7 +130,7 @@ struct Crashd: AsyncParsableCommand {
     }
   }
 
-  /// Options that are settings under their own names.
+  /// The options that have the name of a setting.
   private var options: [(name: String, value: String)] {
     var options: [(name: String, value: String)] = []
     if let logLevel { options.append(("log-level", logLevel.rawValue)) }
@@ -136,7 +139,9 @@ struct Crashd: AsyncParsableCommand {
     return options
   }
 
-  /// Valid settings may still be wrong on this machine.
+  /// Checks and prints the settings.
+  ///
+  /// The group is checked as well, because valid settings may be wrong on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")

@@ -1,8 +1,10 @@
 import Glibc
 import Logging
 
-/// Writes log lines to standard error: for the journal with the level as sd-daemon(3) wants it and without a time, which
-/// the journal adds; else with a time, for people.
+/// Writes log lines to standard error.
+///
+/// For the journal, a line has the level in the format of sd-daemon(3) and no time, because the journal adds one.
+/// Otherwise, a line has a time for people.
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]
@@ -22,7 +24,8 @@ struct StandardErrorLog: LogHandler {
     let text = "\(event.message)".replacing("\n", with: " ")
     let line = isJournal ? "<\(Self.priority(event.level))>\(text)\n" : "\(Self.time()) \(event.level): \(text)\n"
     let bytes = Array(line.utf8)
-    // One write a line, so that lines of several threads do not mix. write reads as many bytes as the array has.
+    // One write for each line, so that the lines of several threads do not mix. write reads as many bytes as the array
+    // has.
     _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   }
 
@@ -37,7 +40,7 @@ struct StandardErrorLog: LogHandler {
     }
   }
 
-  /// The local time, with its date and zone: a log may be read on another day, and elsewhere.
+  /// The local time with its date and zone, because a log may be read on another day and in another zone.
   private static func time() -> String {
     var now = time_t()
     var parts = unsafe tm()

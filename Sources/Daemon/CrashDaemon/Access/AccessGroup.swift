@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The group whose members see and change everything, besides root and crashd's own user.
+/// The group whose members can see and change all crashes, as root and crashd's own user can.
 ///
-/// An operator sets it.
+/// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if it was made for crashd: named crashd, with a number below 1000.
+  /// The group that crashd runs as, if that group was made for crashd: its name is crashd and its number is below 1000.
   case own
   /// No group.
   case noGroup
@@ -15,25 +15,28 @@ public enum AccessGroup: Sendable, Equatable {
   /// The group of this number.
   case numbered(UInt32)
 
-  /// Why a group cannot be granted access: one sentence.
+  /// Why a group cannot be granted access, in one sentence.
   public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Such as `there is no group 'crsahd'`.
+    /// The sentence, for example `there is no group 'crsahd'`.
     public var description: String
   }
 
   /// The group that the package and the units create.
   static let ownName = "crashd"
-  /// Numbers of system groups.
+  /// The numbers of system groups.
   ///
-  /// Higher ones belong to people, and a user's own crashd runs as one of them.
+  /// Higher numbers belong to the groups of people. A crashd that a user runs has such a group.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
-  /// What the kernel reports for a group without a number here ("nogroup"), and instead of no group.
+  /// The numbers that stand for no group.
+  ///
+  /// The kernel reports 65,534 ("nogroup") for a group that has no number in this user namespace, and the highest
+  /// number where there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
   /// Parses a setting.
   ///
-  /// Nil: it names no group, or one that must not be granted access.
+  /// Returns nil if the text names no group, or a group that must not be granted access.
   init?(_ text: String) {
     switch text {
     case "own": self = .own
@@ -63,13 +66,13 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// `own` always can, whatever it resolves to.
+  /// `own` always passes, because it may resolve to no group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
   /// Resolves the group to its number.
   ///
-  /// crashd does it once, at its start, because a name service may have to answer.
+  /// crashd resolves the group only once, at its start, because a name service may have to answer.
   /// - Parameters:
   ///   - group: The group that crashd runs as.
   ///   - names: The source of group names.
@@ -90,7 +93,7 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // A user's own crashd, or root's, needs no look-up.
+      // A group of a user, or root's group, is never the group that was made for crashd, so no look-up is needed.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -99,12 +102,12 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// Whether the group is neither root's nor the one for unknown groups.
+  /// Whether the group is neither root's group nor the group that stands for unknown groups.
   ///
-  /// Services and containers that only dropped root's user still have root's group.
+  /// Root's group is excluded because services and containers that dropped only root's user still have it.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have changed the overflow group.
+    // An administrator may have set another number for unknown groups.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
@@ -112,9 +115,9 @@ public enum AccessGroup: Sendable, Equatable {
 
 /// The group database of the system.
 struct GroupNames: Sendable {
-  /// The number of a group; nil: no group has this name.
+  /// Returns the number of a group; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Whether a group has a name.
+  /// Returns whether the group of a number has a name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(

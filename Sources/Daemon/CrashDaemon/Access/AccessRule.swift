@@ -3,33 +3,33 @@ import CrashStore
 import Glibc
 import LinuxSystem
 
-/// Decides who sees and changes everything, and who only the crashes of its own processes.
+/// Decides which clients can see and change all crashes, and which only the crashes of their user's processes.
 ///
-/// It trusts only the credentials that the kernel recorded when the peer connected.
+/// The rule trusts only the credentials that the kernel recorded when the peer connected.
 struct AccessRule: Sendable {
-  /// A group with access to everything.
+  /// A group with access to all crashes.
   struct Group: Sendable, Equatable {
     var number: UInt32
-    /// Its name in the settings.
+    /// The name of the group in the settings.
     var name: String
   }
 
-  /// crashd's own user, who can read its files anyway.
+  /// crashd's own user, which can read crashd's files anyway.
   var user: UInt32 = geteuid()
-  /// Nil: only root and crashd's own user.
+  /// The group with access to all crashes; nil if only root and crashd's own user have it.
   var group: Group?
 
-  /// The visibility of a peer.
+  /// The visibility that a peer gets.
   ///
-  /// `isIn` is called only where the group matters.
+  /// `isIn` is called only where the answer depends on the group.
   func visibility(of peer: Peer, isIn: (UInt32) -> Bool) -> Visibility {
     if peer.uid == 0 || peer.uid == user { return .all }
     return group.map { isIn($0.number) } == true ? .all : .user(peer.uid)
   }
 
-  /// Identifies the peer of a connection and its visibility.
-  /// - Throws: `SystemError` when the kernel does not report the peer. A peer whose groups it does not report is in
-  ///   none; the ledger counts that.
+  /// Identifies the peer of a connection and decides its visibility.
+  /// - Throws: `SystemError` if the kernel does not report the peer. If the kernel does not report the groups of the
+  ///   peer, the peer counts as a member of no group, and the ledger counts the error.
   func client(of socket: Int32, _ ledger: Ledger) throws(SystemError) -> Client {
     let peer = try UnixSocket.peer(of: socket)
     let visibility = visibility(of: peer) { group in
@@ -44,9 +44,9 @@ struct AccessRule: Sendable {
   }
 }
 
-/// A client: its user, and the crashes that it sees and changes.
+/// A client: its user, and the crashes that it can see and change.
 ///
-/// Limits go by its user, whatever it sees.
+/// Limits apply to the user of the client, whatever its visibility.
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility

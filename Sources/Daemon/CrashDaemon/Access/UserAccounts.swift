@@ -4,7 +4,7 @@ import Synchronization
 /// Decides which uids share one user's limits.
 ///
 /// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
-/// They count as that user's. Visibility goes by the uid alone.
+/// All of these uids share the limits of that user. Visibility depends on the uid alone.
 final class UserAccounts: Sendable {
   private struct SubordinateRange {
     var first: UInt32
@@ -13,14 +13,16 @@ final class UserAccounts: Sendable {
   }
 
   private struct State {
-    /// Ordered by their first uids.
+    /// The ranges, sorted by their first uids.
     var ranges: [SubordinateRange] = []
     var read_ns: UInt64?
-    /// Answers so far: a permit is returned under the account that it was taken under.
+    /// The accounts that were looked up so far.
+    ///
+    /// They must not change, because a permit is returned to the account that took it.
     var known: [UInt32: UInt32] = [:]
   }
 
-  /// Of this machine.
+  /// The accounts of this machine.
   static let system = UserAccounts(ranges: "/etc/subuid", users: "/etc/passwd")
 
   private let rangesPath: String
@@ -33,7 +35,9 @@ final class UserAccounts: Sendable {
 
   init(ranges: String, users: String) { (rangesPath, usersPath) = (ranges, users) }
 
-  /// Root and crashd's own user, who have reserved permits.
+  /// Whether the uid is root or crashd's own user.
+  ///
+  /// Permits are reserved for these two.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
   /// The account of a uid: the uid itself, or the owner of the range that contains it.
@@ -67,8 +71,8 @@ final class UserAccounts: Sendable {
       guard fields.count == 3, let first = UInt32(fields[1]), let count = UInt32(fields[2]), count > 0 else {
         return nil
       }
-      // Root's ranges belong to its containers and count apart from root. For an owner that only a name service knows,
-      // the first uid is the account.
+      // Root's ranges belong to its containers and count apart from root. An owner that only a name service can resolve
+      // has no uid here; the first uid of its first range is then the account.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

@@ -6,39 +6,39 @@ import Glibc
 /// The input of the diagnosis rules.
 struct CrashFacts: Sendable {
   var record: CrashRecord
-  /// The pid in the process's own namespace.
+  /// The pid in the pid namespace of the process.
   var pid: Int32
   /// The text of an inlined `Swift runtime failure: …` at the faulting instruction.
   var runtimeFailure: String?
-  /// The loaded images and their addresses.
+  /// The loaded images, with their addresses.
   var images: [RingContents.Image]
-  /// The thread's frames, innermost first.
+  /// The frames of the crashing thread, innermost first.
   var frames: [CrashReport.Frame]
-  /// The instruction at pc; nil where the record does not have all of it.
+  /// The instruction at pc; nil if the record does not contain all its bytes.
   var instruction: MachineInstruction?
   /// The memory operand that faulted.
   var operand: MemoryOperand?
   /// The parts of the process's memory in the record.
   var memory: MemoryWords
-  /// The facts that distinguish a freed block from one in use.
+  /// The facts that distinguish a freed block from a block in use.
   var heap: HeapFacts
-  /// The field that a null pointer was probably dereferenced for.
+  /// The field whose access probably dereferenced a null pointer.
   var field: CrashReport.AccessedField?
-  /// Classes that the process protected, in the order of their numbers.
+  /// The classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
-  /// Freed-object records: objects that had left the quarantine, with their address in a register.
+  /// The freed-object records of objects that had left the quarantine and whose address is in a register.
   var freedRecords: [FreedRecord] = []
-  /// Objects in quarantine with their address in a register.
+  /// The objects in quarantine whose address is in a register.
   var held: [FreedRecord] = []
-  /// The classes of the variables with the address of `blockWithoutObject`, or those that the functions there name.
+  /// The classes of the variables that hold the address of `blockWithoutObject`, or that the functions there name.
   var expectedClasses: [ExpectedClass] = []
-  /// The code before pc in the image; empty where it was not read.
+  /// The code before pc in the image; empty if it was not read.
   var codeBefore: [UInt8] = []
-  /// The guard page's record of this crash; nil where there is none.
+  /// The guard page's record of this crash; nil if there is none.
   var page: PageEvidence?
-  /// The runtime error message of this crash; empty where no part of the runtime's text belongs to it.
+  /// The runtime error message of this crash; empty if no part of the runtime's text belongs to the crash.
   let message: String
-  /// The runtime's earlier messages.
+  /// The earlier messages of the runtime.
   let earlierMessages: String
 
   init(
@@ -58,7 +58,7 @@ struct CrashFacts: Sendable {
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
-    // Computed members need all stored ones.
+    // Computed properties cannot be used here, because not all stored properties are set.
     message = Self.cause(
       in: reports, isStop: Self.isStop(record, pid: pid),
       isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
@@ -69,7 +69,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the program was stopped on purpose, rather than by an impossible operation.
+  /// Whether code stopped the program on purpose, for example by a trap or abort(), and not a failed operation.
   var isStop: Bool { Self.isStop(record, pid: pid) }
 
   private static func isStop(_ record: CrashRecord, pid: Int32) -> Bool {
@@ -80,38 +80,39 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether swiftc emitted the instruction with its reason.
+  /// Whether swiftc emitted the trap instruction together with its reason.
   ///
   /// Another signal at the same address has another cause.
-  /// cause.
   var isTrapWithReason: Bool { Self.isTrapWithReason(record, runtimeFailure) }
 
   private static func isTrapWithReason(_ record: CrashRecord, _ failure: String?) -> Bool {
     failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
-  /// Whether the record of this fault has no address: it only shows where the fault was.
+  /// Whether the record of this fault has no faulting address, and only shows the location in the code.
   var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
   var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
-  /// Forbidden by the page's rights, or by its protection key (4).
+  /// Whether the rights of the page, or its protection key (code 4), forbade the access.
   var isDenied: Bool { isMemoryFault && record.code != 1 }
-  /// The kernel's own signal without an address (general protection): si_addr is 0 and has no meaning.
+  /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// For an address from rsp or rbp the processor reports a stack fault, and Linux sends SIGBUS.
+  /// si_addr is then 0 and has no meaning.
+  ///
+  /// For an address that is based on rsp or rbp, the processor reports a stack fault and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
-  /// Sent (kill, raise, abort, a timer), not raised by the processor.
+  /// Whether the signal was sent (by kill, raise, abort or a timer) and not raised by the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether the record has a sender: other signals with si_code below 0 have another field in its place.
+  /// Whether the record has a sender, whose field has another meaning for other signals with a negative si_code.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
-  /// The kernel has no number for a sender outside of the process's pid namespace.
+  /// Whether the sender is outside the process's pid namespace, in which case the kernel reports pid 0.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
   // SI_USER, SI_QUEUE, SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
-  // SI_TIMER: si_pid is the timer's id.
+  // SI_TIMER, for which si_pid is the id of the timer.
   var isTimer: Bool { record.code == -2 }
 
   /// Whether a null pointer was dereferenced at a small offset.
@@ -119,11 +120,11 @@ struct CrashFacts: Sendable {
     isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
   }
 
-  // Bits of the page fault error code of x86-64.
+  // The accessors below test bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }
-  /// Whether the address was to be executed.
+  /// Whether the fault was an attempt to execute the address.
   ///
-  /// Without bit 4 (old processors) the fault is at pc; a write to pc is a write to code.
+  /// Old processors do not set bit 4. A fault at pc counts as well, unless it is a write, which changes code.
   var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
@@ -131,16 +132,16 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { register(7) }
   var address: String { Address(record.address).description }
 
-  /// Whether the faulting address is where the stack would have grown.
+  /// Whether the faulting address is where the stack would have grown to.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
-  /// Whether nothing is readable between the fault and the stack that begins above it, as in a guard page.
+  /// Whether the fault lies below the recorded stack with no readable memory in between, as in a guard page.
   ///
-  /// That also covers a function with a large frame that moved the stack pointer far into it.
+  /// This also covers a function with a large frame that moved the stack pointer far into the guard page.
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
@@ -148,16 +149,14 @@ struct CrashFacts: Sendable {
       && stackPointer <= start && start &- stackPointer <= reach
   }
 
-  /// Whether unwinding reached the thread's first function, which it does not with a wrong stack pointer.
+  /// Whether unwinding reached the first function of the thread, which it cannot with a wrong stack pointer.
   var isStackWhole: Bool { record.unwindStop == 0 }
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault.
-  ///
-  /// It cannot where the instruction is known and all of its addresses are canonical.
+  /// Whether a non-canonical address may explain a general protection fault: not if all are known to be canonical.
   var mayBeNonCanonical: Bool {
-    // An error code names a segment or an interrupt.
+    // A nonzero error code refers to a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }
@@ -165,7 +164,7 @@ struct CrashFacts: Sendable {
     return target.value(record.registers, memory)?.isCanonical != true
   }
 
-  /// The runtime error messages, most certain first.
+  /// The reasons that the runtime, glibc and the compiler give, with the most certain first.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
@@ -179,7 +178,7 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// The symbol name of the type variable, without its prefix: the type's mangled name has no symbol of its own.
+  /// The demangled exception type, by the symbol of its type variable, because the type's mangled name is no symbol.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -187,7 +186,7 @@ struct CrashFacts: Sendable {
     return CleanText.line(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : record.exceptionType)
   }
 
-  /// Whether the demangled name stays short: each substitution (`S0_`, `T_`) can double it.
+  /// Whether the name has few substitutions (`S0_`, `T_`), each of which can double the length of the demangled name.
   private static func isShort(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     let substitutions = zip(bytes, bytes.dropFirst()).count { first, second in
@@ -197,7 +196,7 @@ struct CrashFacts: Sendable {
     return substitutions <= 8
   }
 
-  /// The kind of crash, which begins the group's key.
+  /// The kind of the crash, which is the first part of the group's key.
   var kind: String {
     if isSentByOther { return "signal from outside" }
     switch record.signal {
@@ -212,34 +211,34 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand is almost null; also where the instruction is not known.
+  /// Whether a register of the operand is almost null, or the instruction is not known.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// The target of a `ret`; nil for another instruction, or where the record does not have the stack.
+  /// The target of a `ret`; nil for another instruction, or if the record does not contain that part of the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)
   }
 
-  /// The image that contains an address, and the offset in it: `libshop.so+0x1234`.
+  /// The image that contains an address, with the offset in the image, such as `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
     let name = image.path.split(separator: "/").last.map(String.init) ?? image.path
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// Such as ` (in libshop.so+0x1234)`, for a sentence; empty when it is unknown.
+  /// The location of an address for a sentence, such as ` (in libshop.so+0x1234)`; empty if it is unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)
     return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
   }
 
-  /// Whether the crash is in a deinit that the quarantine had deferred: it runs on the shield's own thread.
+  /// Whether the crash is in a deinit that the quarantine had deferred and that runs on the shield's thread.
   var isDeferredDeinit: Bool {
     frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }

@@ -2,17 +2,18 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The original fault, where one of the program's handlers caught its signal and re-raised it.
+/// The original fault, if a handler of the program caught its signal and re-raised it.
 ///
-/// faulthandler, glog and many loggers do so. The record is then about `raise`, and the fault is beyond the frame of
-/// the signal that the kernel delivered to that handler.
+/// faulthandler, glog and many loggers re-raise signals. The record then describes the call of `raise`. The fault is in
+/// the frames beyond the signal frame that the kernel pushed for that handler.
 struct FirstFault: Sendable {
-  /// The record as the shield's handler would have written it at the first fault.
+  /// The record that the shield's handler would have written at the first fault.
   var record: CrashRecord
-  /// The frames of that handler, innermost first.
+  /// The frames of the program's handler, innermost first.
   var handler: [CrashRecord.Frame]
 
-  /// Nil where the program did not send itself the signal, or no fault follows a signal frame of the stack.
+  /// Finds the first fault; nil if the program did not send itself the signal, or if the stack has no signal frame with
+  /// a fault beyond it.
   init?(_ record: CrashRecord, pid: Int32) {
     guard CrashFacts.senderCodes.contains(record.code), record.senderPid == pid else { return nil }
     if let first = Self.pending(record) {
@@ -40,12 +41,12 @@ struct FirstFault: Sendable {
       first.errorCode = context.errorCode
       first.trapNumber = context.trapNumber
       first.faultAddress = context.faultAddress
-      // The bytes there were never copied.
+      // The record has no code bytes of the first fault.
       first.instruction = []
       first.frames.removeFirst(number)
       first.frameHead = max(0, record.frameHead - number)
       first.frameTotal = max(first.frames.count { !$0.isAsync }, record.frameTotal - number)
-      // The rest of the copy, if the handler ran on the stack of the fault.
+      // The recorded stack contains the stack of the fault only if the handler ran on the same stack.
       let sp = context.registers[7]
       let skipped = Int(clamping: sp &- record.stackStart)
       first.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
@@ -59,9 +60,9 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// The handler returned before its signal was delivered, because that was blocked meanwhile.
+  /// Handles a handler that returned before the re-raised signal was delivered, because the signal was blocked.
   ///
-  /// The registers are those of the fault again, and the thread still has the processor's exception.
+  /// The record then has the registers of the fault, and the kernel still has the processor's exception of the thread.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
       var first = record
@@ -79,10 +80,9 @@ extension FirstFault {
   }
 
   #if arch(x86_64)
-    /// Some kernels drop the exception.
+    /// Decides by the instruction alone, because some kernels drop the exception.
     ///
-    /// Then the instruction decides: one that touches the first page, or a non-canonical address, faults by itself, as
-    /// a trap does.
+    /// A trap, and an access to the first page or to a non-canonical address, always fault.
     private static func bySelf(_ first: inout CrashRecord) -> Bool {
       guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
         first.registers.indices.contains(RegisterNames.pc)
@@ -108,6 +108,8 @@ extension FirstFault {
 }
 
 extension RingContents {
-  /// The record for the rules: that of the first fault, where one of the program's handlers re-raised the signal.
+  /// The record that the rules read.
+  ///
+  /// If a handler of the program re-raised the signal, this is the record of the first fault.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

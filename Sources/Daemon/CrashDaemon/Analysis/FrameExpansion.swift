@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Turns the addresses of a record into frames with names, with inlined functions.
+/// Symbolicates the addresses of a record, and expands them into frames with inlined functions.
 struct FrameExpansion<Symbols: SymbolLookup> {
   private let images: [Int: RingContents.Image]
   private let symbols: Symbols
@@ -10,17 +10,18 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   struct Result: Sendable {
     var frames: [CrashReport.Frame] = []
-    /// The text of `Swift runtime failure: …` at the innermost frame: swiftc inlines a function of that name, without
-    /// code of its own, where it traps.
+    /// The text of `Swift runtime failure: …` at the innermost frame.
     ///
-    /// It is a reason, not a frame.
+    /// Where code traps, swiftc inlines a function without code that has this name.
+    ///
+    /// The text is a reason and not a frame.
     var runtimeFailure: String?
-    /// Frames that the record omits.
+    /// The number of frames that the record omits.
     var omitted: Int?
     var beforeGap: Int?
   }
 
-  /// A stack as its thread recorded it.
+  /// A stack, as the thread recorded it.
   struct Walk {
     var frames: [CrashRecord.Frame]
     /// The number of frames before the gap of a deep recursion.
@@ -33,8 +34,8 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   /// - Parameters:
   ///   - images: The images of the ring.
-  ///   - symbols: Symbolicates them.
-  ///   - limitBytes: The limit of text in the frames of one thread; names and paths come from untrusted files.
+  ///   - symbols: Symbolicates the images.
+  ///   - limitBytes: The limit of text in the frames of one thread, because names and paths come from untrusted files.
   init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
     self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
@@ -58,7 +59,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // Beyond the limit a frame keeps its address.
+        // Beyond the limit, a frame has only its address.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)
@@ -70,8 +71,9 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
-  /// Removes the in-app mark of functions without a file whose module belongs to a dependency, judged by other
-  /// functions' files.
+  /// Removes the in-app mark of functions without a file if their module belongs to a dependency.
+  ///
+  /// The files of other functions of the module show that.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
     let nameless = frames.indices.filter { frames[$0].isOwn && frames[$0].file == nil && !frames[$0].mangled.isEmpty }
     guard !nameless.isEmpty else { return }
@@ -83,12 +85,14 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     }
   }
 
-  /// Nil where the function has no line of its own: a thunk has one only at its entry, without a column.
+  /// The line of a frame; nil if the function has no line.
+  ///
+  /// A thunk has a line only at its entry, without a column.
   private static func ownLine(of source: SourceFrame) -> Int? {
     source.isLineApproximate && source.column == nil ? nil : source.line
   }
 
-  /// The approximate size of the frame's JSON.
+  /// The approximate size of the frame in JSON.
   private static func bytes(_ frame: CrashReport.Frame) -> Int {
     300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
       + (frame.signature?.utf8.count ?? 0)

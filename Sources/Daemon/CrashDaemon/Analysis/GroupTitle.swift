@@ -1,11 +1,11 @@
 import CrashReport
 import CrashRing
 
-/// The beginning of a group's title: what went wrong, in words that are the same for each of its crashes.
+/// The beginning of a group's title, which describes the cause in words that are the same for each crash of the group.
 enum GroupTitle {
   private static let limit = 80
 
-  /// Such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
+  /// The beginning, such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
   static func text(of diagnosis: CrashReport.Diagnosis, _ facts: CrashFacts) -> String {
     let text = words(of: diagnosis, facts)
     return text.count <= limit ? text : text.prefix(limit - 1) + "…"

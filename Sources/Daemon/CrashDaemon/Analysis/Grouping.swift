@@ -1,26 +1,29 @@
 import CrashReport
 import CrashSymbols
 
-/// Groups crashes by their kind and their three topmost in-app functions, by simplified names.
+/// Groups crashes by their kind and the simplified names of their three topmost in-app functions.
 ///
-/// Lines, addresses, build ids and reason texts do not count, except for stripped programs, which have nothing else. So
-/// debug, release and later builds give the same key (`make grouping` measures it).
+/// Lines, addresses, build ids and reason texts are not part of the key, except for stripped programs, which have no
+/// names. Debug builds, release builds and later builds therefore give the same key (measured by `make grouping`).
 ///
-/// There are two more keys: a coarse one of the kind and the topmost name alone, for truncated stacks, and an exact one
-/// of builds and offsets in them, which only crashes of one build share.
+/// There are two more keys. The coarse key has only the kind and the topmost name, for truncated stacks. The exact key
+/// has builds and offsets, so that only crashes of one build share it.
 enum Grouping {
   static let frameCount = 3
-  /// Incremented when a crash may get another key than before; `crashctl reanalyse --all` updates stored reports.
+  /// The version of the keys.
   ///
-  /// 2: operators keep their names; specialized thunks have none, nor have callers that other builds may lack; `$main`
-  /// is an entry point also where it throws; errors at top level are separate.
+  /// It is incremented when a crash may get another key than before. `crashctl reanalyse --all` updates stored reports.
+  ///
+  /// Changes of version 2: operators keep their names. Specialized thunks, and callers that other builds may lack, are
+  /// omitted. `$main` is an entry point even if it throws. Errors at top level have separate groups.
   static let version = 2
 
   /// The group of a crash.
   ///
-  /// The runtime's `message` distinguishes crashes that have no location of their own.
+  /// The runtime's `message` distinguishes errors that were thrown at top level, which all have the same location.
   ///
-  /// `what` begins the title in place of the kind; it has no part in the keys, for not every crash of a group shows it.
+  /// `what` replaces the kind at the beginning of the title. It is not part of the keys, because not every crash of a
+  /// group shows this cause.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", what: String? = nil
@@ -33,15 +36,15 @@ enum Grouping {
     let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
     let parts: [String]
-    // After a jump into data, the first frame has no name in any build.
+    // After a jump into data, the first frame has no name in any build, so its caller decides.
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // A stripped program: its only names are those of the system, which all programs share. Offsets distinguish its
-      // crashes, though only within one build.
+      // The program is stripped. Its only names are those of system functions, which all programs share. Offsets
+      // distinguish its crashes, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
-      // It has no in-app frame, perhaps not even a name.
+      // The stack has no in-app frame, and perhaps no name at all.
       parts = [process] + names
     } else {
       parts = names
@@ -51,7 +54,8 @@ enum Grouping {
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// The function that called a C function, which several callers may share; empty for any other.
+  /// The text about the caller of a C function, because several callers may share a C function; empty for other
+  /// functions.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
     guard names.count > 1, let first = frames.first(where: { $0.isOwn && simplified($0) == names[0] }),
       first.mangled == first.function
@@ -63,8 +67,9 @@ enum Grouping {
     String(SHA256.hexadecimal(parts.joined(separator: " | ")).prefix(16))
   }
 
-  /// The faulting instruction and the topmost in-app ones: in a debug build every trap is in one function of the
-  /// runtime.
+  /// The locations of the faulting instruction and of the topmost in-app frames.
+  ///
+  /// The instruction alone is not enough, because in a debug build every trap is in the same function of the runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
     let physical = frames.filter { !$0.isAsync && seen.insert($0.address).inserted }
@@ -78,7 +83,9 @@ enum Grouping {
     }
   }
 
-  /// Unreported exits have no frames: the program and the kind of exit make the group.
+  /// The group of an unreported exit.
+  ///
+  /// It has no frames, so the program and the kind of exit form the key.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
@@ -86,7 +93,7 @@ enum Grouping {
       coarse: key([parts[0], process]), version: version)
   }
 
-  /// The names in the key: those of in-app frames, else of any frame with a name.
+  /// The names in the key: the names of in-app frames or, without such frames, of any frames with a name.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
     let own = significant(frames.filter(\.isOwn))
     return own.isEmpty ? significant(frames.filter { !Ownership.isPlumbing($0.mangled) }) : own
@@ -96,7 +103,7 @@ enum Grouping {
     var names: [String] = []
     var entryPoint: String?
     var last: String?
-    // A recursion is one function a hundred times: it is named once.
+    // A recursive function that fills many frames is named once.
     for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
       last = frame.mangled
       if Demangler.isThunk(frame.mangled) { continue }
@@ -110,15 +117,15 @@ enum Grouping {
       }
       if names.count == frameCount { break }
     }
-    // Among other names main says nothing, but alone it is better than none.
+    // The name of the entry point adds nothing to other names, but is used if there is no other name.
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
-  /// Whether a caller may be in one build of a program and not in another.
+  /// Whether a caller may be present in one build of a program and absent in another.
   ///
-  /// An optimized closure often ends in its call, and leaves no frame; a merged function has the name of another;
-  /// `__deallocating_deinit` calls `deinit` or inlines it, as `__allocating_init` does with `init`. The crashing
-  /// function always keeps its name.
+  /// An optimized closure often ends in a tail call and leaves no frame. A merged function has the name of another
+  /// function. `__deallocating_deinit` either calls or inlines `deinit`, and `__allocating_init` treats `init` the same
+  /// way. The crashing function always keeps its name.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)
@@ -127,27 +134,29 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // Emitted by swiftc for @main, also where it is async, throws, or is specialized.
+    // swiftc emits this function for @main, even if it is async, throws, or is specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
-  /// The module and the name without differences between builds.
+  /// The module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    // Keys have the short form of a name, which may be empty.
+    // Keys use the simplified form of a name, which may be empty.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
     let text = frame.function.isEmpty ? frame.mangled : frame.function
     let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
     return Demangler.module(of: frame.mangled).map { "\($0).\(name)" } ?? name
   }
 
-  /// Removes the text between matching angle brackets, in one pass, because the name may come from an untrusted file.
+  /// Removes the text between matching angle brackets.
   ///
-  /// A bracket opens generics after a name; elsewhere it is part of an operator's name, such as `<^>`.
+  /// One pass bounds the time, because the name may come from an untrusted file.
+  ///
+  /// A bracket after a name opens generics. Elsewhere, it is part of an operator's name, such as `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      // The arrow of a type inside of the brackets closes nothing.
+      // The `>` of an arrow in a type inside the brackets is not a closing bracket.
       let isArrow = kept.last == UInt8(ascii: "-")
       if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)

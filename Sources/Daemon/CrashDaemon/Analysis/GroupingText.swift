@@ -1,9 +1,9 @@
 import CrashReport
 
-/// Removes from names what differs between builds.
+/// Removes the parts of names that differ between builds.
 ///
-/// Written by hand, not with regular expressions: a regex literal is parsed and compiled at each evaluation, which took
-/// two thirds of crashd's time for a crash of 64 frames.
+/// The code does not use regular expressions. A regex literal is parsed and compiled at each evaluation, which took two
+/// thirds of crashd's time for a crash of 64 frames.
 enum GroupingText {
   private static let clones = [".cold", ".resume", ".llvm", ".part", ".constprop", ".isra"].map { Array($0.utf8) }
   private static let specializations = [
@@ -15,8 +15,8 @@ enum GroupingText {
   private static let discriminator = Array(" in _".utf8)
   private static let discriminatorDigits = 32
 
-  /// A linkage name without the suffixes that the compiler appends: `TY0_` and `TQ1_` (parts of an async function),
-  /// `.cold`, `.resume.0`.
+  /// A linkage name without the suffixes that the compiler appends, such as `TY0_` and `TQ1_` (parts of an async
+  /// function), `.cold` and `.resume.0`.
   static func stem(_ mangled: String) -> String {
     var bytes = Array(mangled.utf8)[...]
     for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
@@ -32,7 +32,7 @@ enum GroupingText {
     return String(decoding: withoutPart(bytes), as: UTF8.self)
   }
 
-  /// `T`, `Y` or `Q`, digits, `_`, at the end.
+  /// Removes `T`, then `Y` or `Q`, digits and `_` at the end of a name.
   private static func withoutPart(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard bytes.last == UInt8(ascii: "_") else { return bytes }
     var rest = bytes.dropLast()
@@ -42,14 +42,15 @@ enum GroupingText {
     return rest.last == UInt8(ascii: "T") ? rest.dropLast() : bytes
   }
 
-  /// A readable name without specializations, parts of async functions, numbers of closures and marks of private names.
+  /// A demangled name without specializations, parts of async functions, numbers of closures and marks of private
+  /// names.
   static func simplified(_ name: String) -> String {
     var rest = Array(name.utf8)[...]
     while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }
     return String(decoding: withoutNumbers(withoutResumption(rest)), as: UTF8.self)
   }
 
-  /// `(1) suspend resume partial function for ` at the begin.
+  /// Removes a prefix such as `(1) suspend resume partial function for `.
   private static func withoutResumption(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard bytes.first == UInt8(ascii: "(") else { return bytes }
     var rest = bytes.dropFirst()
@@ -61,7 +62,7 @@ enum GroupingText {
     return rest.dropFirst(prefix.count)
   }
 
-  /// ` #1` after numbered entities, and ` in _` with 32 hexadecimal digits.
+  /// Removes ` #1` after numbered entities, and ` in _` with 32 hexadecimal digits.
   private static func withoutNumbers(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
@@ -89,7 +90,9 @@ enum GroupingText {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
   private static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) }
-  /// Letters beyond ASCII too.
+  /// Whether the byte belongs to a word.
+  ///
+  /// Bytes of letters beyond ASCII do.
   static func isWord(_ byte: UInt8) -> Bool {
     isDigit(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "_")
       || byte >= 0x80
@@ -98,10 +101,11 @@ enum GroupingText {
   private static let topLevelWords = Array("Error raised at top level: ".utf8)
   private static let errorLimitBytes = 80
 
-  /// The core of an error that no code has caught: its type and case, without values; nil for other messages.
+  /// The core of an uncaught error: its type and case, without values; nil for other messages.
   ///
-  /// Of `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …` it is `shop.CartError.empty`; of an
-  /// error that describes itself, the text without numbers and quotations.
+  /// For `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …`, the core is
+  /// `shop.CartError.empty`. For an error with its own description, the core is the text without numbers and
+  /// quotations.
   static func topLevelError(_ message: String) -> String? {
     let bytes = Array(message.utf8)
     guard let start = bytes.firstRange(of: topLevelWords)?.upperBound else { return nil }

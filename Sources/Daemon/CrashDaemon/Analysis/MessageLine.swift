@@ -1,9 +1,11 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// The frames, with the line of the runtime's message where the innermost in-app frame has none.
+  /// The frames.
   ///
-  /// swiftc merges the calls of `fatalError` in a function, and gives them line 0; the message still has the line.
+  /// If the innermost in-app frame has no line, it gets the line of the runtime's message.
+  ///
+  /// swiftc merges the calls of `fatalError` in a function and assigns them line 0, but the message still has the line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {
     guard let place, let number = firstIndex(where: { $0.isOwn }),
       self[number].line == nil || self[number].isLineApproximate == true,

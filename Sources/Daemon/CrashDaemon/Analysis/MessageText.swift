@@ -4,7 +4,9 @@ import CrashReport
 enum MessageText {
   private static let sentenceLimit = 200
 
-  /// The first line without its full stop, for a sentence; `…` where there is more.
+  /// The first line without its full stop, for a sentence.
+  ///
+  /// `…` replaces the rest of a longer text.
   static func line(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline)
     var clean = CleanText.line(lines.first.map(String.init) ?? "")
@@ -13,22 +15,22 @@ enum MessageText {
     return isWhole ? clean : clean.prefix(sentenceLimit) + "…"
   }
 
-  /// Swift's message without `File.swift:12: Fatal error: `.
+  /// Swift's message without the prefix `File.swift:12: Fatal error: `.
   static func core(_ text: String) -> String {
     var line = line(text)
     let shorter = line.replacing(
       /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
     if !shorter.isEmpty { return shorter }
-    // A message of blanks alone, or none.
+    // The message consists of spaces only, or is empty.
     while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
     return line
   }
 
-  /// A function's name without suffixes of the compiler: `dispatch_group_leave.cold.1`.
+  /// A function's name without the compiler's suffixes, as in `dispatch_group_leave.cold.1`.
   static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
 
-  /// The beginnings of glibc malloc's messages before it aborts: all texts of 2.36's malloc, and since 2.37 its
-  /// assertions.
+  /// The beginnings of the messages that glibc's malloc prints before it aborts: all texts of malloc in 2.36, and its
+  /// assertions since 2.37.
   private static let heapWords = [
     "double free or corruption", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): ",
     "malloc(): ", "realloc(): ", "malloc_consolidate(): ", "munmap_chunk(): ", "mremap_chunk(): ",
@@ -37,7 +39,9 @@ enum MessageText {
     "Fatal glibc error: malloc.c:", "Fatal glibc error: arena.c:",
   ]
 
-  /// Whether glibc's malloc wrote the message before it aborted; other messages of glibc may quote the program.
+  /// Whether glibc's malloc wrote the message before it aborted.
+  ///
+  /// Other messages of glibc may contain texts of the program.
   static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
 
   /// Whether assert() wrote the message, which begins with the program's name.
@@ -48,7 +52,7 @@ enum MessageText {
   }
 }
 
-/// A signal's name, for sentences.
+/// The name of a signal, for sentences.
 enum SignalText {
   static func name(_ signal: Int32) -> String { SignalNames.name(of: Int(signal)) }
 }

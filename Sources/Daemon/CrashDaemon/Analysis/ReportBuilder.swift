@@ -4,35 +4,38 @@ import CrashSymbols
 import Glibc
 import Synchronization
 
-/// Builds the report of a process from its ring: a pure function of the record and the symbols.
+/// Builds the report of a process from its ring and the symbols, as a pure function.
 struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
   let symbols: Symbols
-  /// Where the process ran, and what it used.
+  /// The environment of the process, with its resource use.
   var context: ProcessContext
-  /// The scope at the first crash, where it was requested.
+  /// The variables in scope at the first crash; nil if they were not requested.
   var scope: ScopeDescription?
-  /// The classes that the functions of the call path name.
+  /// The classes that the functions on the call path name.
   var namedClasses: [ScopeDescription.NamedClass] = []
-  /// The code before the first crash, where it was requested.
+  /// The code before the instruction of the first crash; empty if it was not requested.
   var codeBefore: [UInt8] = []
-  /// Whether every requested function was answered.
+  /// Whether the classes of every requested function were found.
   var hasAllClasses = false
-  /// The field of an earlier analysis, in case its evidence no longer exists.
+  /// The field that an earlier analysis found.
+  ///
+  /// It is used if the evidence no longer exists.
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
-  /// The signal that ended the process; nil: not known yet.
+  /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
-  /// The earlier non-fatal incidents, and how many more there were; see `noteHistory`.
+  /// The earlier non-fatal incidents, and the number of omitted ones, see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
-  /// The symbolicated frames of the first record, which a report needs three times: to select the scope, to request
-  /// classes, and to write the report.
+  /// The symbolicated frames of the first record.
+  ///
+  /// A report needs them three times: to select the scope, to request classes, and to write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
-  /// The text limit of one report's frames: far below what clients read as one message.
+  /// The text limit of the frames in one report, far below the size of a message that clients accept.
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
@@ -42,7 +45,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     context = process.context
   }
 
-  /// The report; nil when no thread crashed.
+  /// The report; nil if no thread crashed.
   func report(id: String) -> CrashReport? {
     let records = latestFirst
     guard let first = records.first else { return nil }
@@ -52,7 +55,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
-      // An earlier analysis may have had the code that names it.
+      // Keep the expected class of an earlier analysis, which may have had the code that names the class.
       diagnosis.expectedClass =
         diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
     }
@@ -80,7 +83,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
-  /// The groups of the threads that crashed at the same time; nil: no other group.
+  /// The groups of the threads that crashed at the same time; nil if they have no other group.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -96,7 +99,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return groups.isEmpty ? nil : groups
   }
 
-  /// Records from before the memory was withheld make an ordinary report.
+  /// Why the report has no memory; nil if memory is stored.
+  ///
+  /// If a record was written before the memory was withheld, the report is an ordinary one.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {
@@ -106,9 +111,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The image may have been removed since, and with it the evidence of variables and functions.
+  /// Whether the earlier diagnosis must be kept.
+  ///
+  /// The image may have been removed since, and with it the evidence from variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // It may have named the class that the code expects.
+    // The earlier diagnosis may have named the class that the code expects.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -119,11 +126,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The threads of the crash that the process has not survived, in the order of their crashes; then those of earlier
-  /// crashes.
+  /// The threads of the crash that the process did not survive, in the order of their crashes, followed by the threads
+  /// of earlier crashes.
   ///
-  /// The one that ended the process, if known, comes first. For a signal that the program's handler re-raised, it is
-  /// the original fault.
+  /// The thread that ended the process comes first, if it is known. If the program's handler re-raised a signal, the
+  /// record is that of the original fault.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }
@@ -131,7 +138,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       + records.filter { $0.sequence < contents.survived }
   }
 
-  /// Notes why names are missing, and lines of in-app frames; other images only have names anyway.
+  /// Records why names are missing, and why lines of in-app frames are missing.
+  ///
+  /// Other images never have lines.
   private func noteGaps(in report: inout CrashReport) {
     var (nameless, own): (Set<String>, Set<String>) = ([], [])
     for thread in report.threads {
@@ -149,13 +158,14 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The outcome of each rule for the first crashed thread; empty when none crashed.
+  /// The outcome of each rule for the first crashed thread; empty if no thread crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// The location in the sentence: the first in-app function, else the first named one that belongs to neither the
-  /// Swift runtime nor the compiler.
+  /// The location in the sentence: the first in-app function.
+  ///
+  /// Without one, it is the first function with a name that belongs to neither the Swift runtime nor the compiler.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
@@ -165,9 +175,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// Sampled threads that did not crash afterwards.
+  /// The sampled threads that did not crash afterwards.
   ///
-  /// A thread that has survived a crash of its own is among them.
+  /// A thread that survived an earlier crash is included.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -198,7 +208,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   }
 }
 
-// Threads.
+// Builds the threads of a report.
 extension ReportBuilder {
   func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
     let walk = FrameExpansion<Symbols>.Walk(
@@ -228,7 +238,7 @@ extension ReportBuilder {
     return (thread, facts)
   }
 
-  /// The facts of the record itself.
+  /// The facts of a record.
   private func facts(
     of record: CrashRecord, runtimeFailure: String? = nil, frames: [CrashReport.Frame] = []
   ) -> CrashFacts {
@@ -244,14 +254,14 @@ extension ReportBuilder {
       incident: incident, release: frames(at: record?.stack ?? []), allocation: frames(at: record?.origin ?? []))
   }
 
-  /// Frames of a stack that is stored beside the records.
+  /// The frames of a stack that the ring stores outside the crash records.
   private func frames(at addresses: [UInt64]) -> [CrashReport.Frame] {
     let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
     let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// The text limit of the crashed threads together is that of all others.
+  /// Crashed threads together get one half of the text limit, and all other threads the other half.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
@@ -261,7 +271,7 @@ extension ReportBuilder {
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.threads.count).frames(of: walk)
     let silence = CrashReport.Silence(isBlocking: record.answer == .blocked, runState: record.runState)
-    // Without registers: a thousand waiting threads would repeat the same values.
+    // Omit the registers, because a thousand waiting threads would repeat the same values.
     return CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
       framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
@@ -276,7 +286,7 @@ extension ReportBuilder {
 
   func signal(_ record: CrashRecord) -> CrashReport.Signal {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
-    // SI_KERNEL has no address; the field is 0 then.
+    // With SI_KERNEL, the signal has no address and the field is 0.
     let hasAddress = isFault && record.code != 128
     let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
@@ -289,13 +299,13 @@ extension ReportBuilder {
   private func registers(_ record: CrashRecord) -> [String: Address] {
     var registers: [String: Address] = [:]
     for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
-    // A bare record has none.
+    // A bare record has no registers.
     if !registers.isEmpty { registers[RegisterNames.flags] = Address(record.flags) }
     return registers
   }
 }
 
-/// Caches the last record's frames for all steps of a report.
+/// Caches the frames of the last record for all steps of a report.
 private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   typealias Result = FrameExpansion<Symbols>.Result
 
@@ -309,7 +319,7 @@ private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   }
 }
 
-/// Names of the registers by their DWARF numbers.
+/// The names of the registers by their DWARF numbers.
 enum RegisterNames {
   #if arch(x86_64)
     static let general = [
@@ -321,7 +331,7 @@ enum RegisterNames {
     static let general = (0...30).map { "x\($0)" } + ["sp", "pc"]
     static let flags = "pstate"
   #endif
-  /// The number of the program counter.
+  /// The DWARF number of the program counter.
   static let pc = general.count - 1
 
   static func name(_ number: Int) -> String {

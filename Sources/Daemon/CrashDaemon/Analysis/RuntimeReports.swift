@@ -1,18 +1,19 @@
 import CrashReport
 
-/// The Swift runtime's messages, split into the one of the crash and earlier ones.
+/// The Swift runtime's messages, split into the message of the crash and the earlier messages.
 ///
-/// The text grows for the life of the process: a leaked continuation of yesterday precedes today's trap.
+/// The text grows while the process runs, so a warning about a leaked continuation may precede a trap that occurs days
+/// later.
 struct RuntimeReports: Sendable, Equatable {
-  /// The last message; empty where that is a warning.
+  /// The last message; empty if it is a warning.
   var last: String
-  /// Whether the last message says that it ended the process.
+  /// Whether the last message is one that ends the process.
   var isFatal: Bool
   /// All earlier messages.
   var earlier: String
 
   init(_ text: String) {
-    // A message may have several lines: it extends from its first line to the end.
+    // A message may have several lines. The last message extends from its first line to the end of the text.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -27,7 +28,7 @@ struct RuntimeReports: Sendable, Equatable {
       return
     }
     if lines[...end].contains(where: Self.beginsWarning) {
-      // A non-fatal message is a warning as a whole.
+      // If there is no fatal message, the whole text is treated as warnings.
       (last, earlier) = ("", Self.joined(lines[...]))
     } else {
       (last, earlier) = (Self.joined(lines[...]), "")
@@ -40,9 +41,9 @@ struct RuntimeReports: Sendable, Equatable {
     return lines.joined(separator: "\n")
   }
 
-  /// The standard library's own checks, with or without file and line before them.
+  /// The messages of the standard library's checks, which may have a file and a line before them.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The runtime's other texts that end the process.
+  /// The runtime's other messages that end the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",
@@ -52,7 +53,7 @@ struct RuntimeReports: Sendable, Equatable {
     "SWIFT TASK CONTINUATION MISUSE: ", "warning: ", "Warning: ", "Simultaneous accesses to ",
   ]
 
-  /// `File.swift:12: Fatal error: …`, `Fatal error: …`.
+  /// Whether a line begins a fatal message, such as `File.swift:12: Fatal error: …` or `Fatal error: …`.
   private static func beginsFatal(_ line: Substring) -> Bool {
     if fatalBeginnings.contains(where: line.hasPrefix) { return true }
     for word in fatalWords {
@@ -66,13 +67,13 @@ struct RuntimeReports: Sendable, Equatable {
 
   private static func beginsWarning(_ line: Substring) -> Bool { warningBeginnings.contains(where: line.hasPrefix) }
 
-  /// The source location before a message of the standard library: `shop/Cart.swift:12: `.
+  /// The source location before a message of the standard library, such as `shop/Cart.swift:12: `.
   struct SourcePlace: Sendable, Equatable {
     /// The last component of the file's path.
     var file: String
     var line: Int
 
-    /// - Parameter text: Ends after the location.
+    /// - Parameter text: A text that ends with the location.
     init?(_ text: Substring) {
       guard text.hasSuffix(": ") else { return nil }
       let place = text.dropLast(2)
@@ -84,7 +85,7 @@ struct RuntimeReports: Sendable, Equatable {
     }
   }
 
-  /// The source location of the last message; nil where it has none.
+  /// The source location of the last message; nil if it has none.
   var place: SourcePlace? {
     let line = last.prefix { !$0.isNewline }
     for word in Self.fatalWords {
@@ -95,9 +96,9 @@ struct RuntimeReports: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The runtime error message of this crash; empty where no part of the runtime's text belongs to it.
+  /// The runtime error message of this crash; empty if no part of the runtime's text belongs to the crash.
   ///
-  /// An instruction with its own reason has not called a function that reports one.
+  /// A trap instruction with its own reason did not call a function that reports a message.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {
@@ -105,7 +106,8 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // Without names it is unknown what stopped the program: only a message that says that it did is its reason.
+      // Without names, the function that stopped the program is unknown. Only a fatal message then counts as the
+      // reason.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }
@@ -114,20 +116,20 @@ extension CrashFacts {
     return ""
   }
 
-  /// The lines for the report; nil where the runtime reported nothing before.
+  /// The lines of earlier messages for the report; nil if there are none.
   var earlierWarnings: [String]? {
     let lines = CleanText.clean(earlierMessages).split(whereSeparator: \.isNewline).map(String.init)
     return lines.isEmpty ? nil : lines
   }
 
-  /// The reporting function is on the stack within so many frames.
+  /// The number of innermost frames that are searched for a function that reports a message.
   private static let reportingReach = 12
 
   private static func isImage(_ frame: CrashReport.Frame, _ name: String) -> Bool {
     frame.image?.split(separator: "/").last?.hasPrefix(name) == true
   }
 
-  /// Functions that report a message and then end the process.
+  /// The functions that report a message and then end the process.
   private static let reportingFunctions = [
     "_assertionFailure", "_fatalErrorMessage", "10fatalErrorEjPKcz", "11fatalErrorv", "swift_Concurrency_fatalError",
     "swift_dynamicCastFailure", "swift_abort", "swift_unexpectedError", "swift_errorInMain",

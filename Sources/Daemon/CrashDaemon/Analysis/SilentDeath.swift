@@ -2,22 +2,23 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// An unreported exit: a process ended abnormally without a crash record, and outside evidence shows why.
+/// An unreported exit: a process that ended abnormally without a crash record, where other evidence shows the reason.
 struct SilentDeath: Sendable {
   var death: CrashReport.Death
   var diagnosis: CrashReport.Diagnosis
   /// The beginning of the group's key and title.
   var title: String
 
-  /// Signals by which people and service managers stop a healthy program.
+  /// The signals by which operators and service managers stop a healthy program.
   private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
   private static let memoryConfidence = 0.9
-  /// The confidence when other processes of the same control group were killed at that time.
+  /// The confidence if other processes of the same control group were killed at that time.
   private static let sharedConfidence = 0.5
   private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
-  /// Whether it can be an unreported exit, whatever its ring contains: most exits are normal, and need no reading of a
-  /// ring.
+  /// Whether the end can be an unreported exit.
+  ///
+  /// This check does not read the ring, because most exits are normal.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false
@@ -25,24 +26,26 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // A process that crashed and then ends by a crash signal ended by that crash, whatever handlers did in between.
+      // A process that crashed and then ended by a crash signal ended because of that crash, even if handlers ran in
+      // between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
 
-  /// Nil when the process runs on, exited by itself, was stopped, or when nothing shows an abnormal end.
+  /// Evaluates the end of a process; nil if it still runs, exited by itself, was stopped, or if nothing shows an
+  /// abnormal end.
   /// - Parameters:
-  ///   - ended: The process, and how it ended.
-  ///   - losses: The losses of its ring.
-  ///   - hasCrashed: Whether a report of a crash of it exists.
+  ///   - ended: The process and how it ended.
+  ///   - losses: The losses that the ring counts.
+  ///   - hasCrashed: Whether a report of a crash of this process exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }
     var death = CrashReport.Death(cgroup: ended.memory?.cgroup, oomKills: ended.memory?.kills)
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
-      // Most processes end normally, so evidence is required. An OOM kill in the control group is none: it may have hit
-      // any process there.
+      // Most processes end normally, so evidence is required. An OOM kill in the control group is not evidence, because
+      // it may have hit any process of the group.
       guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
       death.signal = Int(status & 0x7f)
@@ -76,7 +79,7 @@ struct SilentDeath: Sendable {
   /// The rules of unreported exits, and their evidence.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
     let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
-    let candidates = "processes that can have been meant: \(death.oomCandidates ?? 0)"
+    let candidates = "processes that the OOM kills can have hit: \(death.oomCandidates ?? 0)"
     let saw: [String] = [
       candidates, unit,
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
@@ -97,8 +100,8 @@ struct SilentDeath: Sendable {
     let kills = death.oomKills ?? 0
     let candidates = death.oomCandidates ?? 1
     let group = death.cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
-    let counted = "its control group\(group) counted \(kills) such \(kills == 1 ? "death" : "deaths")"
-    // systemd kills a unit that does not end, or sends no heartbeat, in time.
+    let counted = "its control group\(group) counted \(kills) OOM \(kills == 1 ? "kill" : "kills")"
+    // systemd kills a unit that does not start, stop or send a heartbeat in time.
     let limits = ["timeout": "the unit did not start or stop in time", "watchdog": "the unit's watchdog ran out"]
     if death.oomVictim != true, let result = death.unitResult, let why = limits[result] {
       let title = "Killed by systemd"
@@ -114,12 +117,12 @@ struct SilentDeath: Sendable {
       let isDoubtful = kills > 0 && candidates > 1
       let sentence =
         isDoubtful
-        ? "\(title), or possibly by the kernel for want of memory: \(counted), and \(candidates) of its processes "
+        ? "\(title), or possibly by the kernel because memory ran out: \(counted), and \(candidates) of its processes "
           + "were killed."
         : "\(title)."
       return (
         title,
-        // Without a counter, it may have been an OOM kill.
+        // Without a counter, the kill may have been an OOM kill, so the confidence is lower.
         CrashReport.Diagnosis(
           cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)
@@ -142,11 +145,11 @@ struct SilentDeath: Sendable {
     let isOurs = crashSignals.contains(signal)
     let reason =
       if isTorn {
-        "the handler began one and could not finish"
+        "the handler began a record and could not finish it"
       } else if signal == SIGSYS {
         "a seccomp filter killed it at once, or the handler was replaced"
       } else if isOurs {
-        "the thread had blocked the signal or no stack left for the handler, or the handler was replaced"
+        "the thread had blocked the signal, it had no stack left for the handler, or the handler was replaced"
       } else {
         "the program does not handle that signal"
       }

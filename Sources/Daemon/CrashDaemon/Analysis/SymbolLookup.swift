@@ -3,9 +3,9 @@ import CrashSymbols
 
 /// Symbolicates addresses of an image.
 protocol SymbolLookup: Sendable {
-  /// The functions, innermost first, with inlined ones; empty when unknown.
+  /// The functions at an address, including inlined functions, innermost first; empty if they are unknown.
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame]
-  /// Why a build is incomplete; nil when it is complete, as far as known.
+  /// Why the symbols of a build are incomplete; nil if no gap is known.
   func gap(buildID: String) -> SymbolGap?
 }
 
@@ -13,13 +13,13 @@ extension SymbolLookup {
   func gap(buildID: String) -> SymbolGap? { nil }
 }
 
-/// Symbolicates from open caches.
+/// Symbolicates with open caches.
 struct OpenCaches: SymbolLookup {
-  /// The requested link addresses by build id, found or not.
+  /// The requested link addresses by build id, including those without a symbol.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
-  /// Names that crashd must not demangle.
+  /// The names that crashd must not demangle.
   var unreadable: Set<String> = []
 
   /// The names of the functions at the requested addresses.
@@ -32,8 +32,9 @@ struct OpenCaches: SymbolLookup {
 
   var buildIDs: Set<String> { Set(asked.keys) }
 
-  /// Whether the caches have everything for these addresses: a partial cache covers only the requested ones, and other
-  /// names are not checked.
+  /// Whether all these addresses were requested.
+  ///
+  /// A partial cache covers only the requested addresses, and only their names were checked.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -42,12 +43,12 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Names that were not requested were not checked.
+    // Names at other addresses were not checked, so they are not returned.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // No demangler accepts this as a name.
+      // The prefix makes every demangler reject the name.
       shown.mangled = "?" + frame.mangled
       return shown
     }
@@ -57,14 +58,17 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address to symbolicate: a return address is after its call, so one byte before it is still in the call.
+  /// The address to symbolicate.
+  ///
+  /// A return address is after its call. The address one byte before is used, because that byte still belongs to the
+  /// call.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }
 }
 
 extension RingContents {
-  /// The link addresses, by build id, of the records' frames, of the stacks of guard pages and the quarantine, of
+  /// The link addresses by build id of the frames in records, in the stacks of guard pages and the quarantine, in
   /// earlier incidents, and of replaced handlers.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }

@@ -4,17 +4,17 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// The first message of a process, with its ring and its images.
+/// Checks the first message of a process (its hello), which brings the ring and the images.
 enum AttachGreeting {
-  /// Checks everything that a process reports in its hello.
+  /// Checks the content of a hello and maps the ring.
   /// - Parameters:
   ///   - message: The hello.
-  ///   - peer: The process, by the kernel's credentials.
-  ///   - pidfd: Its pidfd; nil where the kernel gave none.
-  ///   - number: The number of its connection.
-  ///   - census: Counts its ring.
+  ///   - peer: The credentials of the process, from the kernel.
+  ///   - pidfd: The pidfd of the process; nil if the kernel provides none.
+  ///   - number: The number of the connection.
+  ///   - census: Counts the ring.
   /// - Returns: The process, and its images.
-  /// - Throws: `AttachRefusal`; the descriptors of the message are closed with it.
+  /// - Throws: `AttachRefusal`. The descriptors of the message are closed when the message is released.
   static func check(
     _ message: AttachSocket.Message, from peer: Peer, pidfd: Descriptor?, number: UInt64, census: RingCensus?
   ) throws(AttachRefusal) -> (AttachedProcess, [ImageFile]) {
@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The seals guarantee that closing it cannot block.
+      // The ring is a sealed memfd, so closing its descriptor cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
@@ -42,18 +42,21 @@ enum AttachGreeting {
   }
 }
 
-/// What `/proc` shows about an attaching process.
+/// The facts from `/proc` about an attaching process.
 struct Surroundings: Sendable {
   var unit: String?
   var memory: MemoryEvents?
   var startTime: UInt64?
   var pidfdInode: UInt64?
   var image: ProcessImage?
-  /// The kernel would not dump it for the user who connected.
+  /// Whether the kernel would refuse the connecting user a core dump of the process.
   var isRestricted = false
   var context = ProcessContext()
 
-  /// For a process that was reaped only the pidfd is known: its pid may be another's by now.
+  /// Reads the facts.
+  ///
+  /// If the process was already reaped, only the pidfd's inode is reported, because the pid may belong to another
+  /// process by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     let unknown = ProcessContext(machine: MachineFacts.here)
     guard let pidfd else { return Surroundings(context: unknown) }
@@ -69,7 +72,7 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Checked afterwards: a process that still exists had its pid all the time.
+    // Check after the reads: if the process still exists, the pid was its own during all of them.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }
@@ -90,9 +93,9 @@ extension ProcessFacts {
 
 /// The owner of a process's files in `/proc` (proc(5); the directory itself always belongs to its user).
 ///
-/// It is the effective user, or root (of its user namespace) where the kernel would not dump the process for that user.
-/// Such a process was started with set-user-id or file capabilities, has changed its user, or asks for no dump. That
-/// also detects a library that does not ask the kernel itself.
+/// The owner is the effective user, or root (of the process's user namespace) if the process is not dumpable. A process
+/// is not dumpable if it was started with set-user-id or file capabilities, has changed its user, or has called
+/// `prctl(PR_SET_DUMPABLE, 0)`. This check does not depend on what the library in the process reports.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()
@@ -100,13 +103,14 @@ enum ProcessOwner {
     return unsafe stat("/proc/\(pid)/stat", &status) == 0 ? status.st_uid : nil
   }
 
-  /// Whether the kernel would not dump a process for `user`.
+  /// Whether the kernel would refuse `user` a core dump of the process.
   ///
   /// - Parameters:
-  ///   - owner: The owner of its files; nil where `/proc` hides it.
-  ///   - stat: The state that was read afterwards: a process that has ended belongs to root as well, which proves nothing.
+  ///   - owner: The owner of the process's files; nil if `/proc` hides the process.
+  ///   - stat: The state, which must be read after the owner. The files of an exiting process always belong to root, so
+  ///     their owner proves nothing.
   ///   - user: The user that connected.
-  /// - Returns: False where it is unknown.
+  /// - Returns: False if it cannot be determined.
   static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {
     guard let owner, let stat, !stat.isExiting else { return false }
     return owner != user
@@ -115,13 +119,14 @@ enum ProcessOwner {
 
 /// The systemd unit of a process.
 enum ProcessUnit {
-  /// The innermost `….service` of systemd's hierarchy: cgroup v2's line `0::PATH`, else v1's `name=systemd`.
+  /// The innermost `….service` in systemd's hierarchy, which is the line `0::PATH` for cgroup v2 and `name=systemd` for
+  /// v1.
   static func parse(_ text: String) -> String? {
     let named = ControlGroup.list(text).filter { $0.controllers.isEmpty || $0.controllers == "name=systemd" }
     for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {
       let names = group.path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
       let unit = names.last { $0.hasSuffix(".service") }
-      // A user chooses the names of the groups below its own session.
+      // Clean the name, because users choose the names of the groups below their own session.
       if let unit { return CleanText.line(String(unit)) }
     }
     return nil

@@ -1,11 +1,11 @@
 import CShimRing
 import CrashRing
 
-/// Why a process may not attach.
+/// Why crashd refuses a process.
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
-  /// The program has overwritten its ring: a crash of it will not be read.
+  /// Whether the program has overwritten its ring, so that its crash will not be read.
   var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
@@ -36,37 +36,39 @@ extension cs_attach_status {
   static let limit = CS_ATTACH_STATUS_LIMIT
 }
 
-// Swift does not import UINT64_C: "CSATTCH" and a zero as a little-endian number.
+// The text "CSATTCH" and a zero byte as a little-endian number. It is repeated here because Swift does not import
+// UINT64_C.
 let attachMagic: UInt64 = 0x0048_4354_5441_5343
 
 /// The checked first message of a process.
 struct AttachHello: Equatable {
-  /// The index in the ring's image table for each descriptor after the first.
+  /// For each descriptor after the first, the index of its image in the ring's image table.
   var images: [Int]
 
   /// Checks a message.
   /// - Parameters:
-  ///   - message: Its bytes.
+  ///   - message: The bytes of the message.
   ///   - descriptorCount: The number of descriptors that came with it.
   ///   - isTruncated: Whether the kernel dropped bytes or descriptors.
   /// - Throws: `AttachRefusal`.
   init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
     let size = MemoryLayout<cs_attach_hello>.size
     guard message.count == size else { throw .malformed("the hello has \(message.count) bytes, expected \(size)") }
-    // Bytes are never cut: a longer hello has more bytes than expected.
-    if isTruncated { throw .limit("the descriptors of the hello were cut off: crashd has too many open") }
-    // The bytes are as many as the structure has, and any bytes are a valid cs_attach_hello.
+    // Truncation means lost descriptors here. Lost bytes are excluded, because the size was checked and the receive
+    // buffer is larger.
+    if isTruncated { throw .limit("descriptors of the hello were lost: crashd has too many open descriptors") }
+    // The message has exactly the size of the structure, and any bytes are a valid cs_attach_hello.
     let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
     guard hello.magic == attachMagic else { throw .malformed("the hello does not begin with CSATTCH") }
     guard hello.version == CS_ATTACH_VERSION else {
       throw AttachRefusal(
         status: .version,
-        reason: "the hello has version \(hello.version), crashd speaks \(CS_ATTACH_VERSION): use the same release")
+        reason: "the hello has version \(hello.version), crashd supports \(CS_ATTACH_VERSION): use the same release")
     }
     guard hello.ring_version == CS_RING_VERSION else {
       throw AttachRefusal(
         status: .version,
-        reason: "the ring has version \(hello.ring_version), crashd reads \(CS_RING_VERSION): use the same release")
+        reason: "the ring has version \(hello.ring_version), crashd supports \(CS_RING_VERSION): use the same release")
     }
     guard hello.ring_bytes == UInt64(MemoryLayout<cs_ring>.size) else {
       throw .malformed("the hello announces a ring of \(hello.ring_bytes) bytes")
@@ -91,11 +93,12 @@ struct AttachHello: Equatable {
     }
   }
 
-  // Asserted by AttachHelloTests: MemoryLayout has no offset for an imported array.
+  // The offset of the image array in cs_attach_hello. MemoryLayout has no offset for an imported array, so
+  // AttachHelloTests checks this number.
   static let imagesOffset = 32
 }
 
-/// The reply of crashd.
+/// crashd's reply to a hello.
 enum AttachReply {
   static func bytes(status: cs_attach_status, text: String, controlCount: Int = 0) -> [UInt8] {
     var reply = cs_attach_reply()
@@ -107,12 +110,12 @@ enum AttachReply {
     reply.flags = UInt32(CS_ATTACH_TAKES_INCIDENTS)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
-    // The text is no longer than the array that it is copied to.
+    // The text was cut to the size of the array that it is copied to.
     unsafe withUnsafeMutableBytes(of: &reply.text) { unsafe $0.copyBytes(from: text) }
     return unsafe withUnsafeBytes(of: reply) { unsafe Array($0) }
   }
 
-  /// The longest beginning of whole characters that fits.
+  /// The longest prefix of whole characters that fits into `limit` bytes.
   private static func cut(_ text: String, to limit: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for character in text {

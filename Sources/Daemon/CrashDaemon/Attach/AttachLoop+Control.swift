@@ -1,6 +1,6 @@
-// Plans and control messages for processes.
+// Sends plans and other control messages to processes.
 extension AttachLoop {
-  /// Sends every process its new plan, and whether its memory may be stored, where either has changed.
+  /// Sends each process its plan and whether its memory may be stored, if either has changed.
   mutating func control() {
     let (version, rules) = (configuration.board.version, configuration.settings.current.noMemory)
     guard version != boardVersion || rules != memoryRules else { return }
@@ -15,7 +15,7 @@ extension AttachLoop {
     }
   }
 
-  /// Sends what the pipeline has found of last crashes.
+  /// Sends the notices of last crashes that the pipeline has found.
   mutating func tellLastCrashes() {
     for (number, notice) in configuration.lastCrashes.take() {
       guard let connection = connections[number], connection.process != nil, let socket = connection.socket,
@@ -31,7 +31,7 @@ extension AttachLoop {
     guard let socket = connections[number]?.socket,
       connections[number]?.control.take(answer, outcome: process.control) == true
     else {
-      configuration.ledger.refuse("message", from: process.facts.peer, because: "an answer to no message")
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "the answer matches no sent message")
       close(number)
       return
     }

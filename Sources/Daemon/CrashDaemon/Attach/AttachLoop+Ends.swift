@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Connections that end, and the ends of their processes.
+// Handles the ends of connections and of their processes.
 extension AttachLoop {
   mutating func processEnded(_ number: UInt64) {
     if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
-    // Its last messages are still in the socket.
+    // The socket may still hold the last messages of the process.
     receive(number)
     close(number)
   }
@@ -22,7 +22,7 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Always announced, whatever the flag says: the pipeline may ignore its wake-ups by now.
+    // Announce the process even if `isAnnounced` is set, because the pipeline may already ignore its wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -30,7 +30,8 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // If it replaced its program before it ended, the end belongs to that program, whose hello may still be queued.
+    // The process may have replaced its program (`execve`) before it ended. The end then belongs to the new program,
+    // whose hello may still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
@@ -42,11 +43,14 @@ extension AttachLoop {
     configuration.events.yield(.ended(ended))
   }
 
-  /// Handles a second hello of a process: its earlier connections belong to the program that it was before.
+  /// Handles a second hello of a process.
   ///
-  /// A child that was not created by `fork` may hold them open after the process has replaced its program. They would
-  /// then close with the process, whose end is not theirs, so they are dropped now.
-  /// - Returns: The name that its ring is already stored under, and the names of the earlier program.
+  /// Its earlier connections belong to the program that it ran before.
+  ///
+  /// A child that was not created by `fork` may hold the earlier connections open after the process has replaced its
+  /// program. Without this step, crashd would report the end of the process for the earlier program as well.
+  /// - Returns: The name under which the ring is already stored, and the stored names that belong to the earlier
+  ///   program.
   mutating func supersede(_ facts: ProcessFacts) -> (kept: String?, stale: [String]) {
     var names: (kept: String?, stale: [String]) = (nil, [])
     for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
@@ -56,7 +60,7 @@ extension AttachLoop {
         let isSameRing = connection.process?.facts.identity.ringID == facts.identity.ringID
         if isSameRing && names.kept == nil { names.kept = name } else { names.stale.append(name) }
       }
-      // The new connection owns the stored descriptors from now on.
+      // From now on, the new connection owns the stored descriptors.
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
@@ -64,7 +68,7 @@ extension AttachLoop {
     return names
   }
 
-  /// Whether a process runs another program than the one that attached, although its connection is open.
+  /// Whether a process now runs another program than the one that attached, although its connection is still open.
   func hasBecomeAnother(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let before = connection.process?.facts.image,
       let pidfd = connection.pidfd, let now = ProcessImage.of(pid: connection.peer.pid, pidfd)
@@ -75,7 +79,7 @@ extension AttachLoop {
   /// Whether a process neither has ended nor is being killed.
   func isWell(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
-    // Without a state from /proc, a process that exists counts as running.
+    // If /proc does not show the state, an existing process counts as running.
     return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
   }
 }

@@ -2,11 +2,11 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-// Processes that one crashd hands over to the next: systemd stores their descriptors meanwhile.
+// Hands attached processes over from one crashd to the next. In between, systemd stores their descriptors.
 extension AttachLoop {
   /// Resumes attached processes of an earlier crashd.
   ///
-  /// The pidfd shows whether a process died meanwhile, and its ring has the rest.
+  /// The pidfd shows whether a process has ended in the meantime. Everything else is in its ring.
   mutating func takeKept() {
     for kept in configuration.kept {
       configuration.heartbeat.beat()
@@ -33,14 +33,15 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // After the processes: a process may have sent another hello.
+    // The connections without a hello follow the processes, because a stored process may have sent a second hello.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
       configuration.heartbeat.beat()
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // The connection stays stored until its hello is read: a hello that crashes crashd would do so at each start.
+        // The connection stays stored until its hello is read. `trials` therefore counts hellos that crash crashd at
+        // each start.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -53,7 +54,7 @@ extension AttachLoop {
 
   /// Leaves a hello unread for a later crashd.
   ///
-  /// A live process that crashes later learns that there is no reader.
+  /// crashd hangs up the connection, so that a live process that crashes later detects that there is no reader.
   /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
@@ -65,7 +66,7 @@ extension AttachLoop {
 
   /// Stores a process's descriptors for the next crashd.
   ///
-  /// systemd stores no descriptor twice: a ring that is stored already stays under its name.
+  /// systemd does not store the same descriptor twice, so a ring that is already stored keeps its name.
   func keep(_ process: AttachedProcess, _ pidfd: Descriptor?, under name: String?) {
     guard let store = configuration.store else { return }
     process.keptName = name
@@ -75,7 +76,7 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// Removes a stored connection: its hello was read, or is not waited for any more.
+  /// Removes a stored connection, because its hello was read or its deadline has passed.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

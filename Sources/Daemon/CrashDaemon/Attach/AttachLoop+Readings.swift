@@ -1,6 +1,6 @@
 import LinuxSystem
 
-// What processes use: read at the attach, now and then, and at a crash.
+// Reads the resource use of processes when they attach, periodically, and when they crash.
 extension AttachLoop {
   /// The schedule of readings.
   struct Readings {
@@ -9,16 +9,18 @@ extension AttachLoop {
     /// The numbers of the connections that this round has not read yet.
     var left: [UInt64] = []
 
-    /// The limit of one turn: messages of processes wait for no more.
+    /// Readings in one turn of the loop.
+    ///
+    /// Messages of processes wait for at most so many readings.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
-    /// Limits the readings to about a thousandth of the attach thread's time: one takes about 50 µs.
+    /// Limits the readings to about a thousandth of the attach thread's time, because one reading takes about 50 µs.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// The same when a control group reaches its limit: about a fortieth.
+    /// Limits the readings to about a fortieth of the thread's time when a control group reaches its limit.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
   }
 
-  /// Reads what a new process uses, and what else `/proc` shows of it.
+  /// Reads the resource use of a new process, and starts the slow reads of `/proc`.
   func readFirst(_ process: AttachedProcess, _ pidfd: Descriptor?) {
     guard let pidfd else { return }
     process.readings.measure(process.facts, pidfd)
@@ -30,7 +32,7 @@ extension AttachLoop {
     process.readings.readLater(process.facts, pidfd, of: account, configuration.settings.current.privacy)
   }
 
-  /// Reads what a process uses that stands in its crash handler.
+  /// Reads the resource use of a process that is in its crash handler.
   func readAtCrash(_ number: UInt64) {
     guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd else {
       return
@@ -38,7 +40,9 @@ extension AttachLoop {
     process.readings.measure(process.facts, pidfd, isOfCrash: true)
   }
 
-  /// Reads what all processes use, when that is due: the last reading before a SIGKILL is all that is known of it.
+  /// Reads the resource use of all processes when it is due.
+  ///
+  /// After a SIGKILL, the last reading is the only one that exists.
   mutating func readDue() {
     let now = Moment.monotonic_ns()
     if readings.left.isEmpty {
@@ -58,13 +62,14 @@ extension AttachLoop {
     readings.next_ns = now + max(Readings.period_ns, UInt64(connections.count) * Readings.periodPerProcess_ns)
   }
 
-  /// A control group reached its limit: one of its processes may be killed soon.
+  /// Schedules the next readings earlier, because a control group reached its limit and one of its processes may be
+  /// killed soon.
   mutating func readSoon() {
     readings.next_ns = min(
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)
   }
 
-  /// The time until the next reading; nil: there is no process.
+  /// The time until the next reading; nil if no process is attached.
   func timeToReading_ns(at now_ns: UInt64) -> UInt64? {
     guard connections.values.contains(where: { $0.process != nil && $0.pidfd != nil }) else { return nil }
     return readings.left.isEmpty && readings.next_ns > now_ns ? readings.next_ns - now_ns : 0

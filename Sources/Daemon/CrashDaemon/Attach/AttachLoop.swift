@@ -11,17 +11,19 @@ enum PipelineEvent: Sendable {
   case announced(AttachedProcess)
   /// The process recorded incidents.
   case recordedIncidents(AttachedProcess)
-  /// Its connection is closed, and its end is known; follows the last `announced`.
+  /// The connection of the process is closed, and its end is known.
+  ///
+  /// This event follows the last `announced`.
   case ended(EndedProcess)
-  /// Files in the spool directory; nil: list them all.
+  /// New files in the spool directory; nil if the pipeline must list the directory.
   case spooled([String]?)
-  /// Shows that the pipeline handles events.
+  /// A request of the watchdog, which checks that the pipeline handles events.
   case asked
-  /// Resumed after every earlier event was handled.
+  /// The pipeline resumes the continuation after it has handled every earlier event.
   case settled(CheckedContinuation<Void, Never>)
 }
 
-/// The state of the attach thread: one epoll, never blocking on a process.
+/// The state of the attach thread, which waits with one epoll instance and never blocks on a process.
 struct AttachLoop {
   struct Configuration: Sendable {
     var listener: Descriptor
@@ -37,44 +39,47 @@ struct AttachLoop {
     var kept: [KeptProcess] = []
     /// Connections without a hello that an earlier crashd stored.
     var keptConnections: [KeptConnection] = []
-    /// The record of hellos that crash crashd; nil: not recorded.
+    /// The record of hellos that crash crashd; nil if they are not recorded.
     var trials: (any HelloBook)?
     /// The plans in force.
     var board = ProtectionBoard()
     /// Notices of last crashes for processes.
     var lastCrashes = LastCrashBox()
-    /// Which processes' memory is not stored.
+    /// The settings, which say whose memory must not be stored.
     var settings = LiveSettings()
     /// The heartbeat of the loop for the watchdog.
     var heartbeat = Heartbeat("attach")
   }
 
   struct Connection {
-    /// Nil: it was attached to an earlier crashd, and has not reconnected yet.
+    /// The socket; nil if the process attached to an earlier crashd and has not reconnected yet.
     var socket: AttachSocket?
     var peer: Peer
-    /// The account of its user for limits.
+    /// The account whose limits apply.
     var account: UInt32
-    /// The deadline of its hello.
+    /// The deadline of the hello.
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
-    /// The name that it is stored under until its hello is read.
+    /// The name under which the connection is stored until its hello is read.
     var keptName: String?
-    /// The process has sent another hello: that connection reports its end.
+    /// Whether the process has sent another hello.
+    ///
+    /// The other connection then reports the end of the process.
     var isSuperseded = false
     /// Control messages to the process.
     var control = ControlQueue()
   }
 
-  // Tokens of the poller: 0 is its wake-up. A connection has two, one for its socket and an odd one for its pidfd.
+  // The tokens of the poller. Token 0 is its wake-up. A connection has an even token for its socket and an odd one for
+  // its pidfd.
   private static let listenerToken: UInt64 = 1
   private static let spoolToken: UInt64 = 2
   private static let memoryToken: UInt64 = 3
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
-  /// More than the listener's queue holds.
+  /// This limit is higher than the length of the listener's queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -86,13 +91,15 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// When to accept again: crashd has no free descriptor, and the poller would report the connection again at once.
+  /// The time to accept again after crashd had no free descriptor.
+  ///
+  /// Until then, the poller would report the same connection again and again.
   private var listensAgain_ns: UInt64 = 0
-  /// The board's version at the last reading.
+  /// The version of the board whose plans were sent last.
   var boardVersion: UInt64 = 0
-  /// When to read what processes use.
+  /// The schedule for reading the resource use of processes.
   var readings = Readings()
-  /// The rules at the last reading.
+  /// The rules that were applied last.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -111,10 +118,10 @@ struct AttachLoop {
   /// Serves until it is stopped.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // Files that were left before. The processes come first, see `spooled`.
+    // List the files that were left before this start. Connections are accepted first, see `spooled`.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
-    // Commands may have arrived earlier.
+    // Commands may have arrived before the loop began.
     poller.wake()
     while true {
       configuration.heartbeat.beat()
@@ -127,10 +134,10 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Every ring is read once more, in case a wake-up was lost.
+          // Announce every ring once more, in case a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
-          // Stored ones are for the next crashd.
+          // With a descriptor store, the next crashd handles the processes whose end is not known yet.
           if configuration.store == nil { for ended in endings.giveUp() { tell(ended) } }
           return
         }
@@ -163,9 +170,11 @@ struct AttachLoop {
     settle(nil)
   }
 
-  /// Reads one process's connections now, or all; a request for one process costs the others nothing.
+  /// Reads the connections of one process now, or of all with nil.
+  ///
+  /// A request for one process does not read the others.
   private mutating func settle(_ pid: Int32?) {
-    // A process that has ended may still be in the queue, with everything that it sent.
+    // The connection of a process that has ended may still be in the listener's queue, with all its messages.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
@@ -176,10 +185,10 @@ struct AttachLoop {
     for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
-  /// Reads the names of new files.
+  /// Reads the names of new spool files.
   ///
-  /// A process that crashes while it connects leaves its ring as well. Its connection exists before the file: the
-  /// pipeline must know the process before it sees the file.
+  /// A process that crashes while it connects also leaves its ring in the spool. Connections are accepted first,
+  /// because the pipeline must receive the process before its file.
   private mutating func spooled() {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
@@ -188,7 +197,7 @@ struct AttachLoop {
   }
 }
 
-// Connections that begin.
+// Handles new connections.
 extension AttachLoop {
   /// Accepts the queued connections, and reads hellos that have arrived.
   mutating func takeWaiting() {
@@ -210,7 +219,7 @@ extension AttachLoop {
       case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-        // The connection stays queued, and the listener would report it again at once, so accepting pauses.
+        // The connection stays queued, and the poller would report it again at once. Accepting pauses for this reason.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -226,7 +235,7 @@ extension AttachLoop {
     configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
-    // First of all: from here on it is in no queue, and would be lost with this crashd.
+    // Store the connection first. It has left the listener's queue, and would be lost if crashd ended now.
     let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
@@ -237,12 +246,13 @@ extension AttachLoop {
         || (peer.uid != 0
           && waiting.count { $0.account == account } >= limits.greetingsPerUser)
       {
-        refuse(socket, peer, .limit("too many connections that have not said hello"))
+        refuse(socket, peer, .limit("too many connections that have not sent a hello"))
         socket.hangUp()
         if let name { configuration.store?.forget(name) }
         return
       }
-      // The kernel then discards what it has sent, which asks no file system.
+      // Refuse a user whose file systems do not answer. The hang-up makes the kernel discard the sent descriptors
+      // without calling a file system.
       if ForeignFileWork.shared.isFull(peer.uid) {
         refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
         socket.hangUp()
@@ -263,7 +273,7 @@ extension AttachLoop {
 
   func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal, as kind: String = "attach") {
     configuration.ledger.refuse(kind, from: peer, because: refusal.reason)
-    // A peer that does not read the reply sees the closed socket.
+    // A failure is ignored: a peer that cannot receive the reply detects the closed socket.
     _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
   }
 
@@ -287,13 +297,13 @@ extension AttachLoop {
   }
 }
 
-// Messages.
+// Handles messages of processes.
 extension AttachLoop {
   mutating func receive(_ number: UInt64) {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        // A stored hello is handled only when everything that came with it is stored.
+        // A hello of a stored connection stays in the socket until its descriptors are stored.
         guard
           let message = try socket.receive(
             isPeek: connection.keptName != nil, of: connection.peer.uid)
@@ -303,8 +313,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // Its further messages are read in their turn: a hello that is read while a connection closes must close no
-          // other one.
+          // The further messages of the process are read in a later turn. A hello that is read while a connection
+          // closes must not close another connection.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -325,7 +335,7 @@ extension AttachLoop {
       readAtCrash(number)
       announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
-      // Ordering: as for a crash.
+      // Ordering: as in `announce`.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
         configuration.events.yield(.recordedIncidents(process))
       }
@@ -334,12 +344,13 @@ extension AttachLoop {
   }
 
   private mutating func refuse(message number: UInt64, of process: AttachedProcess) {
-    configuration.ledger.refuse("message", from: process.facts.peer, because: "it is no wake-up")
+    configuration.ledger.refuse("message", from: process.facts.peer, because: "the message is not a wake-up")
     close(number)
   }
 
   func announce(_ process: AttachedProcess) {
-    // release: what was sent before is visible to the pipeline, which clears the flag before it reads.
+    // release: pairs with the pipeline, which clears the flag before it reads. The pipeline therefore reads everything
+    // that the process wrote before it sent the message.
     if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
       configuration.events.yield(.announced(process))
     }
@@ -350,7 +361,7 @@ extension AttachLoop {
   ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      // The socket shows its end too, but a forked child may hold that open.
+      // The socket also reports the end of the process, but a forked child may hold the socket open.
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
@@ -361,7 +372,8 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that crashed before it was accepted reads no reply, but its ring arrived.
+      // A process that crashed before this point cannot read the reply. It is attached all the same, because its ring
+      // has arrived.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {
@@ -376,7 +388,7 @@ extension AttachLoop {
       readFirst(process, pidfd)
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
-      // It may have crashed before it attached.
+      // Announce the process, because it may have crashed before it attached.
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
@@ -388,7 +400,7 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Counted without a copy: there may be thousands, and every attach counts them.
+    // Count without copying, because there may be thousands of connections and every attach counts them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")

@@ -1,6 +1,7 @@
 /// Limits how often a user's processes may attach: a token bucket.
 ///
-/// Root has no limit. A refused process loses nothing: a process that crashes unattached writes its ring to the spool.
+/// Root has no limit. A refused process loses no crash, because a process that crashes unattached writes its ring to
+/// the spool.
 struct AttachRate {
   private struct Bucket {
     var attaches: Double
@@ -10,7 +11,9 @@ struct AttachRate {
   private let perMinute: Int
   private var buckets: [UInt32: Bucket] = [:]
   private static let minute_ns = 60_000_000_000.0
-  /// The limit of remembered users; a full bucket holds no information.
+  /// The limit of remembered users.
+  ///
+  /// A user with a full bucket need not be remembered.
   private static let limit = 4_096
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
@@ -32,7 +35,8 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // So many users in one minute are one user with many uids, whose number of processes is limited separately.
+    // Only one user with many uids can attach under so many uids within a minute. The number of its processes is
+    // limited separately.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -3,10 +3,12 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// Owns the attach socket: starts the one thread that serves it, and passes messages to that thread.
+/// Owns the attach socket.
+///
+/// It starts the thread that serves the socket, and passes commands to that thread.
 final class AttachServer: Service {
   enum Command: Sendable {
-    /// Reads a process's connections now; then everything that it sent before is in the pipeline.
+    /// Reads the connections of a process now, and resumes when all its earlier messages are in the pipeline.
     case settle(pid: Int32, CheckedContinuation<Void, Never>)
     case stop
   }
@@ -31,7 +33,9 @@ final class AttachServer: Service {
     configuration.lastCrashes.onChange { poller.wake() }
   }
 
-  /// Serves until a graceful stop; then everything that was sent is in the pipeline.
+  /// Serves until a graceful stop.
+  ///
+  /// When this function returns, all messages that were sent before are in the pipeline.
   func run() async throws {
     try Thread.start(named: "attach") { [self] in
       var failure: SystemError?
@@ -50,10 +54,10 @@ final class AttachServer: Service {
     }
   }
 
-  /// Makes the thread take a turn.
+  /// Wakes the attach thread for one turn of its loop.
   func nudge() { poller.wake() }
 
-  /// Returns when everything that a process has sent so far is in the pipeline.
+  /// Returns when all messages that a process has sent so far are in the pipeline.
   func settle(pid: Int32) async {
     await withCheckedContinuation { post(.settle(pid: pid, $0)) }
   }

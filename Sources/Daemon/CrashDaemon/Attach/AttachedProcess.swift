@@ -2,31 +2,34 @@ import CrashRing
 import LinuxSystem
 import Synchronization
 
-/// What crashd knows of a process: its credentials from the kernel, the rest from the ring.
+/// The facts about a process: its credentials from the kernel, its environment from `/proc`, and its identity from the
+/// ring.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity
   /// The build id of the executable.
   var buildID: String
   var unit: String?
-  /// The counter of kills for lack of memory.
+  /// The counter of OOM kills in the process's control group.
   var memory: MemoryEvents?
-  /// In the kernel's ticks; nil when `/proc` did not show it.
+  /// The start time in the kernel's ticks since boot; nil if `/proc` did not show it.
   var startTime: UInt64?
-  /// The inode of its pidfd, also after its end; nil before Linux 6.9.
+  /// The inode of the pidfd, which stays the same after the process's end; nil before Linux 6.9.
   var pidfdInode: UInt64?
-  /// The program that it ran when it attached.
+  /// The program that the process ran when it attached.
   var image: ProcessImage?
-  /// The kernel would not have dumped it for its user when it attached.
+  /// Whether the kernel would have refused its user a core dump when the process attached.
   var isRestricted = false
-  /// The pid is only claimed by the ring: no process has connected.
+  /// Whether the pid comes only from the ring, because no process has connected.
   var isPIDClaimed = false
-  /// When the events in its ring can have happened; nil: any time.
+  /// The times at which the events in the ring can have happened; nil if any time is possible.
   var times: TimeBounds?
-  /// Where it ran, as known at the attach.
+  /// The environment of the process, as read at the attach.
   var context = ProcessContext()
 
-  /// Whether both are one process: no two have the same pid and start time, or the same pidfd inode.
+  /// Whether both describe the same process.
+  ///
+  /// Two processes never share pid and start time, or the pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
     peer.pid != 0 && peer.pid == other.peer.pid
       && ((startTime != nil && startTime == other.startTime)
@@ -35,7 +38,9 @@ struct ProcessFacts: Sendable {
 }
 
 extension ProcessFacts {
-  /// A stored report has its time, which was checked before it was stored.
+  /// Sets the time bounds.
+  ///
+  /// A stored report needs none, because its times were checked before it was stored.
   fileprivate func bounded(isStored: Bool) -> ProcessFacts {
     var facts = self
     if facts.times == nil { facts.times = isStored ? TimeBounds() : .attached(startTime: startTime) }
@@ -43,12 +48,14 @@ extension ProcessFacts {
   }
 }
 
-/// Counts the held rings, and so their descriptors: of attached processes, of ended ones whose exit status is not known
-/// yet, and of those that are being analyzed.
+/// Counts the rings that crashd holds, each of which costs a descriptor.
+///
+/// These are the rings of attached processes, of ended processes whose exit status is not known yet, and of processes
+/// that are being analyzed.
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 
-  /// The number of all rings, and of those of some uids.
+  /// The number of all rings, and of the rings whose uid `isOwn` accepts.
   func count(of isOwn: (UInt32) -> Bool) -> (all: Int, own: Int) {
     held.withLock { held in
       (held.values.reduce(0, +), held.reduce(0) { isOwn($1.key) ? $0 + $1.value : $0 })
@@ -63,49 +70,54 @@ final class RingCensus: Sendable {
   }
 }
 
-/// The source of a process's bytes: its memfd, or a spool file.
+/// The file with a process's ring: its memfd, or a spool file.
 struct RingSource: Sendable {
   let descriptor: Descriptor
   let mapping: RingMapping
 
-  /// Reads its current contents, without touching unused parts.
+  /// Reads the current contents of the ring, without touching its unused parts.
   func contents(hasEnded: Bool = true) -> RingContents {
     mapping.contents(usedBy: descriptor.number, hasEnded: hasEnded)
   }
 
-  /// What its records currently store of its memory.
+  /// How much of the process's memory its records currently store.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
-  /// Whether the process wakes crashd for incidents; false also for an older library that cannot.
+  /// Whether the process wakes crashd for incidents.
+  ///
+  /// An older library cannot do that.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
-  /// Whether its library understands the message about the last crash.
+  /// Whether the library in the process accepts the message about the last crash.
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
-  /// The result of the last guard self-test; nil: there was none.
+  /// The result of the last guard self-test; nil if none has run.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
   /// The identity of the process, and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
-  /// The stamp, which changes with the records.
+  /// The stamp of the ring, which changes when a record changes.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps its pages between the readings of `body`.
+  /// Keeps the pages that `body` reads resident until `body` ends, because releasing pages after each reading is
+  /// expensive.
   func withPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.keepPages()
     defer { mapping.letGoOfPages() }
     return await body()
   }
 
-  /// Inside of `withPages`: releases the pages while `body` runs.
+  /// Releases the pages while `body` runs.
+  ///
+  /// Use it only inside `withPages`.
   func withoutPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.letGoOfPages()
     defer { mapping.keepPages() }
     return await body()
   }
 
-  /// Reads only non-fatal incidents.
+  /// Reads only the non-fatal incidents, and the classes and images that they need.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)
   }
@@ -123,35 +135,39 @@ struct RingSource: Sendable {
   }
 }
 
-/// A process that sent a hello, or left a spool file: the handle that the attach thread and the pipeline share.
+/// A process that sent a hello or left a spool file.
+///
+/// The attach thread and the pipeline share this object.
 final class AttachedProcess: Sendable {
   let number: UInt64
   let facts: ProcessFacts
   let ring: RingSource
   let attachTime = Moment.now()
-  /// The times of its crashes.
+  /// The reported times of the process's crashes and incidents.
   let crashTimes = CrashTimes()
-  /// What it uses.
+  /// The readings of its resource use.
   let readings = ProcessReadings()
-  /// Set by the attach thread at a wake-up, cleared by the pipeline before it reads.
+  /// The attach thread sets this flag at a wake-up, and the pipeline clears it before it reads the ring.
   ///
-  /// So its queue is as short as the number of processes, whatever a process sends.
+  /// The flag limits the pipeline's queue to one event for each process, however many wake-ups a process sends.
   let isAnnounced = Atomic(false)
-  /// The same for a wake-up for incidents.
+  /// Like `isAnnounced`, for a wake-up for incidents.
   let hasNewIncidents = Atomic(false)
-  /// The socket was closed, or the process has ended: the ring is complete.
+  /// Set when the socket was closed or the process has ended.
+  ///
+  /// The ring is then complete.
   let hasEnded = Atomic(false)
-  /// Its answers to crashd's control messages.
+  /// The answers of the process to crashd's control messages.
   let control = ControlOutcome()
-  /// The name that its descriptors are stored under; set once, before other threads have the object.
+  /// The name under which the descriptors are stored.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
-  /// The ring comes from a stored record, from which withheld memory is already removed.
+  /// Whether the ring comes from a stored record, from which withheld memory is already removed.
   let isStored: Bool
 
-  /// Where it ran, and what it used at its crash.
+  /// The environment of the process, with its resource use at the last crash.
   var context: ProcessContext { readings.added(to: facts.context) }
-  /// The same, and what it used last.
+  /// The environment of the process, with its last resource use.
   var endContext: ProcessContext { readings.added(to: facts.context, isOfCrash: false) }
 
   var keptName: String? {

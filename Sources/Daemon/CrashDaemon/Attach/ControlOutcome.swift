@@ -1,7 +1,9 @@
 import CShimRing
 import Synchronization
 
-/// Whether a process has applied its plan: written by the attach thread, for clients of crashd.
+/// Records whether a process has applied its plan.
+///
+/// The attach thread writes it, and calls of clients read it.
 final class ControlOutcome: Sendable {
   /// A part of a plan.
   enum Subject: Sendable, Equatable {
@@ -11,15 +13,15 @@ final class ControlOutcome: Sendable {
 
   /// The current state.
   struct State: Sendable, Equatable {
-    /// The plan that is sent to the process; nil: none.
+    /// The plan that is sent to the process; nil if there is none.
     var plan: ControlPlan?
-    /// All of it was answered.
+    /// Whether the process has answered all messages of the plan.
     var isComplete = true
-    /// The process has ended, or gets no messages.
+    /// Whether the process has ended, or gets no more messages.
     var isOver = false
-    /// The number of classes that are as planned.
+    /// The number of classes that the process has set as planned.
     var done = 0
-    /// Refusals, by class.
+    /// The refusals of the process, by class.
     var refused: [String: String] = [:]
 
     /// The process's answer when it refused its guard modes.
@@ -67,12 +69,12 @@ final class ControlOutcome: Sendable {
     change { state in
       if isLast { state.isComplete = true }
       if kind == .CS_CONTROL_WITHHOLD {
-        // A refusal makes nothing less safe: crashd discards the memory anyway.
+        // A refusal is harmless, because crashd discards the memory anyway.
       } else if kind == .CS_CONTROL_GUARDS {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
-        // The plan has no classes: a process without a quarantine has refused nothing.
+        // The plan has no classes, so a process without a quarantine has refused nothing.
       } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {
@@ -81,17 +83,17 @@ final class ControlOutcome: Sendable {
     }
   }
 
-  /// Records that the process sends nothing any more.
+  /// Records that the process sends no more answers.
   func end() { change { $0.isOver = true } }
 
-  /// Waits until the process has answered all of a plan, or has ended; at most `timeout_ms`.
+  /// Waits until the process has answered all messages of a plan or has ended, for at most `timeout_ms`.
   func reached(_ plan: ControlPlan?, timeout_ms: Int) async {
     await withCheckedContinuation { continuation in
       let isReady = guarded.withLock { guarded in
         if guarded.state.hasReached(plan) { return true }
         guarded.nextWaiter += 1
         let number = guarded.nextWaiter
-        // Created under the lock: however soon it rings, it finds the waiter.
+        // Create the alarm under the lock, so that it finds the waiter even if it fires at once.
         let alarm = Task { [weak self] in
           try await Task.sleep(for: .milliseconds(timeout_ms))
           self?.giveUp(number)

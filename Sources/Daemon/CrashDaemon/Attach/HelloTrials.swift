@@ -1,45 +1,48 @@
 import Glibc
 import LinuxSystem
 
-/// Records which hello is being read.
+/// Records which hello crashd is reading.
 protocol HelloBook: Sendable {
-  /// A hello will be read.
+  /// Called before a hello is read.
   mutating func begin(_ name: String) -> HelloTrials.Verdict
-  /// It was read.
+  /// Called after the hello was read.
   mutating func end(_ name: String)
 }
 
-/// Counts attempts to read the hellos that an earlier crashd left (crash-loop guard): a hello that crashes crashd each
-/// time waits for another crashd.
+/// Counts the attempts to read each hello that an earlier crashd left, as a guard against crash loops.
 ///
-/// A number is written to a file before a hello is read, and removed afterwards. Hellos are read one after the other,
-/// so the next start finds the one that crashed crashd.
+/// A hello that crashes crashd several times stays unread until another version of crashd runs.
+///
+/// Before a hello is read, its count is written to a file. After the read, the count is removed. Hellos are read one
+/// after the other, so at the next start the file names the hello that crashed crashd.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has crashed at it too often: systemd keeps it.
+    /// crashd has crashed too often at this hello.
+    ///
+    /// It stays unread in systemd's descriptor store.
     case skip
-    /// And there are so many of these that systemd drops it.
+    /// There are too many such hellos, so this one is removed from systemd's descriptor store.
     case giveUp
   }
 
-  /// The attempts for one hello, in addition to the first one before it was stored.
+  /// The attempts to read one stored hello, in addition to the attempt before it was stored.
   static let limit = 3
-  /// The number that systemd keeps.
+  /// The number of unread hellos that stay in the descriptor store.
   static let skipLimit = 16
   private static let limitBytes = 256 << 10
 
   private let path: String
   private let program: String
-  /// Logs a failed write once.
+  /// The callback that logs the first failed write.
   private let tell: (@Sendable (SystemError) -> Void)?
   private var isTold = false
   private var counts: [String: Int] = [:]
   private var skipped = 0
 
-  /// Reads the records of an earlier crashd for these connections.
+  /// Reads the counts that an earlier crashd wrote for these connections.
   ///
-  /// Records of another program, such as the version before an upgrade, are ignored.
+  /// The counts of another executable, such as the version before an upgrade, are ignored.
   init(
     path: String, kept names: Set<String>, program: String = Self.ownProgram(),
     tell: (@Sendable (SystemError) -> Void)? = nil
@@ -57,7 +60,7 @@ struct HelloTrials: HelloBook {
     }
   }
 
-  /// Identifies the file that this crashd was started from.
+  /// Identifies the executable file of this crashd.
   static func ownProgram() -> String {
     var status = stat()
     // stat writes one struct stat.
@@ -84,13 +87,14 @@ struct HelloTrials: HelloBook {
 
   private mutating func write() {
     if counts.isEmpty {
-      // A missing file has the same meaning.
+      // A missing file means that there are no counts.
       _ = unsafe unlink(path)
       return
     }
     let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
     do throws(SystemError) { try SmallFile.replace(path, by: "\(program)\n\(list)") } catch {
-      // They are read without records, as the best effort. An old count would grow although crashd does not crash.
+      // Read the hellos without counts, as the best effort. If the old file stayed, its counts would grow although
+      // crashd does not crash.
       _ = unsafe unlink(path)
       counts = [:]
       if !isTold { tell?(error) }

@@ -7,31 +7,35 @@ import Synchronization
 struct LastCrashNotice: Sendable, Equatable {
   private static let sentenceLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  /// Zero and empty: there is none.
+  /// The time, the id and the sentence of the report.
+  ///
+  /// They are zero and empty if there was no crash.
   var time_ns: UInt64 = 0
   var id = ""
   var sentence = ""
 
-  /// Nil: there is none.
+  /// Makes the notice from a report.
+  ///
+  /// With nil, the program has no earlier crash and the notice is empty.
   init(_ report: ReportSummary?) {
     guard let report, let time_ns = Timestamp.nanoseconds(rfc3339: report.time), time_ns > 0, !report.id.isEmpty,
       report.id.utf8.count <= Int(CS_CONTROL_ID_LIMIT_BYTES)
     else { return }
     (self.time_ns, id) = (time_ns, CleanText.line(report.id))
-    // The process refuses control characters, and a text that is too long.
+    // Clean and cut the sentence, because the process refuses control characters and longer texts.
     sentence = Self.cut(CleanText.line(report.sentence))
   }
 
-  /// The message, in a process's terms.
+  /// The control message to the process.
   var message: ControlPlan.Message {
     let fields = cs_control_last_crash(
       time_ns: time_ns, id_bytes: UInt32(id.utf8.count), sentence_bytes: UInt32(sentence.utf8.count))
-    // The bytes of a C structure without padding.
+    // The bytes of a C structure without padding are all initialized.
     let head = unsafe withUnsafeBytes(of: fields) { unsafe Array($0) }
     return ("", .CS_CONTROL_LAST_CRASH, head + Array(id.utf8) + Array(sentence.utf8))
   }
 
-  /// As many whole characters as fit.
+  /// The longest prefix of whole characters that fits, with an ellipsis.
   private static func cut(_ text: String) -> String {
     if text.utf8.count <= sentenceLimitBytes { return text }
     let mark = "…"
@@ -46,7 +50,7 @@ struct LastCrashNotice: Sendable, Equatable {
   }
 }
 
-/// The notices on their way from the pipeline, which asks the store, to the attach thread, which sends them.
+/// Passes notices from the pipeline, which reads them from the store, to the attach thread, which sends them.
 final class LastCrashBox: Sendable {
   private struct State {
     var notices: [UInt64: LastCrashNotice] = [:]
@@ -55,10 +59,10 @@ final class LastCrashBox: Sendable {
 
   private let state = Mutex(State())
 
-  /// Sets the callback that runs when there is a notice, on any thread.
+  /// Sets the callback that runs, on any thread, when a notice was added.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-  /// For the process of the connection with this number.
+  /// Adds a notice for the process of the connection with this number.
   func put(_ notice: LastCrashNotice, for number: UInt64) {
     let wake = state.withLock { state in
       state.notices[number] = notice
@@ -67,7 +71,7 @@ final class LastCrashBox: Sendable {
     wake?()
   }
 
-  /// All that have come since the last call.
+  /// Removes and returns the notices that were added since the last call.
   func take() -> [UInt64: LastCrashNotice] {
     state.withLock { state in
       defer { state.notices = [:] }

@@ -1,12 +1,12 @@
 import CrashReport
 
-/// How often the kernel killed a process of a control group for lack of memory (OOM).
+/// The counter of OOM kills in one control group.
 struct MemoryEvents: Sendable, Equatable {
-  /// The group's path below its hierarchy.
+  /// The path of the group below the root of its hierarchy.
   var cgroup: String
   /// The file of the counter.
   var path: String
-  /// The key before the number there.
+  /// The key before the number in the file.
   private static let word = "oom_kill"
 
   /// The counter when the process attached.
@@ -14,19 +14,19 @@ struct MemoryEvents: Sendable, Equatable {
 
   /// Finds the counter of the first control group that has one.
   /// - Parameters:
-  ///   - text: `/proc/PID/cgroup`.
+  ///   - text: The content of `/proc/PID/cgroup`.
   ///   - read: Reads a file.
-  /// - Returns: The counter; nil where there is none.
+  /// - Returns: The counter; nil if no group has one.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
-      // A path outside of crashd's own namespace begins with `/..`.
+      // A path outside crashd's cgroup namespace begins with `/..`.
       guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
         continue
       }
       let group = found.path == "/" ? "" : String(found.path)
       let files: [String]
       if found.controllers.isEmpty {
-        // `.local` counts the group alone, without those below it.
+        // The file with `.local` counts the kills in the group alone, without the groups below it.
         files = ["", "/unified"].flatMap { root in
           ["memory.events.local", "memory.events"].map { "/sys/fs/cgroup\(root)\(group)/\($0)" }
         }
@@ -44,10 +44,12 @@ struct MemoryEvents: Sendable, Equatable {
     return nil
   }
 
-  /// Whether the kernel reports a change of the file by inotify: version 2 does, version 1 does not.
+  /// Whether inotify reports a change of the file.
+  ///
+  /// The kernel supports this for cgroup version 2 only.
   var tellsOfChanges: Bool { !path.hasSuffix("/memory.oom_control") }
 
-  /// The current counter of a file; nil when the file is gone, and with it the group.
+  /// The current counter in a file; nil if the file no longer exists, because the group was removed.
   static func count(at path: String) -> Int? { SmallFile.text(at: path).flatMap { count(in: $0) } }
 
   private static func count(in text: String) -> Int? {
@@ -62,9 +64,9 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`: `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// Split by bytes: a path may contain anything, and every attach does this.
+/// The line is split by bytes, because a path may contain any bytes, and because every attach parses these lines.
 struct ControlGroup {
-  /// Empty for version 2's hierarchy.
+  /// The controllers; empty for the hierarchy of version 2.
   var controllers: Substring
   var path: Substring
 

@@ -1,68 +1,71 @@
 import Glibc
 
-/// The evidence of a control group's counter about one ended process.
+/// The evidence from a control group's counter of OOM kills about one ended process.
 struct MemoryShare: Sendable, Equatable {
-  /// The group's path.
+  /// The path of the group.
   var cgroup: String
   /// The number of OOM kills that can have hit this process.
   var kills: Int
-  /// The number of processes that they can have hit, this one included: processes that were killed, or whose exit status
-  /// is not known yet.
+  /// The number of processes that these kills can have hit, including this one.
+  ///
+  /// Candidates were killed, or their exit status is not known yet.
   var candidates = 1
-  /// One of the kills remains for this process.
+  /// Whether one of the kills is attributed to this process.
   var isVictim = false
 }
 
-/// Decides which killed processes were OOM kills, by the counters of their control groups.
+/// Decides which killed processes the OOM killer killed, by the counters of their control groups.
 ///
-/// The kernel counts before it kills, and counts for the whole group. So each process has a baseline: the counter when
-/// the process was last seen running. Each kill between that and its hang-up hit one process at most.
+/// The kernel increments the counter before it kills, and the counter covers the whole group. Each process therefore
+/// has a baseline: the counter when the process was last found running. Only kills between the baseline and the hang-up
+/// of its connection can have hit the process, and each kill hits at most one process.
 struct MemoryGroups {
   private struct Member {
     var group: String
     var baseline: Int
-    /// The counter when its connection closed; nil before.
+    /// The counter when the connection closed; nil while it is open.
     var atHangUp: Int?
 
-    /// The kills that can have hit this process, once its connection is closed.
+    /// The kills that can have hit this process; nil while its connection is open.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 
   /// A process that was killed.
   private struct Killed {
     var range: Range<Int>
-    /// The kill that is attributed to it.
+    /// The kill that is attributed to the process.
     var kill: Int?
   }
 
   private struct Group {
     var events: MemoryEvents
-    /// The last counter, and its time.
+    /// The last value of the counter, and the time when it was first read.
     var count: Int
     var time_ns: UInt64
     var members: Set<UInt64> = []
     var killed: [Killed] = []
   }
 
-  /// The kernel kills within microseconds of counting: a process that still runs so long afterwards is not the victim.
+  /// A process that still runs this long after the counter rose is not the victim, because the kernel kills within
+  /// microseconds of counting.
   static let settling_ns: UInt64 = 100_000_000
-  /// How long the group is read more often after its counter rose.
+  /// How long the group is read more often after its counter has risen.
   private static let attention_ns: UInt64 = 10_000_000_000
-  /// How many killed processes are remembered of a group whose processes are never seen running.
+  /// Killed processes that are remembered for a group whose processes are never found running.
   private static let killedLimit = 64
 
   private let count: @Sendable (String) -> Int?
   private var members: [UInt64: Member] = [:]
   private var groups: [String: Group] = [:]
 
-  /// - Parameter count: Reads the counter of a group's file; nil when it is gone.
+  /// - Parameter count: Reads the counter in a group's file; returns nil if the file no longer exists.
   init(count: @escaping @Sendable (String) -> Int? = MemoryEvents.count(at:)) { self.count = count }
 
-  /// The files of groups with processes.
+  /// The files of the groups that have processes.
   var paths: [String] { Array(groups.keys) }
 
   /// Adds an attached process.
-  /// - Returns: Whether it is the first of its group.
+  /// - Returns: Whether the process is the first of its group.
   mutating func join(_ number: UInt64, _ events: MemoryEvents, at now_ns: UInt64) -> Bool {
     let isFirst = groups[events.path] == nil
     var group = groups[events.path] ?? Group(events: events, count: events.oomKills, time_ns: now_ns)
@@ -75,9 +78,10 @@ struct MemoryGroups {
 
   /// Reads a group's counter.
   ///
-  /// Kills that were counted some time ago did not hit processes that still run: their baselines move.
+  /// Kills that were counted at least `settling_ns` ago did not hit the processes that still run, so the baselines of
+  /// these processes move.
   /// - Parameters:
-  ///   - path: The group's file.
+  ///   - path: The file of the group.
   ///   - now_ns: The time.
   ///   - isWell: Whether a process neither has ended nor is being killed.
   /// - Returns: Whether another reading, `settling_ns` later, may move baselines.
@@ -97,9 +101,10 @@ struct MemoryGroups {
     return mayMove(path, at: now_ns)
   }
 
-  /// Whether a process of a group was not seen running since the counter rose.
+  /// Whether the baseline of a process in the group may still move, because it was not found running since the counter
+  /// rose.
   ///
-  /// This ends after a time: a victim may wait for a disk.
+  /// The answer is false after `attention_ns`, because a victim that waits for a disk may exit late.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -120,11 +125,11 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process.
+  /// Handles the end of a process and attributes a kill to it.
   /// - Parameters:
-  ///   - number: The number of its connection; `hangUp` came before.
-  ///   - wasKilled: It ended by SIGKILL.
-  /// - Returns: The evidence of its group's counter; nil where there is none.
+  ///   - number: The number of the process's connection. `hangUp` must be called before.
+  ///   - wasKilled: Whether the process ended by SIGKILL.
+  /// - Returns: The evidence from the counter of the group; nil if the process has no group.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
     guard let member = members.removeValue(forKey: number), let group = groups[member.group] else { return nil }
     defer { leave(number, member.group) }
@@ -145,7 +150,7 @@ struct MemoryGroups {
     if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
   }
 
-  /// Forgets killed processes that no remaining process competes with.
+  /// Forgets killed processes whose kills cannot have hit any remaining process.
   private mutating func forgetOldDeaths(_ path: String) {
     guard let group = groups[path], !group.killed.isEmpty else { return }
     let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count

@@ -2,18 +2,21 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Watches the counters of control groups with processes: by inotify where the kernel reports changes, else by polling.
+/// Watches the OOM counters of the control groups that have processes, by inotify if the kernel supports it, otherwise
+/// by polling.
 struct MemoryWatch {
-  /// The polling interval of a counter without notifications; longer when there are many.
+  /// The polling interval of counters without notifications.
+  ///
+  /// It is longer if there are many.
   private static let period_ns: UInt64 = 1_000_000_000
   /// Limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
-  /// Nil without inotify: then every group is polled.
+  /// The inotify descriptor; nil if inotify is not available and every group is polled.
   let descriptor: Descriptor?
   private var watches: [String: Int32] = [:]
-  /// Groups to read again.
+  /// The groups whose counter rose and that must be read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 
@@ -27,7 +30,7 @@ struct MemoryWatch {
     let now = Moment.monotonic_ns()
     guard groups.join(number, events, at: now) else { return }
     if events.tellsOfChanges, let descriptor {
-      // The string is read during the call.
+      // The string is not used after the call returns.
       let watch = unsafe inotify_add_watch(descriptor.number, events.path, UInt32(IN_MODIFY))
       if watch >= 0 { watches[events.path] = watch }
     }
@@ -54,13 +57,14 @@ struct MemoryWatch {
     return share
   }
 
-  /// The time until `look` is due; nil: not before the descriptor is readable.
+  /// The time until `look` is due; nil if it is due only when the descriptor becomes readable.
   func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
 
-  /// Handles a readable descriptor.
+  /// Handles the event that the inotify descriptor is readable.
   mutating func changed(isWell: (UInt64) -> Bool) {
     var bytes = [UInt8](repeating: 0, count: 4_096)
-    // read writes at most as many bytes as the array has. All groups are read, because changes are rare.
+    // read writes at most as many bytes as the array has. The events are discarded and all groups are read, because
+    // changes are rare.
     while let number = descriptor?.number, unsafe read(number, &bytes, bytes.count) > 0 {}
     look(at: Array(watches.keys), isWell)
   }

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// epoll and a wake-up, for one thread.
+/// An epoll instance with a wake-up descriptor, for one thread.
 struct Poller: Sendable {
-  /// The token of the wake-up itself.
+  /// The token of the wake-up.
   static let wakeToken: UInt64 = 0
 
   private let poller: Descriptor
@@ -25,26 +25,26 @@ struct Poller: Sendable {
 
   /// Removes a descriptor.
   ///
-  /// One that is not watched is no error, because the kernel removes closed ones itself.
+  /// Removing a descriptor that is not watched is not an error, because the kernel itself removes closed descriptors.
   func remove(_ descriptor: Descriptor) {
     _ = cd_poller_remove(poller.number, descriptor.number)
   }
 
-  /// Reports only the hang-up of a watched descriptor from now on.
+  /// From now on, reports only the hang-up of a watched descriptor.
   func awaitHangUp(_ descriptor: Descriptor, token: UInt64) {
     _ = cd_poller_await_hangup(poller.number, descriptor.number, token)
   }
 
-  /// Makes `wait` return, now or the next time.
+  /// Makes the current or the next `wait` return.
   ///
-  /// Any thread may call it.
+  /// This function may be called from any thread.
   func wake() {
     var one: UInt64 = 1
-    // write reads the eight bytes of `one`. EAGAIN means that a wake-up is pending already.
+    // write reads the eight bytes of `one`. EAGAIN means that a wake-up is already pending.
     _ = unsafe write(alarm.number, &one, MemoryLayout<UInt64>.size)
   }
 
-  /// Waits for the tokens of ready descriptors; empty after the time-out.
+  /// Waits for ready descriptors and returns their tokens; empty after the time-out.
   func wait(timeout_ms: Int32) throws(SystemError) -> [UInt64] {
     var events = [cd_poller_event](repeating: cd_poller_event(), count: 64)
     var count = 0
@@ -55,7 +55,7 @@ struct Poller: Sendable {
     let tokens = events.prefix(count).map(\.token)
     if tokens.contains(Self.wakeToken) {
       var value: UInt64 = 0
-      // read writes the eight bytes of `value` and so resets the eventfd.
+      // read writes the eight bytes of `value`, and resets the eventfd.
       _ = unsafe read(alarm.number, &value, MemoryLayout<UInt64>.size)
     }
     return tokens

@@ -4,23 +4,25 @@ import LinuxSystem
 
 /// How an attached process ended or disconnected, as far as the kernel reports.
 enum ProcessEnd: Sendable, Equatable {
-  /// It still runs, or ran on: it replaced its program, or closed the connection.
+  /// The process did not end.
+  ///
+  /// It replaced its program, or closed the connection.
   case goesOn
-  /// It has ended, with this status of wait(2).
+  /// The process has ended with this status, in the format of wait(2).
   case status(Int32)
-  /// It has ended, and this kernel does not report how.
+  /// The process has ended, but the kernel does not report how.
   case unknown
 
-  /// The signal that ended it.
+  /// The signal that ended the process; nil if it exited.
   var signal: Int32? {
     guard case .status(let status) = self, status & 0x7f != 0 else { return nil }
     return status & 0x7f
   }
 
-  /// Determines how the process of a pidfd ended; nil while that is not known yet.
+  /// Determines how the process of a pidfd ended; nil if that is not known yet.
   ///
-  /// The kernel reports it once the parent has reaped the process. A parent that never does leaves a zombie, whose
-  /// status `/proc` shows to those who may trace the process.
+  /// The kernel reports the end after the parent has reaped the process. If the parent never reaps it, the process
+  /// stays a zombie. `/proc` then shows the status to every process that may trace it.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number.
@@ -34,8 +36,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // Without the right to trace it, the status reads as 0: for root in a container, and for a user of a process that
-    // had more rights.
+    // The status reads as 0 if crashd may not trace the process. This applies to root in a container, and to processes
+    // that had more rights than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

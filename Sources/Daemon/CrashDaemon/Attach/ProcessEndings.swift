@@ -1,21 +1,21 @@
 import LinuxSystem
 
-/// A process whose connection is closed, and how it ended.
+/// A process whose connection is closed, together with how it ended.
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// The evidence of its control group's counter; nil where there is none.
+  /// The evidence from the counter of its control group; nil if there is none.
   var memory: MemoryShare?
 }
 
-/// Processes whose connection is closed, until the kernel reports how they ended.
+/// Holds processes whose connection is closed until the kernel reports how they ended.
 struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
-    /// The account of its user for limits.
+    /// The account whose limits apply.
     var account: UInt32 = 0
-    /// Known when the connection closed.
+    /// The end, if it was already known when the connection closed.
     var end: ProcessEnd?
 
     func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end) }
@@ -34,23 +34,24 @@ struct ProcessEndings {
   /// Handles a closed connection.
   /// - Parameters:
   ///   - process: The process of the connection.
-  ///   - pidfd: Its pidfd, watched under `token`; nil where the kernel gave none.
+  ///   - pidfd: The pidfd of the process, watched under `token`; nil if the kernel provides none.
   ///   - token: The token that the poller reports.
-  /// - Returns: How it ended, where no hello changes that; nil when `look(at:)` returns it later.
+  /// - Returns: How the process ended, if no later hello can change that; nil if `look(at:)` returns the end later.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of a process before its end is visible; one that is not exiting runs on.
+    // The kernel closes the descriptors of an exiting process before its end is visible. A process that is not exiting
+    // has only closed the connection.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
-      // Or it has ended since the first check.
+      // Check again, because the process may have ended since the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if ending.end == nil && !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(.goesOn)
       }
     }
-    // A user whose parents do not reap their children uses up only its own limit.
+    // Each user has a separate limit, because a user's processes may never reap their children.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard
@@ -68,13 +69,15 @@ struct ProcessEndings {
     return nil
   }
 
-  /// Handles a second hello of a process: earlier endings under its pidfd belong to the replaced program.
+  /// Handles a second hello of a process.
+  ///
+  /// Its earlier endings belong to the program that it replaced.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {
     let tokens = endings.filter { $0.value.process.facts.isSameProcess(as: facts) }.keys
     return tokens.sorted().compactMap { finish($0, .goesOn) }
   }
 
-  /// Handles a token of the poller: the process and its end, once that is known.
+  /// Handles a token of the poller; returns the process and its end as soon as the end is known.
   mutating func look(at token: UInt64) -> EndedProcess? {
     guard let ending = endings[token] else { return nil }
     guard let end = ending.end ?? ProcessEnd.of(pidfd: ending.pidfd, pid: ending.process.facts.peer.pid) else {
@@ -92,19 +95,21 @@ struct ProcessEndings {
     return ending.ended(end)
   }
 
-  /// The ends that are known now, of all processes or of those with a pid.
+  /// Removes and returns the processes whose ends are known now; with `pid`, only those with this pid.
   mutating func lookAll(pid: Int32? = nil) -> [EndedProcess] {
     let tokens = endings.filter { pid == nil || $0.value.process.facts.peer.pid == pid }.keys
     return tokens.sorted().compactMap { look(at: $0) }
   }
 
-  /// Gives up on all remaining ones, whose parents have not reaped them.
+  /// Removes and returns all remaining processes with an unknown end, because their parents have not reaped them.
   mutating func giveUp() -> [EndedProcess] {
     defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }
   }
 
-  /// A pidfd stays readable until the parent reaps its child, and the poller would report it again and again.
+  /// Waits only for the hang-up of a readable pidfd.
+  ///
+  /// The pidfd stays readable until the parent reaps the process, and the poller would report it again and again.
   private func awaitParent(_ pidfd: Descriptor, _ token: UInt64) {
     if pidfd.isReadable { poller.awaitHangUp(pidfd, token: token) }
   }

@@ -4,40 +4,45 @@ import LinuxSystem
 
 /// The fields of `/proc/PID/stat`.
 struct ProcessStat: Equatable {
-  /// The kernel's letter for the state, such as `Z` for a zombie.
+  /// The letter of the state in proc(5), such as `Z` for a zombie.
   var state: Character
-  /// `PF_…` of the first thread.
+  /// The `PF_…` flags of the first thread.
   var flags: UInt64
-  /// The start time in ticks since boot: together with the pid it identifies the process.
+  /// The start time in ticks since boot.
+  ///
+  /// Together with the pid, it identifies the process.
   var startTime: UInt64
-  /// Signals pending for the first thread, bit 0 for signal 1; SIGKILL is among them while a process is being killed.
+  /// The signals that are pending for the first thread, with bit 0 for signal 1.
+  ///
+  /// While a process is being killed, SIGKILL is pending.
   var pending: UInt64
-  /// The status as of wait(2); 0 without the right to see it.
+  /// The status in the format of wait(2); 0 if the reader may not trace the process.
   var exitStatus: Int32
 
-  /// PF_EXITING: the first thread exits.
+  /// Whether the first thread is exiting (PF_EXITING).
   var isExiting: Bool { flags & 4 != 0 || state == "Z" || state == "X" }
 
-  /// Whether it was killed, or a SIGKILL is pending.
+  /// Whether the process is exiting, or a SIGKILL is pending.
   var isBeingKilled: Bool { isExiting || pending & (1 << (UInt64(SIGKILL) - 1)) != 0 }
 
-  /// Reads `/proc` for the process of a pidfd; nil when the process was reaped, because its pid may be another's then.
+  /// Reads `/proc` for the process of a pidfd; nil if the process was reaped, because its pid may then belong to
+  /// another process.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
-    // Checked afterwards: a process that still exists had its pid all the time.
+    // Check after the read: if the process still exists, the pid was its own during the read.
     return cd_process_exists(pidfd.number) ? stat : nil
   }
 
-  /// Nil when the process or `/proc` does not exist.
+  /// Reads `/proc` for a pid; nil if the process or `/proc` does not exist.
   static func read(pid: Int32) -> ProcessStat? {
     SmallFile.text(at: "/proc/\(pid)/stat").flatMap(parse)
   }
 
-  /// Parses `PID (NAME) STATE …`; the name may contain anything, also parentheses.
+  /// Parses `PID (NAME) STATE …`, in which the name may contain any characters, including parentheses.
   static func parse(_ text: String) -> ProcessStat? {
-    // By bytes: the last bytes of a name may combine with the parenthesis into one character.
+    // Search by bytes, because the last bytes of a name may combine with the parenthesis into one character.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    // Numbers and letters of ASCII, separated by one space, and a line end.
+    // The rest consists of ASCII numbers and letters that are separated by one space, and a line end.
     let fields = text.utf8[text.utf8.index(after: end)...]
       .split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map(Substring.init)
     guard fields.count >= 50, let state = fields[0].first, let flags = UInt64(fields[6]),
@@ -52,10 +57,10 @@ struct ProcessImage: Equatable, Sendable {
   var device: UInt64
   var inode: UInt64
 
-  /// Nil where crashd may not see the process, and after its end.
+  /// Identifies the program of a process; nil if crashd may not read the link, or if the process has ended.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
     var facts = cd_file_facts()
-    // The call writes one structure, and asks no file system: the program's may be dead.
+    // The call writes one structure. It does not call the program's file system, which may never answer.
     guard unsafe cd_process_look_at_program(pid, &facts) == 0, cd_process_exists(pidfd.number) else { return nil }
     return ProcessImage(device: facts.device, inode: facts.inode)
   }

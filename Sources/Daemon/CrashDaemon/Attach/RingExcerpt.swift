@@ -2,21 +2,26 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-/// A ring without its empty parts: the store keeps it beside a report, to analyze it again.
+/// A ring without its empty parts.
 ///
-/// Format: the text `CSRAW1` and two zeros, the ring's size (8 bytes), then pieces: offset (8), size (8), bytes. All
-/// numbers are little-endian. Bytes outside of the pieces are zero.
+/// The store keeps it with a report, so that the crash can be analyzed again.
+///
+/// The format begins with the text `CSRAW1`, two zero bytes, and the ring's size (8 bytes). Pieces follow, each with
+/// its offset (8 bytes), its size (8 bytes) and its bytes. All numbers are little-endian. Bytes outside the pieces are
+/// zero.
 enum RingExcerpt {
   static let magic = Array("CSRAW1\0\0".utf8)
   private static let block = 512
 
-  /// Reads the used parts of a ring's file: the header, as many images and classes as it counts, the parts in between,
-  /// then slots and threads up to the first unused one.
+  /// Reads the used parts of a ring's file.
+  ///
+  /// These are the header, the counted images and classes, the parts between them, and the slots and threads before the
+  /// first unused one.
   /// - Parameters:
   ///   - descriptor: The file's descriptor.
   ///   - withoutMemory: Whether the program's memory is omitted.
   /// - Returns: The excerpt.
-  /// - Throws: `SystemError` where it cannot be read.
+  /// - Throws: `SystemError` if the file cannot be read.
   static func read(descriptor: Int32, withoutMemory: Bool = false) throws(SystemError) -> [UInt8] {
     let slot = MemoryLayout<cs_ring_slot>.size
     let thread = MemoryLayout<cs_ring_thread>.size
@@ -33,7 +38,7 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // They begin with their state, and are used in order.
+        // Slots and threads begin with their state, which is zero if unused, and are used in order.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
@@ -42,9 +47,9 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The parts of the tables that a reader needs.
+  /// The used parts of the tables.
   ///
-  /// Reading the holes of the others would cost as much as all the rest.
+  /// The unused parts are holes of the file. Reading them would cost as much as reading all the rest.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
     func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
       guard let offset = MemoryLayout<Layout>.offset(of: field) else {
@@ -63,19 +68,22 @@ enum RingExcerpt {
     return [images..<min(imagesEnd, notes), notes..<classes, classes..<min(classesEnd, slots)]
   }
 
-  /// Changes the structure at the start of bytes; does nothing for a truncated file.
+  /// Changes the structure at the start of `bytes`.
+  ///
+  /// Empties `bytes` if the file is truncated.
   private static func edit<Structure>(_ bytes: inout [UInt8], _ change: (UnsafeMutablePointer<Structure>?) -> Void) {
     guard bytes.count >= MemoryLayout<Structure>.size else {
       bytes = []
       return
     }
-    // As many bytes as the structure has; an array's are aligned for any, and any bytes are a valid one.
+    // The array has at least as many bytes as the structure. Its storage is aligned for any structure, and any bytes
+    // are a valid structure.
     unsafe bytes.withUnsafeMutableBytes { buffer in
       unsafe change(buffer.baseAddress?.assumingMemoryBound(to: Structure.self))
     }
   }
 
-  /// Reads a range of the file; less at its end.
+  /// Reads a range of the file, or fewer bytes at the end of the file.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
@@ -96,10 +104,10 @@ enum RingExcerpt {
 
   private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
 
-  /// Omits blocks of zeros.
+  /// Packs a ring without its blocks of zeros.
   static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
 
-  /// The pieces of bytes at `offset` in the ring.
+  /// Packs the bytes that are at `offset` in the ring into pieces.
   private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
     var packed: [UInt8] = []
     unsafe ring.withUnsafeBytes { bytes in
@@ -119,17 +127,19 @@ enum RingExcerpt {
 
   private static let zeros = [UInt8](repeating: 0, count: block)
 
-  /// Whether the block at `start`, before the end, contains only zeros.
+  /// Whether the block at `start` contains only zeros.
+  ///
+  /// `start` is before the end.
   private static func isZero(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
     guard let base = bytes.baseAddress else { return true }
-    // Both have so many bytes: the block ends where the buffer ends.
+    // Both buffers have the compared bytes, because the last block ends where the buffer ends.
     return unsafe zeros.withUnsafeBytes { zeros in
       guard let zero = zeros.baseAddress else { return true }
       return unsafe memcmp(base + start, zero, min(block, bytes.count - start)) == 0
     }
   }
 
-  /// Restores the ring; nil when the bytes are no excerpt.
+  /// Restores the ring; nil if the bytes are not an excerpt.
   static func unpack(_ packed: [UInt8]) -> [UInt8]? {
     guard packed.starts(with: magic), packed.count >= 16, number(packed[8..<16]) == UInt64(MemoryLayout<cs_ring>.size)
     else { return nil }

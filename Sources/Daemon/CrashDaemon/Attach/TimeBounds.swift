@@ -5,22 +5,24 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The bounds of a reported time, as far as the kernel and crashd know them.
+/// The bounds of a reported time, from the kernel and from crashd's clock.
 ///
-/// The process itself writes the times in its ring, and its clock may have been wrong. An impossible time is replaced
-/// by the moment when crashd first saw the report, which is then neither the newest for ever nor too old at once.
+/// The process writes the times in its ring, and its clock may have been wrong. crashd replaces an impossible time by
+/// the time when it first read the record. Otherwise a time in the future would stay the newest forever, and a time in
+/// the far past would be pruned at once.
 struct TimeBounds: Sendable, Equatable {
-  /// The earliest CLOCK_BOOTTIME: the start of the process, or 0; nil: perhaps before this boot.
+  /// The earliest possible CLOCK_BOOTTIME, which is the start of the process or 0; nil if the time may be before this
+  /// boot.
   var earliestBoot_ns: UInt64?
-  /// The last change of its file, by the kernel; nil: it is not in a file.
+  /// The last change of the spool file, from the kernel; nil for a ring that is not in a file.
   var changed_ns: UInt64?
 
-  /// 2023-01-01: no program with this shield ran earlier.
+  /// The earliest accepted time: 2023-01-01, because no program with this shield ran earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The kernel counts the start of a process in ticks, and clocks are corrected by small amounts.
+  /// The tolerance: the kernel counts the start of a process in ticks, and clocks are corrected by small amounts.
   private static let slack_ns: UInt64 = 1_000_000_000
 
-  /// Both clocks at one moment.
+  /// Both clocks, read at the same moment.
   struct Clocks: Sendable {
     var real_ns: UInt64
     var boot_ns: UInt64
@@ -30,14 +32,16 @@ struct TimeBounds: Sendable, Equatable {
 
   /// The bounds of an attached process.
   ///
-  /// Its start is in the kernel's ticks since boot; nil: unknown.
+  /// `startTime` is in the kernel's ticks since boot; nil if it is unknown.
   static func attached(startTime: UInt64?) -> TimeBounds {
     let ticks = UInt64(clamping: max(1, sysconf(Int32(_SC_CLK_TCK))))
     let (product, isTooLarge) = (startTime ?? 0).multipliedReportingOverflow(by: 1_000_000_000 / ticks)
     return TimeBounds(earliestBoot_ns: isTooLarge ? 0 : product)
   }
 
-  /// The bounds of a file: files in memory were written since boot.
+  /// The bounds of a file.
+  ///
+  /// Files on a file system in memory were written since boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)
@@ -47,7 +51,7 @@ struct TimeBounds: Sendable, Equatable {
       changed_ns: isTooLarge ? nil : changed &+ UInt64(clamping: status.st_ctim.tv_nsec))
   }
 
-  /// The possible times of day, by the current clock.
+  /// The possible wall-clock times, by the current clock.
   func range(at now: Clocks) -> ClosedRange<UInt64> {
     var earliest = Self.floor_ns
     if let earliestBoot_ns {
@@ -58,7 +62,8 @@ struct TimeBounds: Sendable, Equatable {
     return min(earliest, now.real_ns)...now.real_ns
   }
 
-  /// The claimed time where it is possible; else the file's, or the time of the reading.
+  /// The claimed time if it is possible; otherwise the time of the file or, if that is impossible too, the current
+  /// time.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -67,7 +72,7 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// The times that one process reported: a later reading uses the times of the first one.
+/// Remembers the times that one process reported, so that a later reading uses the same corrected times as the first.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
@@ -75,7 +80,7 @@ final class CrashTimes: Sendable {
   }
 
   private let known = Mutex(Known())
-  /// As many as a ring has, and those whose entries were reused.
+  /// The limit allows for all incidents of a ring, and for incidents whose entries were reused.
   private static let incidentLimit = 1_024
 
   /// Replaces impossible times in the contents of a ring.
@@ -96,7 +101,7 @@ final class CrashTimes: Sendable {
     correct(&contents.incidents, bounds, at: now)
   }
 
-  /// The same for non-fatal incidents.
+  /// Replaces impossible times in non-fatal incidents.
   func correct(_ incidents: inout [Incident], _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
     for index in incidents.indices {
       let incident = incidents[index]
@@ -115,7 +120,9 @@ final class CrashTimes: Sendable {
 }
 
 extension CrashReport {
-  /// Takes the times of the report that it replaces: they were checked when that was stored.
+  /// Takes over the times of the report that this report replaces.
+  ///
+  /// They were checked when that report was stored.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
     noteUptime()

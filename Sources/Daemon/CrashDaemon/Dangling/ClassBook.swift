@@ -3,7 +3,9 @@ import DanglingStatistics
 
 /// The statistics of the classes of one service, by build.
 struct ClassBook: Codable, Sendable {
-  /// The classes that are kept at most; those with the fewest hits are evicted.
+  /// The limit of entries.
+  ///
+  /// Entries with the fewest hits are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {
@@ -14,24 +16,24 @@ struct ClassBook: Codable, Sendable {
   private struct Entry: Codable {
     var key: Key
     var statistics: ClassStatistics
-    /// Deallocations of one process, on average over the processes.
+    /// The deallocations of one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// Since the last period ended.
+    /// The hits since the last period ended.
     var hits = 0.0
     var attributed = 0.0
-    /// When it was last read, in seconds since 1970.
+    /// The time of the last reading, in seconds since 1970.
     var seen_s: Double
   }
 
   private var entries: [Entry] = []
   private var periodStart_s: Double?
 
-  /// All statistics, by class and build.
+  /// All statistics, sorted by class and build.
   var all: [ClassStatistics] {
     entries.map(\.statistics).sorted { ($0.className, $0.build) < ($1.className, $1.build) }
   }
 
-  /// What is known of each class, of the build that was read last.
+  /// The statistics of each class, from the build that was read last.
   var latest: [String: ClassStatistics] {
     var latest: [String: Entry] = [:]
     for entry in entries where (latest[entry.key.className]?.seen_s ?? -1) < entry.seen_s {
@@ -40,20 +42,20 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Adds what one process has counted of a class since its last reading.
+  /// Adds what one process has counted for a class since the last reading of the process.
   /// - Parameters:
-  ///   - counted: The class.
-  ///   - before: What it had counted then; nil: nothing.
-  ///   - build: The process's.
-  ///   - processes: How many processes of that build there are.
-  ///   - time_s: Now.
+  ///   - counted: The class with its current counters.
+  ///   - before: The class with its counters at the last reading; nil if there was none.
+  ///   - build: The build of the process.
+  ///   - processes: The number of processes of that build.
+  ///   - time_s: The current time.
   mutating func read(
     _ counted: ProtectedClass, before: ProtectedClass?, build: String, processes: Int, at time_s: Double
   ) {
     let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
     func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
       let (new, old) = (field(counted), before.map(field) ?? 0)
-      // A counter that fell is hostile or belongs to another process.
+      // A counter that has decreased was overwritten or belongs to another process, so it adds nothing.
       return new >= old ? Double(new - old) : 0
     }
     let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
@@ -65,9 +67,9 @@ struct ClassBook: Codable, Sendable {
     entries[index].seen_s = time_s
   }
 
-  /// Records a hit.
+  /// Records a use of a deallocated object in the quarantine.
   ///
-  /// Only the first one of a group has a delay.
+  /// Only the first hit of a group has a delay.
   mutating func hit(
     _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
     at time_s: Double
@@ -77,7 +79,7 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
-  /// Records that a handle was asked for a deallocated object of the class.
+  /// Records that a handle was resolved after its object of the class was deallocated.
   mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeHandleMiss()
@@ -90,7 +92,9 @@ struct ClassBook: Codable, Sendable {
     entries[index].attributed += 1
   }
 
-  /// Ends a round of readings of all processes, and a period after each hour.
+  /// Ends a round of readings of all processes.
+  ///
+  /// After each hour, it also ends a period.
   mutating func endRound(at time_s: Double) {
     for index in entries.indices {
       let count = UInt64(min(max(entries[index].deallocations, 0), 0x1p62))
@@ -110,7 +114,7 @@ struct ClassBook: Codable, Sendable {
 
   /// Splits a budget among classes by their evidence.
   ///
-  /// Each gets at least the standard number.
+  /// Each class gets at least the standard number of slots.
   func split(
     _ classes: [String], budgetBytes: UInt64, using generator: inout some RandomNumberGenerator
   ) -> [String: Int] {
@@ -145,7 +149,7 @@ struct ClassBook: Codable, Sendable {
     return entries.count - 1
   }
 
-  /// An object, what malloc adds to it, and our record of it.
+  /// The bytes of an object, of malloc's overhead, and of the quarantine's record.
   private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
     Double(counted?.instanceBytes ?? 64) + 16 + 64
   }

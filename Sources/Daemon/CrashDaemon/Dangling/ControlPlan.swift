@@ -1,34 +1,34 @@
 import CShimRing
 
-/// The policy that crashd sends to a process: which classes to quarantine, and the modes of its guards.
+/// The policy that crashd sends to a process: the classes to quarantine, and the modes of the guards.
 struct ControlPlan: Sendable, Equatable {
-  /// The policy of one class, or of all.
+  /// The policy of one class or of all classes.
   struct Word: Sendable, Equatable {
-    /// Nil: all classes that the program defines.
+    /// The name of the class; nil for all classes that the program defines.
     var name: String?
-    /// Never protect, instead of protect.
+    /// Whether the class must not be protected.
     var isRelease = false
-    /// An operator's override.
+    /// Whether this is an operator's override.
     var isOperator = false
     var policy = DanglingMode.zero
     var limit = ControlPlan.standardLimit
   }
 
   static let standardLimit = 50
-  /// A process stores no more: further entries would only wait.
+  /// The limit of entries, because a process stores no more.
   static let wordLimit = 512
   static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  /// Nil: the plan says nothing about the quarantine.
+  /// The budget of the quarantine; nil if the plan does not change the quarantine.
   var budgetBytes: UInt64?
-  /// The budget is an operator's override.
+  /// Whether the budget is an operator's override.
   var isOperator = false
-  /// Protects no class, no matter which request asks for it.
+  /// Whether no class is protected, regardless of all requests.
   var isOff = false
   var words: [Word] = []
   var guards = GuardWords()
 
-  /// A message of a round, with its class.
+  /// A message of a round, with the class that it is about.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
   /// The messages of one round.
@@ -36,13 +36,14 @@ struct ControlPlan: Sendable, Equatable {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Guards first: what directly follows the reply is in force before the program learns that it is attached.
+    // Guards first: the messages that directly follow the reply take effect before the library reports to the program
+    // that it is attached.
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// The message to store none of the memory.
+  /// The message that no memory of the process may be stored.
   ///
-  /// It belongs to a process, not to a plan.
+  /// This message belongs to a process and not to a plan.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
@@ -53,7 +54,7 @@ struct ControlPlan: Sendable, Equatable {
     let settings = cs_control_settings(
       budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
-    // All classes before single classes, whose entries are more specific.
+    // Send the entry for all classes before the entries of single classes, which are more specific.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
     return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
       + words.compactMap { word in
@@ -68,7 +69,7 @@ struct ControlPlan: Sendable, Equatable {
       }
   }
 
-  /// A whole message.
+  /// A complete message, with its header.
   static func message(_ kind: cs_control_kind, number: UInt32, payload: [UInt8]) -> [UInt8] {
     let header = cs_control_header(
       magic: magic, version: CS_CONTROL_VERSION, kind: kind.rawValue, number: number,
@@ -76,18 +77,20 @@ struct ControlPlan: Sendable, Equatable {
     return bytes(of: header) + payload
   }
 
-  /// Swift does not import UINT64_C().
+  /// The magic number, repeated here because Swift does not import UINT64_C().
   private static let magic: UInt64 = 0x0052_544e_4f43_5343
 
   private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }
 
-  /// The bytes of a C structure without padding.
+  /// The bytes of a C structure.
+  ///
+  /// The structure must have no padding, so that all bytes are initialized.
   private static func bytes<Structure>(of structure: Structure) -> [UInt8] {
     unsafe withUnsafeBytes(of: structure) { unsafe Array($0) }
   }
 }
 
-/// The quarantine's treatment of objects of a protected class.
+/// How the quarantine treats objects of a protected class.
 enum DanglingMode: String, Sendable, Codable, CaseIterable {
   case absorb
   case zero
@@ -110,10 +113,10 @@ struct ControlAnswer: Sendable, Equatable {
 
   private static let magic: UInt64 = 0x0052_5753_4e41_5343
 
-  /// Nil: the message is no answer.
+  /// Parses an answer; nil if the message is not an answer.
   init?(_ message: [UInt8]) {
     guard message.count == MemoryLayout<cs_control_answer>.size else { return nil }
-    // As many bytes as the structure has, and any bytes are a valid one.
+    // The message has exactly the size of the structure, and any bytes are a valid structure.
     let answer = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_answer.self) }
     guard answer.magic == Self.magic, answer.version == CS_CONTROL_VERSION else { return nil }
     (number, result, count) = (answer.number, answer.result, answer.count)

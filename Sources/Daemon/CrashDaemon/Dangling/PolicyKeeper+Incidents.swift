@@ -2,19 +2,19 @@ import CShimRing
 import CrashRing
 import DanglingStatistics
 
-// Non-fatal incidents of the quarantine, guard pages and handles.
+// Handles non-fatal incidents of the quarantine, guard pages and handles.
 extension PolicyKeeper {
-  /// An incident that is new, or has occurred again, since the last reading.
+  /// An incident that is new or has occurred again since the last reading.
   struct News: Sendable {
     var incident: Incident
     var isFirst: Bool
-    /// Equal for uses from the same call site.
+    /// The group, which is equal for uses from the same call site.
     var group: String
   }
 
   /// Records the incidents since the last reading.
   ///
-  /// Each counts once: a loop of them is no more evidence than one.
+  /// Each incident counts once, because repeated uses in a loop are no stronger evidence than one use.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
     if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)
@@ -32,7 +32,8 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // A larger quarantine would not help: a handle never reaches the object.
+        // This case does not count as a hit, because a handle never reaches the object and a larger quarantine would
+        // not help.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
         let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil
@@ -45,16 +46,17 @@ extension PolicyKeeper {
   }
 }
 
-/// What an incident says about use-after-free of its class.
+/// The evidence of an incident for use-after-free of its class.
 enum DanglingUse: Equatable {
   /// A deallocated object was used.
   ///
-  /// `hasDelay`: the age of the quarantined object is a sample for the estimates of delay.
+  /// With `hasDelay`, the age of the quarantined object is a sample for estimating the delay between deallocation and
+  /// use.
   case hit(ClassStatistics.HitKind, hasDelay: Bool)
-  /// A handle was asked for a deallocated object, and returned nil.
+  /// A handle returned nil, because its object was deallocated.
   case handleMiss
 
-  /// Nil for incidents of another kind, and for those that a crash follows, which counts instead.
+  /// Classifies an incident; nil if it is of another kind, or if a crash follows, which counts instead.
   init?(_ incident: Incident) {
     guard incident.mode != .crash else { return nil }
     switch incident.source {
@@ -62,7 +64,7 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // Detected when the object left the quarantine: the time of the use is unknown.
+      // These are detected when the object leaves the quarantine, so the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }
@@ -70,7 +72,7 @@ enum DanglingUse: Equatable {
       switch cs_ring_pages(rawValue: incident.kind) {
       case .CS_RING_PAGES_READ, .CS_RING_PAGES_WRITE: self = .hit(.access, hasDelay: false)
       case .CS_RING_PAGES_DOUBLE_FREE: self = .hit(.release, hasDelay: false)
-      // Out of bounds, or not of an object: no lifetime is in question.
+      // Accesses out of bounds, and accesses to memory that is not an object, are not lifetime errors.
       default: return nil
       }
     case .guarding, .isolated, .other: return nil

@@ -4,7 +4,9 @@ import CrashStore
 import DanglingStatistics
 import Logging
 
-/// Changes of an operator to the rules of a service; nil: no change.
+/// An operator's changes to the rules of a service.
+///
+/// Nil fields change nothing.
 struct RuleChange: Sendable, Equatable {
   var pin: Pin?
   var allowsAutomaticProtection: Bool?
@@ -13,7 +15,7 @@ struct RuleChange: Sendable, Equatable {
   var crashLoop_s: Double?
   var alarmThreshold_days: Double?
 
-  /// The text for the event.
+  /// The text of the event that records the change.
   var text: String {
     [
       pin.map { "pin \($0.rawValue)" },
@@ -25,11 +27,14 @@ struct RuleChange: Sendable, Equatable {
   }
 }
 
-// Overrides of operators. They take precedence over the statistics, and over the program's own settings.
+// Handles the overrides of operators. They take precedence over the statistics and over the program's own settings.
 extension PolicyKeeper {
-  /// Finds visible services whose name or executable's name contains `name`, or whose program it is; nil: all.
+  /// Finds the visible services whose name or executable's name contains `name`, or whose program equals it.
   ///
-  /// A process may have another name than its executable, and the last one names the service.
+  /// With nil, finds all.
+  ///
+  /// The name of a process may differ from that of its executable. The process that attached last gives the service its
+  /// name.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
       guard visibility.includes(key) else { return false }
@@ -39,7 +44,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Changes rules.
+  /// Changes the rules of services.
   func change(_ keys: [ServiceKey], _ change: RuleChange, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -56,7 +61,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Lists a class.
+  /// Adds a class to the list of protected classes.
   func protect(_ keys: [ServiceKey], _ className: String, _ wish: ServicePolicy.Wish, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -69,9 +74,9 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes a class from the list.
+  /// Excludes a class from protection.
   ///
-  /// It is not protected until it is listed again.
+  /// The class is not protected until an operator lists it again or resets it.
   func release(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -82,7 +87,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the override of a class: the program and the statistics decide again.
+  /// Removes the override of a class, so that the program and the statistics decide again.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard let now = current(key, of: className), now != Override() else { continue }
@@ -90,7 +95,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// What an operator has said of one class in one service.
+  /// An operator's override for one class in one service.
   struct Override: Equatable {
     var isListed = false
     var isReleased = false
@@ -109,7 +114,7 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Takes back overrides of a class that no process has.
+  /// Restores the earlier overrides of a class, because no process has the class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
       put(before, key, className, "taken back: no process has the class \(className)", by: nil)
@@ -126,7 +131,7 @@ extension PolicyKeeper {
     decide(key, text, rules, classes: [], by: uid)
   }
 
-  /// The services with attached processes, all of which say that they have no such class.
+  /// The services whose attached processes have all answered that they have no such class.
   func services(_ keys: [ServiceKey], denying className: String) -> Set<ServiceKey> {
     Set(
       keys.filter { key in
@@ -142,15 +147,16 @@ extension PolicyKeeper {
     (services[key]?.processes.values.map(\.outcome.now) ?? []).filter { !$0.isOver }
   }
 
-  /// Waits until the attached processes have applied their plans, at most `timeout_ms`.
-  /// - Returns: How many there are, and how many of them did.
+  /// Waits until the attached processes have answered their plans, for at most `timeout_ms`.
+  /// - Returns: The number of attached processes, and the number of those that have applied this part of the plan.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
   ) async -> (processes: Int, applied: Int) {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // One after the other, with one deadline: a process that has answered meanwhile costs nothing.
+    // Wait for one process after the other, with one common deadline. A process that has already answered costs no
+    // time.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()
@@ -162,7 +168,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether one more class fits into the plan.
+  /// Whether the plan has room for an override of the class.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)
@@ -178,7 +184,9 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// Stores the service and the operator's change; `uid` is the caller's.
+  /// Stores the service and the operator's change.
+  ///
+  /// `uid` is the uid of the caller.
   func note(_ key: ServiceKey, _ text: String, classes: [String] = [], by uid: UInt32? = nil) {
     guard let service = services[key] else { return }
     let text = text + (uid.map { " (uid \($0))" } ?? "")

@@ -3,7 +3,7 @@ import CrashReport
 import CrashStore
 import DanglingStatistics
 
-// The policies as clients see them.
+// Describes the policies to clients.
 extension PolicyKeeper {
   func reports(_ keys: [ServiceKey]) -> [DanglingPolicyReport] { keys.compactMap(report) }
 
@@ -48,7 +48,7 @@ extension PolicyKeeper {
       counted: day.counted, hits: day.hits, processHours: day.processHours, builds: day.builds ?? [:])
   }
 
-  /// The figures of the classes of some services.
+  /// The figures of all classes of the given services.
   func summaries(_ keys: [ServiceKey]) -> [(service: ServiceKey, name: String, summary: ClassSummary)] {
     keys.flatMap { key in
       (services[key]?.book.all ?? []).map { (key, services[key]?.policy.name ?? "", ClassSummary($0)) }

@@ -6,10 +6,12 @@ import DanglingStatistics
 import FoundationEssentials
 import Logging
 
-/// Decides which classes of which service are protected: feeds the statistics with crashes and counters, stores their
-/// state, and publishes the plans of processes on the board.
+/// Decides which classes of each service are protected.
 ///
-/// Processes that crash in a loop, or that lie, affect only services of their own user.
+/// It feeds crashes and counters into the statistics, stores their state, and publishes the plans for processes on the
+/// board.
+///
+/// Processes that crash in a loop or report false values affect only services of their own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
     /// Whether an alarm may protect classes of services without an operator's override.
@@ -21,17 +23,17 @@ actor PolicyKeeper {
   struct Service {
     var policy: ServicePolicy
     var book = ClassBook()
-    /// Attached processes: their builds, and the last counters of their classes.
+    /// The attached processes, with their builds and the last counters of their classes.
     private(set) var processes: [UInt64: Attached] = [:]
     /// The number of processes of each build.
     private(set) var loads: [String: Double] = [:]
-    /// Changed since it was stored.
+    /// Whether the service has changed since it was stored.
     var isDirty = false
-    /// When process hours were last added up, in seconds since 1970.
+    /// The time when process hours were last added up, in seconds since 1970.
     var counted_s: Double
-    /// When the budget was last split.
+    /// The time when the budget was last split.
     var split_s: Double?
-    /// The incarnations whose crashes were counted last.
+    /// The ring ids of the processes whose crashes were counted last.
     var crashed: [String] = []
 
     init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
@@ -50,7 +52,9 @@ actor PolicyKeeper {
       processes[number]?.classes[counted.name] = counted
     }
 
-    /// Whether no crash of this incarnation was counted: its report is rebuilt when more of its threads are in it.
+    /// Whether no crash of this process was counted yet.
+    ///
+    /// The same crash may be stored again, because its report is rebuilt when more threads have been recorded.
     mutating func isNew(_ incarnation: String) -> Bool {
       guard !crashed.contains(incarnation) else { return false }
       if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
@@ -65,11 +69,11 @@ actor PolicyKeeper {
     var outcome: ControlOutcome
   }
 
-  /// The confidence at which a crash counts.
+  /// The lowest confidence of a diagnosis that counts as a use-after-free crash.
   static let leastConfidence = 0.8
   private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
-  /// Smaller changes of a limit are not worth emptying a quarantine.
+  /// Smaller relative changes of a limit are ignored, because a change empties the quarantine.
   private static let limitChange = 0.25
 
   let store: ReportStore
@@ -93,11 +97,12 @@ actor PolicyKeeper {
     self.configuration = configuration
     self.clock = clock
     services = Self.stored(in: store, at: clock(), logger: logger)
-    // Before any process attaches.
+    // Publish the stored plans before any process attaches.
     for (key, service) in services { board.set(service.policy.plan, for: key) }
   }
 
-  /// Loads the stored services that no process belongs to yet: the store was closed at the start.
+  /// Loads the stored services that are not in memory yet, for the case that the store could not be opened at the
+  /// start.
   func load() {
     let found = Self.stored(in: store, at: clock(), logger: logger)
     for (key, service) in found where services[key] == nil {
@@ -117,7 +122,7 @@ actor PolicyKeeper {
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
-          // Another version wrote it, and its statistics start anew.
+          // Another version of crashd wrote this state. The statistics of the service start from zero.
           logger.warning(
             "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
         }
@@ -131,7 +136,7 @@ actor PolicyKeeper {
   var now_s: Double { clock() }
 }
 
-// Events of processes.
+// Handles events of processes.
 extension PolicyKeeper {
   func attached(_ process: AttachedProcess) {
     let key = ServiceKey(process.facts)
@@ -152,12 +157,12 @@ extension PolicyKeeper {
 
   /// Whether a report counts for the statistics.
   ///
-  /// Most do not, and need not wait for this actor.
+  /// Most reports do not. The caller can check this without waiting for the actor.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
 
-  /// A report was stored.
+  /// Counts a report that was stored.
   func stored(_ report: CrashReport, of facts: ProcessFacts) {
     guard Self.counts(report) else { return }
     let key = ServiceKey(facts)
@@ -184,7 +189,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// The name of a class as a plan can hold it.
+  /// The name of a class, if it fits into a plan; otherwise nil.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
@@ -192,9 +197,11 @@ extension PolicyKeeper {
   static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
-// Time, and its consequences.
+// Handles the passage of time, and applies and stores decisions.
 extension PolicyKeeper {
-  /// Ends a round of readings of all processes: advances the clocks, and stores what has changed.
+  /// Ends a round of readings of all processes.
+  ///
+  /// It advances the statistics' clocks, and stores the changed services.
   func tick() {
     for key in services.keys.sorted() {
       addHours(of: key)
@@ -205,7 +212,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Feeds an input to the policy, and acts on the result.
+  /// Feeds an input to the policy loop, stores its events, and publishes the resulting plan.
   func receive(_ input: PolicyInput, _ key: ServiceKey) {
     guard var service = services[key] else { return }
     let before = service.policy.loop.protection
@@ -235,13 +242,13 @@ extension PolicyKeeper {
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
     } catch {
-      // The decision stays in force while this crashd runs; the next change stores it again.
+      // The decision stays in force while this crashd runs. The next change of the service stores it again.
       logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
       ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
     }
   }
 
-  /// Adds a service; false when there are too many.
+  /// Adds a service if it is missing; false if there are too many.
   func makeService(_ key: ServiceKey, name: String, peer: Peer) -> Bool {
     if services[key] != nil {
       if !name.isEmpty { services[key]?.policy.name = name }
@@ -254,9 +261,10 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // A user's own programs evict one another. Those with an operator's rules stay.
+      // A user's programs evict only programs of the same user. Programs with an operator's rules are not evicted.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Services that only have guard modes are evicted last: `guards set` for all programs gives every one some.
+      // Services that have guard modes are evicted last. They can be evicted, because `guards set` for all programs
+      // gives each service guard modes.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
           < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
@@ -264,12 +272,12 @@ extension PolicyKeeper {
       guard let oldest else {
         ledger.refuse(
           "service", from: peer,
-          because: "statistics of \(own.count) programs of this user are kept already, and of \(services.count) in all")
+          because: "statistics of \(own.count) programs of this user and of \(services.count) in all are already kept")
         return false
       }
       if oldest.value.policy.guards != nil {
         logger.notice(
-          "forgets '\(oldest.value.policy.name)' (uid \(key.uid)) and the modes of its guards, for another program")
+          "evicting statistics and guard modes of '\(oldest.value.policy.name)' (uid \(key.uid)) for another program")
       }
       forget(oldest.key)
     }
@@ -284,7 +292,7 @@ extension PolicyKeeper {
     do throws(StoreError) {
       try store.forgetDangling(uid: key.uid, program: key.program, isRestricted: key.isRestricted)
     } catch {
-      logger.error("cannot forget the dangling statistics of '\(key.program)': \(error)")
+      logger.error("cannot remove the dangling statistics of '\(key.program)': \(error)")
     }
   }
 
@@ -299,7 +307,7 @@ extension PolicyKeeper {
     services[key]?.isDirty = true
   }
 
-  /// Splits the budget again: when the protected classes have changed, else once an hour.
+  /// Splits the budget again, at once if the protected classes have changed, otherwise once an hour.
   private func split(_ key: ServiceKey, isForced: Bool = false) {
     guard var service = services[key] else { return }
     let protection = service.policy.loop.protection

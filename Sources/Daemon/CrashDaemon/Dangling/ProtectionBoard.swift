@@ -2,7 +2,7 @@ import Synchronization
 
 /// The plans in force.
 ///
-/// The policy writes them; the attach thread reads them when a process attaches and when one changes.
+/// The policy keeper writes the plans. The attach thread reads them when a process attaches and when a plan changes.
 final class ProtectionBoard: Sendable {
   private struct State {
     var plans: [ServiceKey: ControlPlan] = [:]
@@ -12,13 +12,13 @@ final class ProtectionBoard: Sendable {
 
   private let state = Mutex(State())
 
-  /// Changes with every plan.
+  /// A number that changes with every change of a plan.
   var version: UInt64 { state.withLock { $0.version } }
 
-  /// Nil: crashd has no plan for these processes.
+  /// The plan for the processes of a service; nil if crashd has none.
   func plan(of key: ServiceKey) -> ControlPlan? { state.withLock { $0.plans[key] } }
 
-  /// Sets the callback that runs after a change, on any thread.
+  /// Sets the callback that runs, on any thread, after a change.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func set(_ plan: ControlPlan?, for key: ServiceKey) {

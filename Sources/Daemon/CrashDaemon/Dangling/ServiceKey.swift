@@ -3,18 +3,18 @@ import CrashStore
 
 /// The scope of one policy: the processes of one user that run one program.
 ///
-/// Processes with more rights than their user have a policy of their own under the same uid. That user neither sees nor
-/// changes it, and the user's programs do not use up its limits.
+/// Processes with more rights than their user have a separate policy under the same uid. The user can neither see nor
+/// change that policy, and the user's other programs do not use up its limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
-  /// The executable's path, as the process reports it; its name where it reports none.
+  /// The path of the executable, as the process reports it; the name of the process if it reports no path.
   var program: String
-  /// Its processes have more rights than their user.
+  /// Whether the processes have more rights than their user.
   var isRestricted: Bool
 
   init(uid: UInt32, program: String, isRestricted: Bool = false) {
     (self.uid, self.program) = (uid, program)
-    // Root sees everything, and is one owner.
+    // Root can see all processes, so root's processes are never kept apart.
     self.isRestricted = isRestricted && uid != 0
   }
 
@@ -31,7 +31,7 @@ struct ServiceKey: Sendable, Hashable, Comparable {
 }
 
 extension Visibility {
-  /// Whether the service may be seen and changed.
+  /// Whether a client with this visibility may see and change the service.
   func includes(_ key: ServiceKey) -> Bool {
     switch self {
     case .all: true

@@ -1,8 +1,8 @@
 import DanglingStatistics
 
-/// One service: its policy loop, the operator's overrides, and the counts of each day.
+/// The policy of one service: its policy loop, the operator's overrides, and the counts of each day.
 ///
-/// All of it survives a restart of crashd.
+/// All of this state is stored, and survives a restart of crashd.
 struct ServicePolicy: Codable, Sendable {
   /// The operator's options for one listed class.
   struct Wish: Codable, Sendable, Equatable {
@@ -10,34 +10,34 @@ struct ServicePolicy: Codable, Sendable {
     var mode: DanglingMode?
   }
 
-  /// The counts of one day, UTC.
+  /// The counts of one day in UTC.
   struct Day: Codable, Sendable, Equatable {
-    /// Days since 1970.
+    /// The day, as the number of days since 1970.
     var day: Int
-    /// Reports with a use-after-free as their cause.
+    /// The reports with use-after-free as their cause.
     var crashes = 0
-    /// Those that the statistics counted: a process once, a restart loop once an hour.
+    /// The crashes that the statistics counted: each process once, and a restart loop once an hour.
     var counted = 0
-    /// Use-after-free incidents of the quarantine.
+    /// The use-after-free incidents of the quarantine.
     var hits = 0
-    /// Processes times hours.
+    /// The sum of the hours that all processes were attached.
     var processHours = 0.0
-    /// Crashes by build, of at most `buildLimit` builds.
+    /// The crashes by build, for at most `buildLimit` builds.
     var builds: [String: Int]? = nil
   }
 
   static let dayLimit = 90
   static let buildLimit = 16
 
-  /// The program's name.
+  /// The name of the program.
   var name: String
   var loop: PolicyLoop
   var wishes: [String: Wish] = [:]
-  /// Quarantine capacity of each class, by the last split of the budget.
+  /// The quarantine slots of each class, from the last split of the budget.
   var limits: [String: Int] = [:]
-  /// The operator has set the budgets.
+  /// Whether the operator has set the budgets.
   var hasOperatorsBudget = false
-  /// The operator's guard modes; nil: none, or an older crashd wrote it.
+  /// The operator's guard modes; nil if there are none, or if an older crashd wrote this state.
   var guards: GuardWords?
   var days: [Day] = []
   /// The time of the last event, in seconds since 1970.
@@ -49,7 +49,7 @@ struct ServicePolicy: Codable, Sendable {
     lastSeen_s = time_s
   }
 
-  /// Whether an operator has set anything about the quarantine.
+  /// Whether an operator has set a rule of the quarantine.
   var hasRules: Bool {
     loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
       || hasOperatorsBudget
@@ -67,14 +67,14 @@ struct ServicePolicy: Codable, Sendable {
 
   /// The classes that crashd protects.
   ///
-  /// Those that the statistics listed count only where the operator allows it.
+  /// Classes that the statistics selected are included only if the operator allows automatic protection.
   var protectedClasses: [String] {
     let classes = loop.protection.classes
     let isFree = loop.rules.allowsAutomaticProtection || loop.rules.pin == .on
     return isFree ? classes : classes.filter { loop.rules.listedClasses.contains($0) }
   }
 
-  /// The plan for its processes; nil: none.
+  /// The plan for the processes of the service; nil if it has none.
   var plan: ControlPlan? {
     guard let guards, !guards.isEmpty else { return danglingPlan }
     var plan = danglingPlan ?? ControlPlan()

@@ -1,23 +1,23 @@
 import CrashReport
 
-/// Finds the id of a process's container: container engines name control groups and mounts by it.
+/// Finds the id of a process's container in the names of control groups and mounts, where container engines write it.
 ///
-/// A user who may make control groups can choose such a name. So the id describes the user's own report, and decides
-/// nothing. Of nested containers the innermost counts.
+/// A user who may create control groups can choose their names. For this reason crashd only prints the id in a report,
+/// and decides nothing by it. Of nested containers, the innermost is reported.
 enum ContainerName {
   private static let digits = 64
   /// The prefixes of scopes by engine, such as `cri-containerd-ID.scope`.
   private static let scopes = [
     "docker": "docker", "cri-containerd": "containerd", "nerdctl": "containerd", "crio": "cri-o", "libpod": "podman",
   ]
-  /// The directories of engines that name a group by the id alone.
+  /// The parent directories of control groups whose whole name is the id, by engine.
   private static let directories = ["docker": "docker", "libpod_parent": "podman"]
-  /// The scopes of an engine's own processes.
+  /// The prefixes of scopes that hold an engine's own processes.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
-  /// The directories of containers' own files, which the engine mounts into the container.
+  /// The directories in which an engine keeps the files that it mounts into its containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
 
-  /// By `/proc/PID/cgroup`: the innermost part of a path that an engine has named.
+  /// Finds the container in the text of `/proc/PID/cgroup`: in the innermost part of a path that an engine has named.
   static func of(cgroups text: String) -> CrashReport.Container? {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
@@ -31,11 +31,12 @@ enum ContainerName {
     return nil
   }
 
-  /// By `/proc/PID/mountinfo`, where the control group says nothing: a file such as
-  /// `/var/lib/docker/containers/ID/hostname` that is mounted into the container.
+  /// Finds the container in the text of `/proc/PID/mountinfo`, where the control group does not name it.
   ///
-  /// Only for a process that crashd sees from within the container, as in a sidecar without a cgroup namespace of the
-  /// host.
+  /// A file such as `/var/lib/docker/containers/ID/hostname` is mounted into the container.
+  ///
+  /// Only a crashd inside the container needs this function, for example a sidecar that is not in the host's cgroup
+  /// namespace.
   static func of(mounts text: String) -> CrashReport.Container? {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       // ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
@@ -51,7 +52,7 @@ enum ContainerName {
     return nil
   }
 
-  /// The id at the end of a name, and what stands before its `-` or `:`; nil where it has none.
+  /// The id at the end of a name, and the prefix before the `-` or `:` that precedes the id; nil if the name has no id.
   private static func id(in name: String) -> (String, prefix: String)? {
     let scope = Array(".scope".utf8)
     var bytes = Array(name.utf8)
@@ -61,7 +62,7 @@ enum ContainerName {
     let rest = bytes.dropLast(digits)
     guard let mark = rest.last else { return (id, "") }
     guard mark == UInt8(ascii: "-") || mark == UInt8(ascii: ":") else { return nil }
-    // containerd's own name of a group: SLICE:PREFIX:ID.
+    // containerd names a group SLICE:PREFIX:ID.
     let prefix = rest.dropLast().split(separator: UInt8(ascii: ":")).last ?? []
     return (id, String(decoding: prefix, as: UTF8.self))
   }

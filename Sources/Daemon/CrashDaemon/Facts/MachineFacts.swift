@@ -1,15 +1,17 @@
 import CrashReport
 import Glibc
 
-/// Reads what describes the machine.
+/// Reads the facts that describe the machine.
 enum MachineFacts {
-  /// Read once, at crashd's start.
+  /// The facts of this machine, which crashd reads once at its start.
   static let here = read { SmallFile.text(at: $0, limitBytes: limitBytes) }
 
   private static let limitBytes = 8_192
-  /// The limit of one text.
+  /// The characters of one text.
   private static let textLimit = 128
-  /// crashd's own number, from which machine-id(5) has each application derive an id of its own.
+  /// crashd's application id, from which the reported machine id is derived.
+  ///
+  /// machine-id(5) asks applications not to publish the machine id itself.
   private static let application: [UInt8] = [
     0x74, 0x88, 0xea, 0x2d, 0x53, 0x2d, 0x48, 0x64, 0x92, 0x42, 0x08, 0xae, 0xcf, 0x7a, 0x19, 0x0e,
   ]
@@ -28,8 +30,8 @@ enum MachineFacts {
     return machine
   }
 
-  /// The id that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e` prints; nil for anything but
-  /// 32 hexadecimal digits.
+  /// The id that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e` prints; nil if the text is
+  /// not 32 hexadecimal digits.
   static func derivedID(_ text: String) -> String? {
     let digits = Array(text.utf8.prefix { $0 != UInt8(ascii: "\n") })
     guard digits.count == 32 else { return nil }
@@ -37,7 +39,7 @@ enum MachineFacts {
     guard values.count == 32, values.contains(where: { $0 != 0 }) else { return nil }
     let key = stride(from: 0, to: 32, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     var id = Array(SHA256.authentication(of: application, by: key).prefix(16))
-    // As systemd: the version and the variant of a random UUID.
+    // Set the version and the variant of a random UUID, as systemd does.
     id[6] = id[6] & 0x0f | 0x40
     id[8] = id[8] & 0x3f | 0x80
     return id.map { UInt64($0).hexadecimal(digits: 2) }.joined()
@@ -55,7 +57,7 @@ enum MachineFacts {
     return self.text(value.dropFirst().prefix { $0 != first }.filter { $0 != "\\" })
   }
 
-  /// The model of the first processor: its name, on arm64 the numbers of its maker and its part.
+  /// The model of the first processor: its name, or, on arm64, the numbers of its implementer and its part.
   static func processor(_ text: String) -> String? {
     var values: [String: String] = [:]
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
@@ -77,7 +79,7 @@ enum MachineFacts {
 }
 
 extension String {
-  /// Without blanks, tabs and line ends at both ends.
+  /// The text without spaces, tabs and line ends at both ends.
   fileprivate var trimmed: String {
     let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" || scalar == "\n" }
     let rest = unicodeScalars.drop(while: isBlank)

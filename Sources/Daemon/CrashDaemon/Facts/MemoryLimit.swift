@@ -1,28 +1,28 @@
-/// The memory limit of a process's control groups: the smallest one of its group and of those above it.
+/// The memory limit of a process: the smallest limit of its control group and of the groups above that group.
 struct MemoryLimit: Sendable, Equatable {
-  /// The directories of its groups, the innermost first.
+  /// The directories of the control groups, the innermost first.
   var directories: [String]
-  /// The names of the files with the limit and with the memory that is used.
+  /// The names of the file with the limit and of the file with the used memory.
   var names: (limit: String, used: String) { isFirstVersion ? Self.firstVersion : Self.secondVersion }
   private var isFirstVersion: Bool
 
   private static let firstVersion = ("memory.limit_in_bytes", "memory.usage_in_bytes")
   private static let secondVersion = ("memory.max", "memory.current")
-  /// Deeper groups are rare, and each costs a reading.
+  /// Groups below this depth are ignored: they are rare, and crashd would read a file for each level.
   private static let depthLimit = 16
-  /// Version 1 writes no limit as a number of pages that no machine has.
+  /// Values from here on mean "no limit": cgroup version 1 then prints a size that no machine has.
   private static let none = 1 << 60
 
-  /// Finds the groups by `/proc/PID/cgroup`; nil where none counts memory.
+  /// Finds the groups in the text of `/proc/PID/cgroup`; nil if no group counts memory.
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      // A path outside of crashd's own namespace begins with `/..`.
+      // A path outside crashd's cgroup namespace begins with `/..`.
       guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }
       let root = isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup"
-      // The root of a namespace is the group of a container, with files of its own.
+      // The root is included: in a cgroup namespace it is the group of the container, which has these files.
       directories = (0...parts.count).reversed().map { ([root] + parts.prefix($0)).joined(separator: "/") }
       self.isFirstVersion = isFirstVersion
       return
@@ -30,7 +30,7 @@ struct MemoryLimit: Sendable, Equatable {
     return nil
   }
 
-  /// The limit now, and the directory of the group that has it; nil: there is none.
+  /// The current limit, and the directory of the group that sets it; nil if there is no limit.
   func smallest(_ read: (String) -> String?) -> (bytes: Int, directory: String)? {
     var found: (bytes: Int, directory: String)?
     for directory in directories {
@@ -40,12 +40,12 @@ struct MemoryLimit: Sendable, Equatable {
     return found
   }
 
-  /// What the processes of a group use.
+  /// The bytes that the processes of a group use.
   func used(in directory: String, _ read: (String) -> String?) -> Int? {
     read("\(directory)/\(names.used)").flatMap(Self.number)
   }
 
-  /// A number alone in a file; nil for anything else, such as `max`.
+  /// The number that a file consists of; nil for any other content, such as `max`.
   private static func number(_ text: String) -> Int? {
     Int(text.prefix { $0 != "\n" }).flatMap { $0 >= 0 ? $0 : nil }
   }

@@ -1,24 +1,24 @@
 import CrashReport
 import CrashRing
 
-/// What a report says of the place where its process ran, beside what the ring says.
+/// The part of a report about the environment of its process that does not come from the ring.
 ///
-/// Only a process that is there has most of it: a ring from the spool says nothing then.
+/// Most of it can be read only while the process is attached. For a ring from the spool it stays unset.
 struct ProcessContext: Sendable, Equatable {
   var machine: CrashReport.Machine?
   var container: CrashReport.Container?
   var cgroup: String?
-  /// Scrubbed.
+  /// The command line, scrubbed.
   var commandLine: String?
   var resources: CrashReport.Resources?
-  /// Where the limit of its memory stands.
+  /// The files with the memory limit of the process.
   var memoryLimit: MemoryLimit?
 
   private static let cgroupLimit = 512
 
   init(machine: CrashReport.Machine? = nil) { self.machine = machine }
 
-  /// By `/proc/PID/cgroup`.
+  /// Makes the context from the text of `/proc/PID/cgroup`.
   init(machine: CrashReport.Machine?, cgroups text: String) {
     self.machine = machine
     container = ContainerName.of(cgroups: text)
@@ -30,13 +30,13 @@ struct ProcessContext: Sendable, Equatable {
     cgroup = MachineFacts.text((known.first { $0.path != "/" } ?? known.first)?.path, limit: Self.cgroupLimit)
   }
 
-  /// What an earlier analysis has stored.
+  /// Makes the context that an earlier analysis has stored in a report.
   init(_ report: CrashReport) {
     (machine, container, resources) = (report.machine, report.container, report.resources)
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)
   }
 
-  /// The same, and what only a later reading knows.
+  /// This context, with the missing values taken from a later reading.
   func added(to later: ProcessContext) -> ProcessContext {
     var context = self
     context.machine = machine ?? later.machine
@@ -55,7 +55,7 @@ extension ReportBuilder {
     (report.machine, report.container, report.resources) = (context.machine, context.container, context.resources)
     report.process.cgroup = context.cgroup
     report.process.swiftVersion = process.identity.swiftVersion
-    // Arguments are memory of the process, too.
+    // Arguments are part of the memory of the process, so a report that must not show memory has no command line.
     let isWithheld = [.none, .withheld].contains(contents.memory.mode) || report.process.isRestricted == true
     report.process.commandLine = isWithheld ? nil : context.commandLine
     report.noteUptime()
@@ -63,7 +63,7 @@ extension ReportBuilder {
 }
 
 extension CrashReport {
-  /// Sets how long the process had run, by its times.
+  /// Sets how long the process had run, computed from its start time and the time of the report.
   mutating func noteUptime() {
     process.uptime_ms = nil
     guard let start = Moment(rfc3339: process.startTime), let end = Moment(rfc3339: time), start.nanoseconds > 0,

@@ -1,9 +1,11 @@
 import CrashReport
 import Glibc
 
-/// Parses the figures that `/proc` has of a process; each text is bounded, and may be truncated.
+/// Parses the figures of a process in `/proc`.
+///
+/// The length of each text is limited, so a text may be truncated.
 enum ProcessFigures {
-  /// The number of a line `KEY:   NUMBER kB` as bytes.
+  /// The number of a line `KEY: NUMBER kB`, converted to bytes.
   static func kibibytes(_ key: String, in text: String) -> Int? {
     let mark = Array("\(key):".utf8)
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
@@ -16,7 +18,8 @@ enum ProcessFigures {
     return nil
   }
 
-  /// The soft limit of a line of `/proc/PID/limits`, such as `Max open files`; nil: none, or unlimited.
+  /// The soft limit in a line of `/proc/PID/limits`, such as `Max open files`; nil if the line is missing or the limit
+  /// is `unlimited`.
   static func limit(_ name: String, in text: String) -> Int? {
     let mark = Array("\(name) ".utf8)
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
@@ -26,7 +29,9 @@ enum ProcessFigures {
     return nil
   }
 
-  /// The number of open descriptors: the size of the directory, which the kernel counts since Linux 6.2.
+  /// The number of open descriptors, which is the size of the directory.
+  ///
+  /// The kernel reports this size since Linux 6.2.
   static func openDescriptors(pid: Int32) -> Int? {
     var status = stat()
     // stat writes one struct stat.
@@ -34,11 +39,12 @@ enum ProcessFigures {
     return Int(status.st_size)
   }
 
-  /// Memory, its limit and descriptors, from files that never wait for the process.
+  /// Reads the memory use, the memory limit and the number of descriptors, from files whose reads never wait for the
+  /// process.
   /// - Parameters:
-  ///   - pid: The process; the caller checks afterwards that it is still the same.
-  ///   - limit: The limit of its control groups.
-  ///   - time: Now.
+  ///   - pid: The pid. The caller checks afterwards that it still belongs to the same process.
+  ///   - limit: The memory limit of the process's control groups.
+  ///   - time: The current time.
   ///   - read: Reads the beginning of a file.
   ///   - descriptors: Counts the open descriptors of a process.
   /// - Returns: The figures that could be read.

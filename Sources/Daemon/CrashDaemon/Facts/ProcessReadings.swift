@@ -3,31 +3,37 @@ import CrashReport
 import LinuxSystem
 import Synchronization
 
-/// The last readings of a process that is there: the attach thread writes them, the pipeline reads them.
+/// The last readings of an attached process.
+///
+/// The attach thread writes them, and the pipeline reads them.
 final class ProcessReadings: Sendable {
   private struct State {
     /// The last reading.
     var resources: CrashReport.Resources?
-    /// The reading of the last crash.
+    /// The reading that was made at the last crash.
     var ofCrash: CrashReport.Resources?
-    /// When crashd last tried that one.
+    /// The time of the last attempt to read at a crash.
     var tried_ns: UInt64?
-    /// Its slow files are read, or wait for that.
+    /// Whether the files whose reads may block were read, or are queued to be read.
     var hasSlowRead = false
     var commandLine: String?
     var container: CrashReport.Container?
   }
 
   private let state = Mutex(State())
-  /// A process wakes crashd twice for one crash; one that does so all the time costs one reading a second.
+  /// Wake-ups within this time count as one crash, because a process wakes crashd twice for one crash.
+  ///
+  /// A process that wakes crashd all the time costs one reading a second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
 
-  /// Reads what the process uses now; keeps the last reading of one that ends meanwhile.
+  /// Reads the current resource use.
+  ///
+  /// If the process ends during the read, the last reading is kept.
   /// - Parameters:
   ///   - facts: The process.
   ///   - pidfd: Its pidfd.
-  ///   - isOfCrash: It stands in its crash handler.
-  /// - Returns: Whether it was time to read.
+  ///   - isOfCrash: Whether the process is in its crash handler.
+  /// - Returns: False if the last reading at a crash is less than a second old; then nothing is read.
   @discardableResult
   func measure(_ facts: ProcessFacts, _ pidfd: Descriptor, isOfCrash: Bool = false) -> Bool {
     let now = Moment.monotonic_ns()
@@ -39,7 +45,8 @@ final class ProcessReadings: Sendable {
     }
     guard isDue else { return false }
     let found = ProcessFigures.resources(pid: facts.peer.pid, limit: facts.context.memoryLimit, time: Moment.now())
-    // Checked afterwards: a process that still exists had its pid all the time. One that exits has no memory any more.
+    // Check after the read: if the process still exists, the pid was its own during the whole read. A process that is
+    // exiting has already released its memory.
     guard cd_process_exists(pidfd.number), found.residentBytes != nil else { return true }
     state.withLock { state in
       state.resources = found
@@ -48,16 +55,17 @@ final class ProcessReadings: Sendable {
     return true
   }
 
-  /// Reads the command line, and the container where the control groups do not name it, on a thread that may wait.
+  /// Reads the command line on a thread that may block, and the container if the control groups do not name it.
   ///
-  /// The kernel reads the arguments from the memory of the process, and may wait for it or for a file mapped there.
-  /// Once; again where too many readings of the account waited before.
+  /// The kernel reads the arguments from the memory of the process, and may wait for the process or for a file that it
+  /// has mapped. The files are read once for each process. If too many reads of the account are queued, a later call
+  /// tries again.
   /// - Parameters:
   ///   - facts: The process.
   ///   - pidfd: Its pidfd.
-  ///   - account: The account of its user for limits.
-  ///   - privacy: The rules now.
-  ///   - waiting: The readings that wait.
+  ///   - account: The account whose limits apply.
+  ///   - privacy: The current privacy rules.
+  ///   - waiting: The count of queued reads.
   func readLater(
     _ facts: ProcessFacts, _ pidfd: Descriptor, of account: UInt32, _ privacy: PrivacySettings,
     waiting: WaitingReads = .shared
@@ -74,7 +82,7 @@ final class ProcessReadings: Sendable {
         ? SmallFile.text(at: "/proc/\(peer.pid)/cmdline", limitBytes: CommandLine.readLimitBytes) : nil
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
-      // The rules were checked when the settings were read. Without them nothing is kept.
+      // The rules were checked when the settings were read. If they fail here, the command line is dropped.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }
@@ -84,11 +92,11 @@ final class ProcessReadings: Sendable {
 
   private static let mountBytes = 65_536
 
-  /// What is known now, beside what was known at the attach.
+  /// Adds the readings to the context that was read when the process attached.
   /// - Parameters:
-  ///   - context: What was known.
-  ///   - isOfCrash: The reading of the last crash, where there was one; else the last reading.
-  /// - Returns: Both.
+  ///   - context: The context from the time of the attach.
+  ///   - isOfCrash: Whether to prefer the reading of the last crash over the last reading.
+  /// - Returns: The context with the readings.
   func added(to context: ProcessContext, isOfCrash: Bool = true) -> ProcessContext {
     var context = context
     state.withLock { state in
@@ -100,11 +108,13 @@ final class ProcessReadings: Sendable {
   }
 }
 
-/// Counts readings that wait, so that one that hangs makes the others of its user fail, not pile up.
+/// Counts the queued reads of each account.
+///
+/// If one read hangs, later reads of the same user are refused instead of piling up.
 final class WaitingReads: Sendable {
   static let shared = WaitingReads()
 
-  /// The limit of an account.
+  /// The queued reads of one account.
   static let limit = 64
   private let counts = Mutex<[UInt32: Int]>([:])
 

@@ -1,4 +1,5 @@
-// Descriptors of files that a user chose: closing one asks its file system, which may never answer.
+// Descriptors of files that a user chose. Closing such a descriptor calls into the user's file system, which may never
+// answer.
 import CLinux
 import Glibc
 import LinuxSystem
@@ -6,23 +7,23 @@ import LinuxSystem
 extension Descriptor {
   /// Takes ownership of a descriptor of a file that a user chose.
   ///
-  /// A thread that may block closes it.
+  /// The descriptor is closed on a thread that may block.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
     }
   }
 
-  /// What the kernel knows about the file without asking its file system.
+  /// The file attributes that the kernel has without asking the file system.
   func facts() throws(SystemError) -> FileFacts { try FileFacts(of: number) }
 }
 
-/// What the kernel knows about an open file without asking its file system.
+/// The attributes of an open file that the kernel has without asking the file system.
 struct FileFacts {
   var device: UInt
   var inode: UInt
   var size: UInt64
-  /// The time of its last change, by the kernel's clock.
+  /// The time of the last change, by the kernel's clock.
   var changed_s: Int64
   var changed_ns: Int64
   var mode: UInt32
@@ -37,10 +38,12 @@ struct FileFacts {
   }
 
   var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-  /// Users other than the owner can change it.
+  /// Whether users other than the owner can change the file.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
-  /// The device or directory of the file: files of one place block together.
+  /// The device of the file.
+  ///
+  /// Files on one device are expected to block together.
   static func place(of number: Int32) -> String {
     guard let facts = try? FileFacts(of: number) else { return "" }
     return "device \(facts.device)"
@@ -50,6 +53,6 @@ struct FileFacts {
 extension stat {
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
   var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-  /// Users other than the owner can change it.
+  /// Whether users other than the owner can change the file.
   var isSharedWritable: Bool { st_mode & 0o022 != 0 }
 }

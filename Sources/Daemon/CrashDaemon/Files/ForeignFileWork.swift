@@ -5,11 +5,12 @@ import Synchronization
 
 /// Runs work that may block on a file system that crashd does not trust.
 ///
-/// Such work opens a path that a process named, or closes a descriptor that a process sent. A user's own file system,
-/// or one of a dead server, may never answer.
+/// Such work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
+/// provides, or a network file system whose server is down, may never answer.
 ///
-/// It never runs on Swift's cooperative pool or on the attach thread, but on threads of its own: a few for each user's
-/// account, and one for each place. A place that blocks holds one thread; the user's work at other places continues.
+/// The work runs on separate threads, never on Swift's cooperative pool or on the attach thread. Each account has a few
+/// threads, and at most one of them works at a place (a device or a directory). A place that blocks holds one thread,
+/// and the user's work at other places continues.
 final class ForeignFileWork: Sendable {
   /// Work that waits or runs.
   struct Piece: Sendable {
@@ -21,9 +22,9 @@ final class ForeignFileWork: Sendable {
 
   /// The work of one account.
   private struct Queue {
-    /// By place, first come, first served.
+    /// The waiting pieces by place, in the order of their submission.
     var waiting: [String: [Piece]] = [:]
-    /// Places with waiting and no running work, in the order of their turns.
+    /// The places with waiting work and no running work, in the order in which they are served.
     var ready: [String] = []
     var running: Set<String> = []
     /// The number of waiting pieces.
@@ -76,18 +77,20 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether so much work of a user waits that crashd must accept nothing more from that user.
+  /// Whether the waiting work of a user has reached its limit, so that crashd must accept nothing more from that user.
   func isFull(_ user: UInt32) -> Bool {
     let most = UserAccounts.isTrusted(user) ? limits.trustedForeignWork : limits.foreignWorkPerUser
     let account = limits.account(of: user)
     return state.withLock { $0.queues[account]?.count ?? 0 >= most }
   }
 
-  /// Runs work later, on a thread of its own; never blocks.
+  /// Queues work for a separate thread.
+  ///
+  /// This call never blocks.
   ///
   /// - Parameters:
   ///   - user: The owner of the file.
-  ///   - place: What may block: a device, a directory. One piece of work of a user runs at a place at a time.
+  ///   - place: The device or directory that may block. At each place, one piece of a user's work runs at a time.
   ///   - body: The work.
   /// - Returns: The work, which can be withdrawn while it waits.
   @discardableResult
@@ -107,17 +110,17 @@ final class ForeignFileWork: Sendable {
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
-      // Waiting work runs after the next piece that gets a thread.
+      // No thread could be started. The work waits until another thread takes it.
       state.withLock { $0.threads -= 1 }
     }
     return piece
   }
 
-  /// The result of `body`.
+  /// Runs `body` on a separate thread and returns its result.
   ///
-  /// Nil when it misses the deadline, or too much of the user's work waits.
+  /// Returns nil if `body` misses the deadline, or if too much of the user's work waits.
   ///
-  /// A `body` that has begun runs to its end.
+  /// A `body` that has begun runs to its end even after the deadline.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {
@@ -133,7 +136,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// The same for a thread that may block.
+  /// Like `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -143,7 +146,7 @@ final class ForeignFileWork: Sendable {
     let piece = submit(of: user, at: place) {
       found.set(body())
       var one: UInt64 = 1
-      // An eventfd takes eight bytes.
+      // write reads eight bytes, the size of the variable.
       _ = unsafe write(event.number, &one, 8)
     }
     var wanted = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
@@ -179,7 +182,8 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Ordering: under the same lock, so that work submitted from now on starts another thread.
+        // Ordering: the count changes under the lock that found no work, so that work submitted from now on starts
+        // another thread.
         state.threads -= 1
         return nil
       }

@@ -18,23 +18,23 @@ struct ForwardFormat {
     var parameters: Line
   }
 
-  /// An answer of a collector.
+  /// A decoded answer of a collector.
   enum Answer: Equatable {
-    /// It has every event up to this cursor.
+    /// The collector has every event up to this cursor.
     case has(StoreCursor)
-    /// It has the event that was sent first of those it has not answered.
+    /// The collector has the oldest event that it had not answered yet.
     case hasNext
-    /// It does not want the event, and says why.
+    /// The collector rejects the event, for this reason.
     case refused(String)
     case unintelligible
   }
 
   let format: ForwardSettings.Format
 
-  /// Ends each message, in both directions.
+  /// The byte that ends each message, in both directions.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
-  /// `lost`: events between the one before and this one that were removed.
+  /// `lost` is the number of events between the previous event and this one that were removed or unreadable.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
       cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)

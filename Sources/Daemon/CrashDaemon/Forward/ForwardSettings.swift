@@ -6,7 +6,7 @@ public struct ForwardSettings: Sendable, Hashable {
   public enum Format: String, Sendable, CaseIterable {
     /// A line of JSON for each event.
     case jsonl
-    /// A call of `io.crashshield.Collector.Report` for each event; its reply says that the collector has it.
+    /// A call of `io.crashshield.Collector.Report` for each event. The reply acknowledges the event.
     case varlink
   }
 
@@ -14,19 +14,21 @@ public struct ForwardSettings: Sendable, Hashable {
   public var path: String
   /// How events are written.
   public var format = Format.jsonl
-  /// Whether a collector of lines acknowledges events by `{"ack": CURSOR}`.
+  /// Whether a collector that receives JSON lines acknowledges events by `{"ack": CURSOR}`.
   public var acknowledges = false
-  /// Whether events are scrubbed by the privacy rules.
+  /// Whether crashd scrubs events by the privacy rules before it sends them.
   public var scrubs = true
-  /// Which reports it gets.
+  /// Selects the reports that the collector gets.
   public var filter = ReportFilter()
 
-  /// A collector at a path.
+  /// Makes the settings of a collector at a path.
   public init(path: String) { self.path = path }
 
-  /// No client may use a name with this prefix.
+  /// The prefix of the subscriber names of collectors.
+  ///
+  /// No client may subscribe under a name with this prefix.
   static let subscriberPrefix = "forward "
-  /// The name that its cursor is stored under.
+  /// The subscriber name under which the collector's cursor is stored.
   var subscriber: String { Self.subscriberPrefix + path }
 
   /// Whether an event counts as delivered only when the collector acknowledges it.

@@ -3,11 +3,13 @@ import Synchronization
 
 /// The events that were sent on one connection, and how many of them the collector has acknowledged.
 ///
-/// One task sends, another receives acknowledgements. One counts as soon as it arrives, also while the next event is
-/// being sent.
+/// One task sends events, and another receives acknowledgements. An acknowledgement counts as soon as it arrives, even
+/// while the next event is being sent.
 final class ForwardWindow: Sendable {
   private struct State {
-    /// Sent and not acknowledged, in order: a page of events at most.
+    /// The events that were sent and not acknowledged, in order.
+    ///
+    /// They are at most one page.
     var open: [StoreCursor] = []
     var sent: StoreCursor
     var reached: StoreCursor?
@@ -16,7 +18,9 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// One element for any number of acknowledgements since the last element; for one reader.
+  /// Yields one element for all acknowledgements since the last element.
+  ///
+  /// Only one task may read it.
   let progress: AsyncStream<Void>
   /// The epoch of the cursors of this connection.
   let epoch: StoreEpoch
@@ -28,13 +32,13 @@ final class ForwardWindow: Sendable {
     (progress, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The collector has every event up to this one; nil: none of this connection.
+  /// The last acknowledged event; nil if none was acknowledged on this connection.
   var reached: StoreCursor? { state.withLock { $0.reached } }
 
   /// Whether the collector has acknowledged everything that was sent.
   var isEmpty: Bool { state.withLock { $0.open.isEmpty } }
 
-  /// Whether the connection ends because of the collector's time-out, and not by the collector.
+  /// Whether crashd closed the connection because the collector exceeded its time-out.
   var isLate: Bool { state.withLock { $0.isLate } }
   func noteLate() { state.withLock { $0.isLate = true } }
 
@@ -47,7 +51,7 @@ final class ForwardWindow: Sendable {
   }
 
   /// Acknowledges everything up to a cursor.
-  /// - Returns: How many events that newly acknowledges; nil: the cursor was not sent yet.
+  /// - Returns: How many events this call acknowledges; nil if the cursor was not sent yet.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
@@ -56,7 +60,7 @@ final class ForwardWindow: Sendable {
   }
 
   /// Acknowledges the oldest unacknowledged event.
-  /// - Returns: 1; nil: there is none.
+  /// - Returns: 1; nil if every event is acknowledged.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }
   }

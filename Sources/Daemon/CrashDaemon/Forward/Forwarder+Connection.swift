@@ -4,13 +4,17 @@ import CrashStore
 import NIOCore
 import NIOPosix
 
-// One connection to the collector.
+// The life of one connection to the collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// Answers that wait to be read: one for each event of a page, and the collector has no reason for more.
+  /// The answers that wait to be read.
+  ///
+  /// A collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
 
-  /// Sends the events after `start` until the connection ends, which is always an error, or the task is cancelled.
+  /// Sends the events after `start` until the task is cancelled or the connection ends.
+  ///
+  /// The end of the connection is always an error.
   func send(from start: StoreCursor) async throws {
     let (answers, continuation) = AsyncStream.makeStream(
       of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.answerLimit))
@@ -18,7 +22,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // A write waits for the collector, not for the task: only closing the connection ends it.
+    // A pending write does not react to the cancellation of the task. Only closing the connection ends it.
     await withTaskCancellationHandler {
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -34,8 +38,8 @@ extension Forwarder {
     } onCancel: {
       channel.close(promise: nil)
     }
-    // The collector acknowledged these before the connection broke, so the next connection continues after them. Where
-    // the store cannot store the cursor now, events arrive twice.
+    // Store the last acknowledged cursor, so that the next connection continues after it. If the store cannot do that
+    // now, the collector receives the acknowledged events twice.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -46,7 +50,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // A collector without acknowledgements may close its half.
+      // A collector that sends no acknowledgements may close its sending half.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -85,7 +89,7 @@ extension Forwarder {
 
   private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
     let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
-    // Subscribe before the first read, as in `firstEvent`.
+    // Subscribe before the first read, so that no event is missed between the two.
     var news = hub.news().makeAsyncIterator()
     var progress = window.progress.makeAsyncIterator()
     let reader = hub.beginReading(at: start)
@@ -96,7 +100,7 @@ extension Forwarder {
       while true {
         let page = try store.eventPage(after: cursor, filter, limit: batch)
         lost += try store.removed(after: cursor, through: page.end).count + page.unreadable
-        // Rules may have changed since the last page.
+        // Read the privacy rules again, because they may have changed since the last page.
         let scrubber = forward.scrubs ? try TextScrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
           let report = try event.json.value()
@@ -108,10 +112,10 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // Ends without an element when the task is cancelled.
+          // The sequence ends without an element when the task is cancelled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // The cursor stays before removed events that are not reported yet.
+        // If removed events are not reported yet, the stored cursor stays before them.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -124,7 +128,7 @@ extension Forwarder {
   private func send(
     _ message: ByteBuffer, _ cursor: StoreCursor, over channel: any Channel, _ window: ForwardWindow
   ) async throws {
-    // The collector's time-out begins here, so that crashd's own work does not count.
+    // The time-out begins here, because the time that crashd needs to build the message must not count.
     let alarm = alarm(channel, window)
     defer { alarm.cancel() }
     window.send(cursor)
@@ -132,7 +136,7 @@ extension Forwarder {
     if !forward.waitsForAcknowledgement, let count = window.acknowledge(through: cursor) { noteDelivered(count) }
   }
 
-  /// Closes the connection unless the alarm is cancelled in time.
+  /// Schedules an alarm that closes the connection if it is not cancelled in time.
   private func alarm(_ channel: any Channel, _ window: ForwardWindow) -> Scheduled<Void> {
     channel.eventLoop.scheduleTask(in: .milliseconds(Int64(configuration.limits.collector_ms))) {
       window.noteLate()
@@ -141,9 +145,9 @@ extension Forwarder {
   }
 }
 
-/// Passes on the collector's answers.
+/// Passes the collector's answers to the task that reads them.
 ///
-/// A collector that sends more answers than it got events is disconnected.
+/// The handler disconnects a collector that sends more answers than fit into the stream.
 private final class ForwardAnswers: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
@@ -151,8 +155,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: Nil: no task reads answers, and the channel carries raw bytes.
-  ///   - end: Finished when the connection ends.
+  ///   - answers: The stream of the answers; nil if no task reads answers and the channel carries raw bytes.
+  ///   - end: The stream that is finished when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
   }
@@ -164,6 +168,6 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  /// Every channel gets here in the end, also one that was never connected.
+  /// NIO removes the handler from every channel, even if the channel was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

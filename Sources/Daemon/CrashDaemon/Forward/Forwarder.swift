@@ -6,9 +6,9 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// Sends the events of the store to one collector, each at least once, and resumes at its stored cursor.
+/// Sends each event of the store to one collector at least once, and resumes at the collector's stored cursor.
 ///
-/// It holds one page of events at most, so that a slow or absent collector delays no other.
+/// It holds at most one page of events, so that a slow or absent collector does not delay the other collectors.
 struct Forwarder: Sendable {
   struct Configuration: Sendable {
     var store: ReportStore
@@ -28,10 +28,10 @@ struct Forwarder: Sendable {
 
     var description: String {
       switch self {
-      case .closed: "it has closed the connection"
-      case .refused(let reason): "it refuses an event: \(CleanText.line(reason))"
-      case .unintelligible: "its answer is no acknowledgement"
-      case .tooSlow(let limit_ms): "it has not taken or acknowledged an event within \(limit_ms) ms"
+      case .closed: "the collector closed the connection"
+      case .refused(let reason): "the collector refused an event: \(CleanText.line(reason))"
+      case .unintelligible: "the collector's answer is not an acknowledgement"
+      case .tooSlow(let limit_ms): "the collector did not accept or acknowledge an event within \(limit_ms) ms"
       }
     }
   }
@@ -46,7 +46,7 @@ struct Forwarder: Sendable {
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // Connect only when there is an event to send: a collector that starts by then is early enough.
+        // Connect only when there is an event to send. Until then, the collector need not be running.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {
@@ -55,7 +55,7 @@ struct Forwarder: Sendable {
           count.isConnected = false
           count.failures &+= 1
         }
-        // The collector worked meanwhile: the next failure is logged again.
+        // The collector has accepted events since the last failure, so the next failure is logged again.
         if configuration.counts.delivered(forward.path) != before {
           backoff.reset()
           isTold = false
@@ -67,9 +67,9 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Waits until the store has an event after the collector's cursor; nil when cancelled.
+  /// Waits until the store has an event after the collector's cursor; nil if the task is cancelled.
   private func firstEvent() async throws -> StoreCursor? {
-    // Subscribe before the first read: no event falls between the two.
+    // Subscribe before the first read, so that no event is missed between the two.
     var news = configuration.hub.news().makeAsyncIterator()
     var cursor = try enter()
     var (seen, unreadable) = (cursor, 0)
@@ -77,7 +77,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // Removed and unreadable events are reported with the next event, so the cursor stays before them until then.
+      // Removed and unreadable events are reported together with the next event. Until then, the stored cursor stays
+      // before them.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen
@@ -87,7 +88,9 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// The collector's cursor.
+  /// Returns the collector's stored cursor.
+  ///
+  /// A new collector gets one that starts after the last stored event.
   func enter() throws -> StoreCursor {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
@@ -100,13 +103,14 @@ struct Forwarder: Sendable {
   }
 }
 
-/// The outcome of events for each collector, for status and metrics.
+/// Counts delivered events and failures for each collector, for status and metrics.
 final class ForwardCounts: Sendable {
   struct Count: Sendable, Equatable {
     var isConnected = false
-    /// Delivered events: acknowledged ones, or those that its socket accepted.
+    /// The delivered events: those that the collector acknowledged or, if it acknowledges none, those that its socket
+    /// accepted.
     var delivered = 0
-    /// Connections that could not be made, or broke.
+    /// The connections that could not be made or that broke.
     var failures = 0
   }
 

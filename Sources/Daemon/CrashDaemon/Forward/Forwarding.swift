@@ -2,16 +2,17 @@ import CrashStore
 import Logging
 import ServiceLifecycle
 
-/// Runs one forwarder for each collector of the current settings, and stops those of removed ones.
+/// Runs one forwarder for each collector in the current settings, and stops the forwarders of removed collectors.
 actor Forwarding: Service {
   private let configuration: Forwarder.Configuration
   private var running: [ForwardSettings: Task<Void, Never>] = [:]
 
   init(_ configuration: Forwarder.Configuration) {
     self.configuration = configuration
-    // A new collector begins with what is stored from now on, and nothing is stored yet.
+    // A new collector begins with the events that are stored after this call. Register the collectors before crashd
+    // stores its first event.
     for forward in configuration.settings.current.forward {
-      // The forwarder retries, and logs why it fails.
+      // Ignore an error here: the running forwarder retries, and logs the reason.
       _ = try? Forwarder(forward: forward, configuration: configuration).enter()
     }
   }
@@ -30,7 +31,8 @@ actor Forwarding: Service {
     for (forward, task) in running where !wanted.contains(forward) {
       task.cancel()
       running[forward] = nil
-      // A collector with the same path may follow, and resumes where this one ended.
+      // Wait for the end, because the new settings may have a collector with the same path, which resumes at the same
+      // cursor.
       await task.value
       configuration.counts.forget(forward.path)
     }

@@ -1,7 +1,9 @@
 import CShimRing
 import CrashReport
 
-/// What a guard does about a fault, by the names of `ShieldMode`.
+/// The mode of a guard.
+///
+/// The cases have the names of `ShieldMode`.
 enum GuardMode: String, Sendable, Codable, CaseIterable {
   case off
   case observe
@@ -16,33 +18,33 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The operator's guard modes for a program.
+/// The operator's overrides of guard modes for a program.
 ///
-/// For other kinds the program's own modes hold.
+/// For kinds without an override, the program's own modes apply.
 struct GuardWords: Codable, Sendable, Equatable {
-  /// The modes of guards at call sites, by the kind's name.
+  /// The modes of guards at call sites, by the name of the kind.
   ///
-  /// A mode that only a later crashd knows is stored, but not sent.
+  /// A mode that only a later version of crashd defines stays stored, but is not sent to processes.
   var modes: [String: String] = [:]
-  /// Modes of implicit protections, which the source code does not ask for.
+  /// The modes of implicit protections, which no call in the source code requests.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }
 
-  /// Sets the mode of kinds.
+  /// Sets the mode of the given kinds.
   ///
-  /// Nil: the program decides again.
+  /// With nil, the program's own modes apply again.
   mutating func set(_ mode: GuardMode?, of kinds: some Sequence<String>, isImplicit: Bool) {
     for kind in kinds {
       if isImplicit { implicitModes[kind] = mode?.rawValue } else { modes[kind] = mode?.rawValue }
     }
   }
 
-  /// The message to processes.
+  /// The message that sends the modes to processes.
   func message(round: UInt32) -> cs_control_guards {
     var message = cs_control_guards()
     message.round = round
-    // C arrays are tuples in Swift.
+    // The C arrays are tuples in Swift, and the pointers are used only within the closures.
     unsafe withUnsafeMutableBytes(of: &message.modes) { unsafe Self.fill($0, modes) }
     unsafe withUnsafeMutableBytes(of: &message.implicit_modes) { unsafe Self.fill($0, implicitModes) }
     return message

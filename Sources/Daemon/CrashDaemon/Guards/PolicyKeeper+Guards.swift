@@ -1,11 +1,11 @@
 import CrashProtocol
 
-// An operator's guard modes. They are stored with the operator's quarantine overrides, and take precedence over the
+// The operator's guard modes are stored with the operator's quarantine overrides. They take precedence over the
 // program's own modes.
 extension PolicyKeeper {
-  /// Sets the mode of kinds.
+  /// Sets the mode of the given kinds.
   ///
-  /// Nil: the program decides again.
+  /// With nil, the program's own modes apply again.
   func setGuards(
     _ keys: [ServiceKey], _ kinds: [String], to mode: GuardMode?, isImplicit: Bool, _ text: String,
     by uid: UInt32? = nil

@@ -3,10 +3,12 @@ import NIOCore
 /// The address at which the metrics can be scraped, such as `127.0.0.1:9779`.
 struct MetricsAddress: Sendable, Hashable {
   var host: String
-  /// 0: a free one, which the log names.
+  /// The port; with 0, the kernel picks a free port, and crashd logs it.
   var port: Int
 
-  /// Reads a numeric address and a port: a name could resolve to an address that other machines reach.
+  /// Parses a numeric address and a port.
+  ///
+  /// Host names are refused, because a name could resolve to an address that other machines can reach.
   init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65_535).contains(port)
@@ -23,10 +25,10 @@ struct MetricsAddress: Sendable, Hashable {
     (self.host, self.port) = (numeric, port)
   }
 
-  /// Whether only this machine reaches it.
+  /// Whether only this machine can reach the address.
   var isLoopback: Bool { host == "::1" || (host.hasPrefix("127.") && !host.contains(":")) }
 
-  /// The URL of a listener that is bound there.
+  /// The URL of a listener that is bound to the address.
   static func url(of address: SocketAddress) -> String {
     let host = address.ipAddress ?? ""
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(address.port ?? 0)/metrics"

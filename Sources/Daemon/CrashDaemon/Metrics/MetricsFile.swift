@@ -2,7 +2,9 @@ import Glibc
 import Logging
 import ServiceLifecycle
 
-/// Writes the metrics into a file at an interval, atomically, for node_exporter's textfile collector.
+/// Writes the metrics into a file at a fixed interval, for node_exporter's textfile collector.
+///
+/// Each write replaces the file atomically.
 struct MetricsFile: Service {
   var interface: CrashdInterface
   var settings: LiveSettings

@@ -5,7 +5,9 @@ import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// Serves the metrics by HTTP at the addresses of the settings, for Prometheus to scrape; none by default.
+/// Serves the metrics over HTTP at the addresses in the settings, for Prometheus to scrape.
+///
+/// There are no addresses by default.
 struct MetricsListener: Service {
   var interface: CrashdInterface
   var settings: LiveSettings
@@ -35,7 +37,8 @@ struct MetricsListener: Service {
 
   /// Serves one address until the task is cancelled.
   ///
-  /// An address may come later than crashd, or be another program's for a while: binding is retried.
+  /// Binding is retried, because the address may be configured after crashd starts, or another program may use it for a
+  /// while.
   private func serve(_ address: MetricsAddress, _ scrapes: MetricsScrapes) async {
     var backoff = Backoff()
     var told = ""
@@ -45,7 +48,7 @@ struct MetricsListener: Service {
         logger.info("serving metrics at \(channel.localAddress.map(MetricsAddress.url) ?? address.host)")
         (backoff, told) = (Backoff(), "")
         await withTaskCancellationHandler {
-          // It ends without an error, or the listener is bound again.
+          // An error of the listener is ignored here: the loop binds the address again.
           do { try await channel.closeFuture.get() } catch {}
         } onCancel: {
           channel.close(promise: nil)

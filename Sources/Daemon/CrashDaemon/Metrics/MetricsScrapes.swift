@@ -1,13 +1,16 @@
 import NIOHTTP1
 import Synchronization
 
-/// Answers scrapes: one text for all that come within a second, so that a client that asks without a pause costs no more
-/// than one that asks each second.
+/// Answers scrapes with one text for all scrapes within a second.
+///
+/// A client that scrapes without a pause therefore costs no more than a client that scrapes every second.
 final class MetricsScrapes: Sendable {
-  /// Connections at once; further ones are closed.
+  /// The limit of concurrent connections; further connections are closed.
   static let connectionLimit = 8
-  /// From the connection to the end of its request, at most.
+  /// The time-out from the connection to the end of its request.
   static let silence_ms = 2_000
+  /// The limit of a request.
+  ///
   /// Prometheus sends a few hundred bytes.
   static let requestLimitBytes = 8 << 10
 
@@ -20,11 +23,11 @@ final class MetricsScrapes: Sendable {
   private struct State {
     var connections = 0
     var text: Task<String?, Never>?
-    /// When the text was ready; nil: it is being made.
+    /// The time when the text was ready; nil while it is being made.
     var ready_ns: UInt64?
   }
 
-  /// From the connection to the end of its answer.
+  /// The time-out from the connection to the end of its answer.
   let limit_ms: Int
 
   private let now_ns: @Sendable () -> UInt64
@@ -42,7 +45,9 @@ final class MetricsScrapes: Sendable {
     self.init(limit_ms: interface.limits.write_ms) { try? await interface.metricsText() }
   }
 
-  /// Counts a connection; false: there are too many.
+  /// Counts a connection.
+  ///
+  /// Returns false if there are too many.
   func enter() -> Bool {
     state.withLock { state in
       guard state.connections < Self.connectionLimit else { return false }
@@ -57,8 +62,8 @@ final class MetricsScrapes: Sendable {
     guard uri.prefix(while: { $0 != "?" }) == "/metrics" else {
       return Self.failure(.notFound, "the metrics are at /metrics")
     }
-    guard method == .GET || method == .HEAD else { return Self.failure(.methodNotAllowed, "only GET and HEAD") }
-    guard let text = await text() else { return Self.failure(.serviceUnavailable, "the store fails") }
+    guard method == .GET || method == .HEAD else { return Self.failure(.methodNotAllowed, "use GET or HEAD") }
+    guard let text = await text() else { return Self.failure(.serviceUnavailable, "the store is not available") }
     return Answer(status: .ok, type: "application/openmetrics-text; version=1.0.0; charset=utf-8", text: text)
   }
 
@@ -66,7 +71,9 @@ final class MetricsScrapes: Sendable {
     Answer(status: status, type: "text/plain; charset=utf-8", text: text + "\n")
   }
 
-  /// One text at a time, however long it takes: a slow store must not get more work with each scrape.
+  /// Returns the cached text, or makes a new one.
+  ///
+  /// Only one text is made at a time, because scrapes must not add work to a slow store.
   func text() async -> String? {
     let now_ns = now_ns()
     let task = state.withLock { state in

@@ -1,4 +1,4 @@
-/// Formats metrics as OpenMetrics text, restricted to what Prometheus' older format accepts too.
+/// Formats metrics as OpenMetrics text, and uses only what Prometheus' older text format also accepts.
 struct OpenMetrics {
   enum Kind: String {
     case counter
@@ -7,14 +7,18 @@ struct OpenMetrics {
 
   private(set) var text = ""
 
-  /// One metric: its samples by the values of one label; nil: without a label.
+  /// Adds one metric, with its samples by the values of one label.
+  ///
+  /// With nil, the sample has no label.
   mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
     add(
       name, kind, help, by: label.map { [$0] } ?? [],
       samples.sorted { $0.key < $1.key }.map { (values: [$0.key], number: $0.value) })
   }
 
-  /// The same by several labels: the values of each sample are in their order.
+  /// Adds one metric with several labels.
+  ///
+  /// The values of each sample are in the order of the labels.
   mutating func add(
     _ name: String, _ kind: Kind, _ help: String, by labels: [String], _ samples: [(values: [String], number: Int)]
   ) {
@@ -31,10 +35,12 @@ struct OpenMetrics {
     add(name, kind, help, ["": number])
   }
 
-  /// Everything, with the end that OpenMetrics requires.
+  /// The whole text, with the end marker that OpenMetrics requires.
   var ended: String { text + "# EOF\n" }
 
-  /// Escapes scalars: a quote with a combining mark is one `Character`, which is no quote.
+  /// Escapes each Unicode scalar.
+  ///
+  /// A comparison by `Character` would miss a quote that a combining mark follows.
   private static func escape(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

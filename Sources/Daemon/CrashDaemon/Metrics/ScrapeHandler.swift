@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// One connection of a scraper: one request, one answer, then the end.
+/// Handles one connection of a scraper: one request and one answer, after which the connection is closed.
 ///
-/// The client is untrusted input: connections, bytes and time are limited, and nothing of its request is stored or logged.
+/// The request is untrusted input. Connections, bytes and time are limited, and no part of the request is stored or
+/// logged.
 final class ScrapeHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -14,7 +15,9 @@ final class ScrapeHandler: ChannelInboundHandler {
 
   private init(_ scrapes: MetricsScrapes) { self.scrapes = scrapes }
 
-  /// Makes the pipeline of an accepted connection, or closes it if there are too many.
+  /// Sets up the pipeline of an accepted connection.
+  ///
+  /// Closes the connection if there are too many.
   static func add(to channel: any Channel, _ scrapes: MetricsScrapes) throws {
     guard scrapes.enter() else {
       channel.close(promise: nil)
@@ -24,7 +27,7 @@ final class ScrapeHandler: ChannelInboundHandler {
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
     let handler = ScrapeHandler(scrapes)
-    // Silent connections must not keep a scraper out.
+    // Close silent connections early, because they must not use up the connections that a scraper needs.
     let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
     let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
       if !handler.hasAnswered { channel.close(promise: nil) }
@@ -68,7 +71,7 @@ final class ScrapeHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error _: any Error) { context.close(promise: nil) }
 }
 
-/// Closes a connection that sends more than a request of a scraper has.
+/// Closes a connection that sends more bytes than the limit of a request.
 private final class ByteLimit: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

@@ -1,43 +1,50 @@
 import Glibc
 
-/// Notices that events became more frequent: the detector of Shiryaev and Roberts, for several rises at once.
+/// Detects that events became more frequent, by the method of Shiryaev and Roberts, for several rises at once.
 ///
-/// For each rise ρ it sums, over every moment at which the rate might have begun to be ρ times the expected one, how much
-/// better that explains the counts since. While nothing changed, the sum minus the days observed is a martingale: the mean
-/// time to a false alarm is at least the threshold in days, whatever the rate and however often it is updated. That
-/// holds for the mean over several rises too, and for an expectation that is too high; not for one that is too low, and
-/// not for events that come in bursts, so count incarnations (`IncarnationCounter`), not crashes.
+/// For each rise ρ, the detector considers every moment at which the rate may have become ρ times the expected rate. It
+/// sums how much better each of these changes explains the counts since that moment. While nothing has changed, the sum
+/// minus the observed days is a martingale. The mean time to a false alarm is therefore at least the threshold in days,
+/// for any rate and any number of updates.
+///
+/// This guarantee also holds for the mean over several rises, and for an expected rate that is too high. It does not
+/// hold for an expected rate that is too low, or for events that come in bursts. For this reason, count incarnations
+/// (`IncarnationCounter`) and not crashes.
 public struct ShiryaevRoberts: Sendable, Hashable, Codable {
-  /// The rises that are looked for; a rise between two of them is found by both.
+  /// The rises that the detector searches for.
+  ///
+  /// A rise between two of them is detected by both.
   public static let rises = [1.5, 2, 3, 5, 10, 20]
-  /// Where the sums stop growing, far above any threshold.
+  /// The upper limit of the sums, far above any threshold.
   static let ceiling = 1e200
 
   private(set) var sums = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
 
-  /// Nothing observed yet.
+  /// Makes a detector without observations.
   public init() {}
 
-  /// The detector's value: compare it with the days that a false alarm may come once in.
+  /// The value of the detector.
+  ///
+  /// Compare it with the accepted mean number of days between two false alarms.
   public var value: Double { sums.reduce(0, +) / Double(Self.rises.count) }
 
-  /// Takes a stretch of time: its length, the events expected in it if nothing changed, and those that came.
+  /// Adds a stretch of time, with its length, the events that were expected if nothing changed, and the actual events.
   public mutating func observe(days: Double, expected: Double, events: Double) {
     let events = events.amount
     let expected = expected.amount
     for (index, rise) in Self.rises.enumerated() where index < sums.count {
-      // The exponent is limited so that a burst of a million events is an alarm and not an infinity.
+      // The exponent is limited, so that a burst of a million events gives a finite value.
       let ratio = exp(min(events * log(rise) - expected * (rise - 1), 400))
       sums[index] = min((sums[index] + days.amount) * ratio, Self.ceiling)
     }
   }
 
-  /// The probability that the rate has risen, if a rise was expected with this probability a day.
+  /// The probability that the rate has risen, if a rise has this prior probability per day.
   public func posterior(changesPerDay: Double) -> Double {
     let odds = changesPerDay.amount * value
     return odds / (1 + odds)
   }
 
-  /// Forgets all, as after a switch.
+  /// Removes all observations, for example after the level has changed.
   public mutating func reset() { self = ShiryaevRoberts() }
 }

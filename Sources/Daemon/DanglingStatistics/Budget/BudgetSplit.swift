@@ -1,17 +1,19 @@
-/// A class that asks for quarantine memory.
+/// A class that competes for quarantine memory.
 public struct BudgetCandidate: Sendable, Hashable {
-  /// The class's name; it orders classes of equal worth.
+  /// The name of the class.
+  ///
+  /// It decides the order of classes with equal gains.
   public var name: String
-  /// Use-after-free accesses per unit of time: measured, or sampled by `ClassEvidence.draw`.
+  /// The use-after-free accesses per unit of time, measured or sampled by `ClassEvidence.draw`.
   public var accessRate: Double
-  /// Deallocations a second in one process.
+  /// The deallocations per second in one process.
   public var deallocationsPerSecond: Double
-  /// Bytes that one quarantined object costs: its allocation and its record.
+  /// The bytes that one quarantined object costs, for its allocation and its record.
   public var bytesPerSlot: Double
   /// The delays of its use-after-free accesses.
   public var delays: DelayCurve
 
-  /// A candidate.
+  /// Makes a candidate.
   public init(
     name: String, accessRate: Double, deallocationsPerSecond: Double, bytesPerSlot: Double, delays: DelayCurve
   ) {
@@ -22,37 +24,41 @@ public struct BudgetCandidate: Sendable, Hashable {
     self.delays = delays
   }
 
-  /// Use-after-free accesses per unit of time that so many slots would catch.
+  /// The use-after-free accesses per unit of time that this number of slots would catch.
   public func caught(slots: Double) -> Double {
     let rate = deallocationsPerSecond.amount
     return accessRate.amount * delays.share(within: rate > 0 ? slots / rate : (slots > 0 ? .infinity : 0))
   }
 
-  /// Additional accesses per unit of time that the next KiB would catch.
+  /// The additional accesses per unit of time that the next KiB would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
-    // A step as long as the split's own, so that the two agree.
+    // The step has the same length as in the split, so that the two agree.
     let step = max(Double(BudgetSplit.firstStep), slots * 0.1)
     return max(0, caught(slots: slots + step) - caught(slots: slots)) / (step * bytesPerSlot / 1_024)
   }
 }
 
-/// Splits the quarantine's memory of a process among the classes, so that most use-after-free accesses are caught.
+/// Splits the quarantine memory of a process among the classes, so that it catches as many use-after-free accesses as
+/// possible.
 ///
-/// The accesses caught grow with a class's slots, ever more slowly where its curve is concave. Where it is not
-/// (accesses in two waves), the concave hull of the curve is used: half of a step is worth nothing by itself. Pieces of
-/// all hulls are then taken in the order of their gain per byte, which is optimal up to the last piece.
+/// More slots of a class catch more accesses. Where the curve of a class is concave, each further slot gains less.
+/// Where it is not concave (accesses come in two waves), the concave hull of the curve is used, because half of a step
+/// gains nothing by itself. The split takes pieces of all hulls in the order of their gain per byte. The result is
+/// optimal up to the last piece.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 
-  /// Slots for each candidate, in their order; together they cost at most the budget.
+  /// The slots for each candidate, in the order of the candidates.
+  ///
+  /// Together they cost at most the budget.
   public static func slots(for candidates: [BudgetCandidate], budgetBytes: Double) -> [Int] {
     let budget = budgetBytes.amount
     var pieces: [Piece] = []
     for (index, candidate) in candidates.enumerated() where candidate.bytesPerSlot.amount > 0 {
       pieces += hull(of: candidate, budgetBytes: budget).map { Piece(candidate: index, segment: $0) }
     }
-    // Within a class the gains fall, so that the sort keeps its pieces in their order.
+    // Within a class, the gains decrease, so the sort keeps the pieces of a class in their order.
     pieces.sort {
       if $0.gainPerByte != $1.gainPerByte { return $0.gainPerByte > $1.gainPerByte }
       if $0.candidate != $1.candidate { return candidates[$0.candidate].name < candidates[$1.candidate].name }
@@ -86,7 +92,7 @@ public enum BudgetSplit: Sendable {
     var gainPerByte: Double { segment.gainPerByte }
   }
 
-  /// The upper concave hull of what a class's slots catch, at steps that grow by a tenth.
+  /// The upper concave hull of the accesses that a class's slots catch, at steps that grow by a tenth.
   static func hull(of candidate: BudgetCandidate, budgetBytes: Double) -> [Segment] {
     let most = min((budgetBytes / candidate.bytesPerSlot).rounded(.down), 0x1p40)
     guard most >= 1 else { return [] }
@@ -95,7 +101,7 @@ public enum BudgetSplit: Sendable {
     while slots < most {
       slots = min(most, (slots + max(Double(firstStep), slots * 0.1)).rounded(.down))
       let point = (slots: slots, caught: candidate.caught(slots: slots))
-      // A point below the line from the one before it to the new one is not on the hull.
+      // Remove a point below the line from its predecessor to the new point, because it is not on the hull.
       while points.count >= 2,
         slope(points[points.count - 2], point) >= slope(points[points.count - 2], points[points.count - 1])
       {

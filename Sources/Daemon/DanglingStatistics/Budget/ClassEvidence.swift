@@ -1,26 +1,28 @@
-/// The evidence of a class's rate of use-after-free accesses: a gamma law that hits narrow.
+/// The evidence about a class's rate of use-after-free accesses, as a gamma distribution that becomes narrower with
+/// hits.
 ///
-/// A class without slots gives no hits and no evidence about itself. Splitting the budget by a sample of this law
-/// (Thompson, 1933) gives each class slots as often as it may be the worst one, and so finds out.
+/// A class without slots has no hits and yields no evidence. The budget is therefore split by a sample from this
+/// distribution (Thompson sampling, 1933). Each class then gets slots with the probability that it is the worst class,
+/// and yields evidence.
 public struct ClassEvidence: Sendable, Hashable, Codable {
-  /// The share of missed accesses that are assumed to end in a crash attributed to the class.
+  /// The assumed share of missed accesses that end in a crash which is attributed to the class.
   ///
-  /// Half of them crash, and freed-object records name six of ten of those.
+  /// Half of the missed accesses crash, and freed-object records name the class in six of ten of these crashes.
   public static let attributedShare = 0.3
 
-  /// Accesses seen, and the prior's twentieth of one.
+  /// The accesses that were observed, plus 0.05 for the prior.
   public private(set) var shape = 0.05
-  /// Periods in which an access would have been seen, and the prior's half of one.
+  /// The periods in which an access would have been observed, plus 0.5 for the prior.
   public private(set) var exposure = 0.5
 
-  /// Nothing known.
+  /// Makes evidence that consists of the prior only.
   public init() {}
 
-  /// Adds one period: hits in the quarantine, crashes attributed to the class, and the share of accesses that its slots
-  /// were expected to catch.
+  /// Adds one period, with its hits in the quarantine, the crashes attributed to the class, and the share of accesses
+  /// that its slots were expected to catch.
   ///
-  /// `observesCrashes`: whether crashes of this class would be attributed at all (crash capture on, freed-object
-  /// records kept).
+  /// `observesCrashes` states whether crashes can be attributed to the class. This requires that crash capture is on
+  /// and freed-object records are kept.
   public mutating func observe(
     hits: Double, attributedCrashes: Double = 0, expectedShare: Double, observesCrashes: Bool = true,
     periods: Double = 1
@@ -30,7 +32,7 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
     exposure += periods.amount * (caught + (observesCrashes ? Self.attributedShare * (1 - caught) : 0))
   }
 
-  /// The expected accesses per period.
+  /// The expected number of accesses per period.
   public var mean: Double { shape / exposure }
 
   /// A rate sampled from the evidence, for `BudgetCandidate.accessRate`.

@@ -2,25 +2,30 @@ import Glibc
 
 /// The delays between deallocation and use-after-free access, estimated from the hits of the quarantine.
 ///
-/// The hits themselves are a biased sample: late accesses find the object evicted. Each hit is weighted with the
-/// reciprocal of its probability (`WeightedCount`), so that `count(within:)` estimates all accesses up to a delay,
-/// caught and missed.
+/// The hits themselves are a biased sample, because a late access may come after the object was evicted. Each hit is
+/// weighted with the reciprocal of its probability (`WeightedCount`). `count(within:)` therefore estimates all accesses
+/// up to a delay, both caught and missed.
 ///
-/// Hits are kept in bins, 20 a decade from 1 µs to 1,000,000 s: the size is bounded, distributions of several processes
-/// or builds can be added, and a value between two bin edges is off by at most the bin that it falls into.
+/// Hits are counted in bins, with 20 bins per decade from 1 µs to 1,000,000 s. The size is bounded, and the
+/// distributions of several processes or builds can be added. The error of a value between two bin edges is at most its
+/// bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
   static let binCount = 240
 
-  /// Only the bins that hold something; the key is the bin's number.
+  /// The bins that are not empty.
+  ///
+  /// The key is the number of the bin.
   private var bins: [Int: WeightedCount] = [:]
 
-  /// No hits yet.
+  /// Makes a distribution without hits.
   public init() {}
 
-  /// Adds a hit: its delay, and the probability with which the quarantine of that process, at its rate of deallocations
-  /// then, still held the object.
+  /// Adds a hit with its delay and its retention.
+  ///
+  /// The retention is the probability that the quarantine still held the object, at the process's rate of deallocations
+  /// at that time.
   public mutating func add(delay_s: Double, retention: Double) {
     bins[Self.bin(of: delay_s), default: WeightedCount()].add(probability: retention)
   }
@@ -30,10 +35,10 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     for (bin, count) in other.bins { bins[bin] = (bins[bin] ?? WeightedCount()) + count }
   }
 
-  /// Estimates all accesses, seen or not, as far as the explorer reaches.
+  /// Estimates all accesses, observed or not, within the reach of the explorer.
   public var total: WeightedCount { bins.values.reduce(WeightedCount(), +) }
 
-  /// Estimates the accesses that came within the delay.
+  /// Estimates the accesses that came within this delay.
   public func count(within delay_s: Double) -> WeightedCount {
     if delay_s == .infinity { return total }
     let last = Self.bin(of: delay_s)
@@ -43,13 +48,13 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// The estimated share of accesses that came within the delay; nil while nothing was seen.
+  /// The estimated share of accesses that came within this delay; nil if there are no hits.
   public func share(within delay_s: Double) -> Double? {
     let total = total.estimate
     return total > 0 ? count(within: delay_s).estimate / total : nil
   }
 
-  /// The delay within which this share of accesses came; nil while nothing was seen.
+  /// The delay within which this share of accesses came; nil if there are no hits.
   public func quantile(_ share: Double) -> Double? {
     let goal = total.estimate * share.probability
     guard goal > 0 else { return nil }
@@ -65,14 +70,14 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The nudge puts a delay that is an edge into the bin that begins there.
+    // The small addend puts a delay that equals an edge into the bin that begins there, in spite of rounding.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }
 
   private static func edge(_ position: Double) -> Double { firstEdge_s * pow(10, position / binsPerDecade) }
 
-  /// The part of a bin below the delay, if its accesses are spread evenly over the logarithm.
+  /// The part of a bin below the delay, if the accesses in the bin are spread evenly over the logarithm.
   private static func share(of bin: Int, before delay_s: Double) -> Double {
     guard delay_s > firstEdge_s else { return 0 }
     let position = log10(delay_s / firstEdge_s) * binsPerDecade - Double(bin)

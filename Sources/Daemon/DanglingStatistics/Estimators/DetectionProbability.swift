@@ -1,16 +1,20 @@
-/// The probability that the quarantine's queue still holds an object at a use-after-free access, with its uncertainty.
+/// The probability that the quarantine's queue still holds an object when a use-after-free access occurs, with its
+/// uncertainty.
 public struct DetectionProbability: Sendable, Hashable, Codable {
-  /// The share of accesses within the reach that come within the horizon.
+  /// The share of accesses within the horizon among the accesses within the reach.
   public var estimate: Double
-  /// Contains the true share with at least the requested confidence.
+  /// An interval that contains the true share with at least the requested confidence.
   public var interval: Interval
-  /// Later accesses are not covered: the explorer cannot weigh them.
+  /// The delay up to which accesses are covered.
+  ///
+  /// The explorer cannot weight later accesses.
   public var reach_s: Double
 
-  /// Estimates it from the delays of all hits; nil while there are none.
+  /// Estimates the probability from the delays of all hits; nil if there are no hits.
   ///
-  /// The accesses before the horizon and those after it are two weighted counts with an interval each. The ends are
-  /// combined so that both would have to fail for one end of the result to: it is wider than need be, never narrower.
+  /// The accesses before and after the horizon are two weighted counts, each with an interval. If both intervals
+  /// contain their true values, the resulting interval contains the true share. It may be wider than necessary, but
+  /// never too narrow.
   public init?(delays: DelayDistribution, retention: Retention, confidence: Double = 0.95) {
     guard retention.horizon_s.isFinite else {
       guard delays.total.seen > 0 else { return nil }
@@ -23,7 +27,7 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
     let outside = max(0, reached.estimate - inside.estimate)
     let beyond = delays.count(from: retention.horizon_s, to: retention.reach_s)
 
-    // Half of the error for each of the two counts.
+    // Each of the two counts gets half of the allowed error.
     let each = 1 - (1 - confidence.probability) / 2
     let insideRange = inside.interval(
       confidence: each, largestWeight: 1 / max(retention.probability(after: retention.horizon_s), 1e-6))
@@ -58,7 +62,7 @@ extension WeightedCount {
   /// The count without a part of it.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
-    // What rounding leaves of an empty difference must not look like an event of weight zero.
+    // A rounding error in an empty difference must not count as an event of weight zero.
     return rest.estimate > 1e-9 && rest.sumOfSquares > 1e-9 ? rest : WeightedCount()
   }
 }

@@ -1,29 +1,31 @@
-/// Estimates how much of the use-after-free accesses belongs to groups not seen yet.
+/// Estimates the share of use-after-free accesses in groups that were not observed yet.
 ///
-/// A group is a class and a call site. The share of accesses in unseen groups is estimated by the share of groups seen
-/// once (Good, 1953), and bounded by the run of hits since the last new group.
+/// A group is a class together with a call site. The share of accesses in unseen groups is estimated from the number of
+/// groups with exactly one hit (Good, 1953). The run of hits since the last new group bounds it.
 public struct GroupCoverage: Sendable, Hashable, Codable {
-  /// Groups beyond this number count as one, which never looks new.
+  /// The limit of groups.
+  ///
+  /// All further groups count as one group, which is never new.
   public static let groupLimit = 4_096
 
   private var counts: [String: Int] = [:]
-  /// Hits in all.
+  /// The number of all hits.
   public private(set) var hits = 0
-  /// Groups of which one hit was seen.
+  /// The number of groups with exactly one hit.
   public private(set) var groupsSeenOnce = 0
-  /// Hits since the last one of a new group.
+  /// The number of hits since the last hit of a new group.
   public private(set) var runSinceNewGroup = 0
 
-  /// Nothing seen yet.
+  /// Makes an estimator without hits.
   public init() {}
 
-  /// Groups seen.
+  /// The number of observed groups.
   public var groups: Int { counts.count }
 
   /// Good's estimate of the unseen groups' share of accesses; 1 before the first hit.
   public var unseenShare: Double { hits > 0 ? Double(groupsSeenOnce) / Double(hits) : 1 }
 
-  /// Adds a hit, and says whether its group is new.
+  /// Adds a hit, and returns whether its group is new.
   @discardableResult
   public mutating func add(group: String) -> Bool {
     hits += 1

@@ -1,23 +1,26 @@
 import Glibc
 
-/// A number of events estimated from those that were seen, each weighted with the reciprocal of the probability of seeing it.
+/// Estimates a number of events from the observed events, each weighted with the reciprocal of its probability of being
+/// observed.
 ///
-/// This is the estimator of Horvitz and Thompson (1952): unbiased whatever the events' law, as long as the
-/// probabilities are right.
+/// This is the estimator of Horvitz and Thompson (1952). It is unbiased for any distribution of the events if the
+/// probabilities are correct.
 public struct WeightedCount: Sendable, Hashable, Codable {
-  /// Events that were seen.
+  /// The number of observed events.
   public private(set) var seen: Double = 0
-  /// Σ 1/π: the estimated number of events, seen or not.
+  /// Σ 1/π: the estimated number of events, observed or not.
   public private(set) var estimate: Double = 0
   /// Σ 1/π²: the variance of the estimate as a sum of Poisson counts.
   public private(set) var sumOfSquares: Double = 0
-  /// Σ (1-π)/π²: the variance that comes from not seeing all, given how many there were.
+  /// Σ (1-π)/π²: the variance from incomplete observation, given the true number of events.
   public private(set) var samplingVariance: Double = 0
 
-  /// Nothing seen yet.
+  /// Makes a count without events.
   public init() {}
 
-  /// Adds one event that had this probability of being seen; one of probability 0 cannot have been, and is ignored.
+  /// Adds one event that had this probability of being observed.
+  ///
+  /// An event of probability 0 is impossible and is ignored.
   public mutating func add(probability: Double) {
     let probability = probability.probability
     guard probability > 1e-9 else { return }
@@ -27,7 +30,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     samplingVariance += (1 - probability) / (probability * probability)
   }
 
-  /// The counts of two separate sets of events.
+  /// Adds the counts of two disjoint sets of events.
   public static func + (left: WeightedCount, right: WeightedCount) -> WeightedCount {
     var sum = left
     sum.seen += right.seen
@@ -37,7 +40,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// A part of the count, for a bin that a limit cuts.
+  /// A part of the count, for a bin that a limit divides.
   func scaled(by share: Double) -> WeightedCount {
     var part = self
     part.seen *= share
@@ -47,16 +50,17 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return part
   }
 
-  /// The standard deviation of the estimate, given how many events there were.
+  /// The standard deviation of the estimate, given the true number of events.
   public var standardDeviation: Double { samplingVariance.squareRoot() }
 
-  /// An interval for the expected number of events: Fay and Feuer's (1997) for weighted Poisson sums.
+  /// An interval for the expected number of events, by the method of Fay and Feuer (1997) for weighted Poisson sums.
   ///
-  /// It holds the true value at least with the confidence, also when few events or none were seen: `largestWeight` is the
-  /// weight that the next event might have had.
+  /// The interval contains the true value with at least the confidence, even if few or no events were observed.
+  /// `largestWeight` is the weight that the next event might have had.
   public func interval(confidence: Double, largestWeight: Double) -> Interval {
     let tail = (1 - confidence.probability) / 2
-    // Gamma with this mean and variance; the upper end counts one event more, of the largest weight.
+    // The ends are quantiles of a gamma distribution with this mean and variance. The upper end counts one more event,
+    // of the largest weight.
     let lower =
       estimate > 0 ? sumOfSquares / estimate * Gamma.quantile(tail, shape: estimate * estimate / sumOfSquares) : 0
     let weight = max(1, largestWeight.amount)

@@ -1,15 +1,15 @@
 import Glibc
 
-/// The gamma distribution with scale 1, as the estimators need it: tails for residence times, quantiles for intervals.
+/// The gamma distribution with scale 1, with tails for residence times and quantiles for intervals.
 ///
-/// Every function is total: an argument out of range gives a limit, never a trap.
+/// No function traps. For an argument out of range, the result is the limit value.
 enum Gamma {
   /// The logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
   ///
-  /// libc's `lgamma` writes a global variable, so it may not be called from two threads.
+  /// libc's `lgamma` is not used, because it writes a global variable and is not thread-safe.
   static func logGamma(_ x: Double) -> Double {
     guard x > 0 else { return .infinity }
-    // The reflection keeps the approximation where it is exact.
+    // The reflection formula maps small arguments to the range in which the approximation is accurate.
     if x < 0.5 { return log(.pi / sin(.pi * x)) - logGamma(1 - x) }
     let coefficients = [
       0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
@@ -32,11 +32,11 @@ enum Gamma {
     return min(1, max(0, tail))
   }
 
-  /// The `x` that a gamma variable of this shape stays below with this probability.
+  /// The value below which a gamma variable of this shape stays with this probability.
   static func quantile(_ probability: Double, shape: Double) -> Double {
     guard shape > 0, probability > 0 else { return 0 }
     guard probability < 1 else { return .infinity }
-    // Bisection on the logarithm: the shape may be tiny, and then the quantile is many orders of magnitude below it.
+    // Bisect on the logarithm, because for a tiny shape the quantile is many orders of magnitude below the shape.
     var low = -700.0
     var high = log(shape + 20 * shape.squareRoot() + 50)
     while high - low > 1e-12 * max(1, abs(low)) {
@@ -60,7 +60,7 @@ enum Gamma {
     return sum
   }
 
-  /// Lentz' evaluation of the continued fraction.
+  /// Evaluates the continued fraction by Lentz' method.
   private static func upperFraction(_ shape: Double, _ x: Double) -> Double {
     let tiny = 1e-300
     var b = x + 1 - shape
@@ -83,7 +83,9 @@ enum Gamma {
     return fraction
   }
 
-  /// The cube root of a gamma variable is nearly normal; at shapes above 10,000 the error is below 1e-6.
+  /// Approximates the tail by a normal distribution, because the cube root of a gamma variable is nearly normal.
+  ///
+  /// For shapes above 10,000, the error is below 1e-6.
   private static func wilsonHilferty(shape: Double, at x: Double) -> Double {
     let variance = 1 / (9 * shape)
     let z = (cbrt(x / shape) - (1 - variance)) / variance.squareRoot()

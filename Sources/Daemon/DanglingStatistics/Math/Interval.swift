@@ -1,32 +1,34 @@
-/// A range that holds the true value with the confidence that its source states.
+/// A range that contains the true value with the confidence that its source states.
 public struct Interval: Sendable, Hashable, Codable {
   /// The lower end.
   public var lower: Double
-  /// The upper end; never below the lower one.
+  /// The upper end, which is never below the lower end.
   public var upper: Double
 
-  /// An interval; ends given in the wrong order are put in order.
+  /// Makes an interval.
+  ///
+  /// Ends in the wrong order are swapped.
   public init(lower: Double, upper: Double) {
     self.lower = min(lower, upper)
     self.upper = max(lower, upper)
   }
 
-  /// Whether the value lies inside, ends included.
+  /// Whether the value lies in the interval, including its ends.
   public func contains(_ value: Double) -> Bool { value >= lower && value <= upper }
 }
 
 extension Double {
-  /// The value, or 0 for what cannot be an amount: a negative number, infinity, not a number.
+  /// The value; 0 for values that cannot be an amount, which are negative numbers, infinity and not-a-number.
   ///
   /// Amounts come from rings, which are untrusted input.
   var amount: Double { isFinite && self > 0 ? self : 0 }
 
-  /// The value as a probability: clamped, and 0 for not a number.
+  /// The value clamped to a probability; 0 for not-a-number.
   var probability: Double { self > 0 ? min(self, 1) : 0 }
 }
 
 extension Int {
-  /// The integer below, clamped to what fits; 0 for not a number.
+  /// Rounds the value down and clamps it to the range of integers; 0 for not-a-number.
   init(clamping value: Double) {
     if value >= 0x1p62 {
       self = 1 << 62

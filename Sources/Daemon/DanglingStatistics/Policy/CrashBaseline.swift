@@ -1,21 +1,24 @@
-/// The usual rate of a service's use-after-free crashes, which the detector compares with.
+/// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// Half an event in a day is assumed at first, and counts as one day of observation. A day is learned only after a
-/// week, and not if an alarm came meanwhile: a rise must not become the norm before it can be detected. An alarm
-/// without consequences was a false one: those days, and the ones under protection, are learned after all. Of long
-/// observations the last 90 days' weight is kept.
+/// The prior is half an event in one day of observation. A day is added to the baseline only after a week, and not if
+/// an alarm occurs before. Otherwise, a rise could become the norm before the detector detects it.
+///
+/// If protection catches nothing after an alarm, the alarm was false. The waiting days and the days under protection
+/// are then added after all. Long observations are scaled down to the weight of 90 days.
 public struct CrashBaseline: Sendable, Hashable, Codable {
-  /// Days that wait before they are learned.
+  /// The days that wait before they are added to the baseline.
   public static let lag_days = 7
-  /// The weight of what was learned, in days.
+  /// The highest weight of the baseline, in days.
   public static let memory_days = 90.0
-  /// No service is taken for better than this: one crash in two quiet years must not be an alarm.
+  /// The lowest assumed rate.
+  ///
+  /// It prevents that one crash after two years without a crash is an alarm.
   public static let leastRate_perDay = 0.02
 
   private struct Stretch: Hashable, Codable, Sendable {
     var days = 0.0
     var events = 0.0
-    /// Load times days.
+    /// The load multiplied by the days.
     var exposure = 0.0
   }
 
@@ -23,16 +26,16 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   private var waiting: [Stretch] = []
   private var current = Stretch()
 
-  /// Nothing learned yet.
+  /// Makes a baseline that consists of the prior only.
   public init() {}
 
-  /// Days that were learned.
+  /// The days that were added to the baseline.
   public var learned_days: Double { learned.days }
 
-  /// Expected crashes a day at the usual load.
+  /// The expected crashes per day at the usual load.
   public var rate_perDay: Double { max(Self.leastRate_perDay, (learned.events + 0.5) / (learned.days + 1)) }
 
-  /// Crashes to expect in a stretch of time at this load.
+  /// The crashes that are expected in a stretch of time at this load.
   public func expected(days: Double, load: Double) -> Double {
     guard learned.exposure > 0, learned.days > 0, load.amount > 0 else { return rate_perDay * days.amount }
     let usual = learned.exposure / learned.days
@@ -48,14 +51,16 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     if waiting.count > Self.lag_days { learn(waiting.removeFirst()) }
   }
 
-  /// Adds events during an alarm: they wait until `learnRecent` or `forgetRecent` decides about them.
+  /// Adds events during an alarm.
+  ///
+  /// They wait until `learnRecent` or `forgetRecent` is called.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount
     current.exposure += days.amount * load.amount
   }
 
-  /// Learns all waiting days: the apparent rise is the norm.
+  /// Adds all waiting days to the baseline, because the apparent rise is the norm.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)
@@ -73,7 +78,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     learned.exposure *= share
   }
 
-  /// Forgets the waiting days: they belong to the rise that caused the alarm.
+  /// Drops the waiting days, because they belong to the rise that caused the alarm.
   public mutating func forgetRecent() {
     waiting = []
     current = Stretch()

@@ -1,20 +1,20 @@
-/// A change of a service's protection, or one that the rules prevented, with its reason.
+/// A change of a service's protection, or a change that the rules prevented, with its reason.
 public struct PolicyEvent: Sendable, Hashable, Codable {
-  /// Why it happened.
+  /// The reason for the change.
   public enum Reason: Sendable, Hashable, Codable {
     /// Use-after-free crashes became more frequent.
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
-    /// A new build has more of them than the older ones that run beside it.
+    /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// Many hits in a row showed nothing new.
+    /// Many hits in a row showed no new group.
     case enoughSeen(hits: Int, groups: Int, run: Int)
     /// Use-after-free accesses became rarer than at the alarm.
     case accessesDropped(value: Double, hits: Int)
-    /// The longest time has passed.
+    /// The time limit of the raised level has passed.
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// A class that an alarm listed was not reported for long.
+    /// A class that an alarm listed was not reported for a long time.
     case notSeen(className: String, days: Double)
   }
 
@@ -22,13 +22,13 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
   public enum Action: String, Sendable, Hashable, Codable {
     /// The level changed.
     case switched
-    /// An alarm, but the rules forbid acting on it.
+    /// There was an alarm, but the rules forbid a change.
     case advised
-    /// A class was taken off the list.
+    /// A class was removed from the list.
     case released
   }
 
-  /// When, in seconds since 1970.
+  /// The time of the event, in seconds since 1970.
   public var time_s: Double
   /// The action.
   public var action: Action
@@ -38,7 +38,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
   public var to: ProtectionLevel
   /// The reason.
   public var reason: Reason
-  /// Classes that became protected by it.
+  /// The classes that became protected by the event.
   public var classes: [String]
 
   /// The text of the event, for a log or a terminal.
@@ -46,7 +46,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     let change =
       switch action {
       case .switched: "protection \(from.rawValue) → \(to.rawValue)"
-      case .advised: "protection stays \(from.rawValue), the rules do not let it rise"
+      case .advised: "protection stays \(from.rawValue), because the rules forbid raising it"
       case .released: "a class is released"
       }
     let listed = classes.isEmpty ? "" : "; protects \(classes.joined(separator: ", "))"
@@ -62,19 +62,19 @@ extension PolicyEvent.Reason {
       "\(recentCrashes) use-after-free crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
         + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
-      "build \(build) crashed \(newCrashes) times while older ones crashed \(oldCrashes) times "
+      "build \(build) crashed \(newCrashes) times while older builds crashed \(oldCrashes) times "
         + "(evidence \(short(value)))"
     case .enoughSeen(let hits, let groups, let run):
-      "\(hits) hits in \(groups) groups, the last \(run) without a new one"
+      "\(hits) hits in \(groups) groups, the last \(run) without a new group"
     case .accessesDropped(let value, let hits):
       "use-after-free accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
-    case .timeOver(let days): "\(short(days)) days are over"
+    case .timeOver(let days): "the limit of \(short(days)) days has passed"
     case .operatorsRules(let pin): "the operator's rules (pin \(pin.rawValue))"
     case .notSeen(let className, let days): "\(className) was not reported for \(short(days)) days"
     }
   }
 
-  /// A number with one decimal where it is small, with two below 1.
+  /// The number with two decimals below 1, with one decimal below 100, and otherwise without decimals.
   private func short(_ value: Double) -> String {
     if abs(value) >= 100 { return "\(Int(clamping: value.rounded()))" }
     let scale: Double = abs(value) < 1 ? 100 : 10

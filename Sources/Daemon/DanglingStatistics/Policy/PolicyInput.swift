@@ -1,8 +1,10 @@
-/// An event of a service, for its policy loop.
+/// An event of a service, which is an input of its policy loop.
 public enum PolicyInput: Sendable, Hashable, Codable {
-  /// The load of each build now: running processes, or requests a second; builds that are not named do not run.
+  /// The current load of each build, as running processes or requests per second.
   ///
-  /// Feed it when it changes, and at least daily, because it also advances the loop's clock.
+  /// Builds that are not listed do not run.
+  ///
+  /// Pass this input when the load changes, and at least daily, because it also advances the clock of the loop.
   case load([String: Double])
   /// A crash that was diagnosed as use-after-free.
   case crash(DanglingCrash)
@@ -12,18 +14,18 @@ public enum PolicyInput: Sendable, Hashable, Codable {
   case rules(ProtectionRules)
 }
 
-/// A use-after-free crash, with enough confidence to count.
+/// A use-after-free crash that was diagnosed with enough confidence to count.
 public struct DanglingCrash: Sendable, Hashable, Codable {
   /// The build that crashed.
   public var build: String
-  /// One life of a process, such as boot id, pid and start time.
+  /// An id of one run of a process, such as its boot id, pid and start time.
   public var incarnation: String
-  /// What is restarted after the crash: machine and unit or container.
+  /// An id of what is restarted after the crash, such as the machine with the unit or container.
   public var instance: String
-  /// The object's class, where it is known.
+  /// The class of the object; nil if it is unknown.
   public var className: String?
 
-  /// A crash.
+  /// Makes a crash.
   public init(build: String, incarnation: String, instance: String, className: String? = nil) {
     self.build = build
     self.incarnation = incarnation
@@ -33,7 +35,9 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
 }
 
 extension ShiryaevRoberts {
-  /// The rise that explains the counts best, as the mean over the rises by their sums; 1 before the first event.
+  /// The rise that explains the counts best.
+  ///
+  /// It is the mean of the rises, weighted by their sums; 1 before the first event.
   public var estimatedRise: Double {
     let total = sums.reduce(0, +)
     guard total > 0 else { return 1 }

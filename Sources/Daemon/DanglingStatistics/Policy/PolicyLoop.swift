@@ -1,52 +1,62 @@
-/// Decides how much a service is protected: a state machine without a clock, file or process of its own.
+/// Decides how much a service is protected.
 ///
-/// The base level is always on for listed classes. An alarm (more use-after-free crashes than usual, or a new build
-/// worse than the old) raises it and lists the classes that the crashes named. The stop rule lowers it again; those
-/// classes stay listed until they are no longer reported. The operator's pin overrides both. Each change is an event
-/// with its reason. The value contains all of the state: after a restart, a decoded loop continues as if there had been
-/// none.
+/// It is a state machine that uses no clock, file or process.
+///
+/// Listed classes are always protected at the base level. An alarm raises the level and lists the classes that the
+/// crashes named. The reason for an alarm is that use-after-free crashes are more frequent than usual, or that a new
+/// build is worse than the old builds. The stop rule lowers the level again. The classes stay listed until they are no
+/// longer reported. The operator's pin overrides both rules.
+///
+/// Each change is an event with its reason. The value contains the whole state, so a loop that is decoded after a
+/// restart continues without a difference.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
 ///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
 ///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
 ///     print(loop.protection.classes)
 public struct PolicyLoop: Sendable, Hashable, Codable {
-  /// A longer pause between two inputs counts as this long: crashd did not run.
+  /// The longest time between two inputs that counts.
+  ///
+  /// After a longer pause, crashd is assumed to have been stopped.
   static let longestStretch_days = 1.0
-  /// A crash shows that a process ran for at least this long.
+  /// A crash counts as evidence that a process ran for at least this time.
   static let shortestLife_days = 1.0 / 1_440
-  /// An alarm that the rules forbid acting on is repeated after this time at the earliest.
+  /// The shortest time between two alarms on which the rules forbid acting.
   static let adviceAtMostEvery_s = 7 * 86_400.0
-  /// Builds that are remembered; one that returns after more others than this looks new.
+  /// The limit of remembered builds.
+  ///
+  /// A build that returns after more other builds than this counts as new.
   static let buildLimit = 64
 
   /// The operator's rules.
   public private(set) var rules: ProtectionRules
-  /// The level of the statistics; `protection` has the effective one.
+  /// The level that the statistics decided.
+  ///
+  /// `protection` has the effective level.
   public private(set) var automaticLevel = ProtectionLevel.base
   /// The detector of a rise.
   public private(set) var detector = ShiryaevRoberts()
-  /// The usual rate.
+  /// The usual rate of crashes.
   public private(set) var baseline = CrashBaseline()
-  /// Compares the newest build with the older ones that still run.
+  /// Compares the newest build with the older builds that still run.
   public private(set) var comparison = BuildComparison()
-  /// While the level is raised: the rule that lowers it.
+  /// The rule that lowers a raised level; nil if the level is not raised.
   public private(set) var stop: StopRule?
   /// The last event that changed the level.
   public private(set) var lastSwitch: PolicyEvent?
-  /// Crashes that counted.
+  /// The number of crashes that counted.
   public private(set) var countedCrashes = 0
 
   private var counter = IncarnationCounter()
   private var suspects = Suspects()
   private var includesOwnClasses = false
   private var loads: [String: Double] = [:]
-  /// Builds in the order in which they were first seen.
+  /// The builds, in the order in which they were first reported.
   private var builds: [String] = []
   private var lastTime_s: Double?
   private var lastAdvice_s: Double?
 
-  /// A loop without any input yet.
+  /// Makes a loop without inputs.
   public init(rules: ProtectionRules = ProtectionRules()) { self.rules = rules }
 
   /// The current protection of the processes.
@@ -67,12 +77,13 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   /// Handles an event, and returns the changes that follow from it.
   ///
-  /// Inputs come in the order of their times; one that is earlier than the last counts as simultaneous.
+  /// Inputs must come in the order of their times. The time of an earlier input is replaced by the time of the last
+  /// one.
   public mutating func receive(_ input: PolicyInput, at time_s: Double) -> [PolicyEvent] {
     let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
     let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
     lastTime_s = now_s
-    // Where nothing runs, nothing can crash, and no time passes for the detectors.
+    // If no process runs, nothing can crash, and no time passes for the detectors.
     var running_days = loads.isEmpty ? 0 : elapsed_days
 
     var events: [PolicyEvent] = []
@@ -105,7 +116,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     }
   }
 
-  /// Passes time, and a crash at its end, to the detector or to the stop rule, whichever is active.
+  /// Adds a stretch of time, and a crash at its end, to the detector or to the stop rule, whichever is active.
   private mutating func pass(days: Double, crashes: Double) {
     let load = loads.values.reduce(0, +)
     if effectiveLevel == .raised {
@@ -120,7 +131,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func take(loads new: [String: Double]) {
     loads = new.filter { $0.value.amount > 0 }
-    // Builds that appear together have no order in time; their names give one.
+    // Builds that appear together have no order in time, so they are ordered by their names.
     for build in loads.keys.sorted() where !builds.contains(build) {
       builds.append(build)
       comparison = BuildComparison()
@@ -150,14 +161,16 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow it, and returns advice if not; either way the detectors restart.
+  /// Raises the level if the rules allow it, and otherwise returns advice.
+  ///
+  /// The detectors restart in both cases.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {
     let rise = detector.estimatedRise
     let before = effectiveLevel
     detector.reset()
     comparison = BuildComparison()
     guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
-      // Without a change the reported rate becomes the norm. Until it is learned, the alarm is not repeated.
+      // Without a change of the level, the reported rate becomes the norm. The alarm is repeated only after a pause.
       baseline.learnRecent()
       if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
       lastAdvice_s = time_s
@@ -179,7 +192,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
     let after = effectiveLevel
     guard after != before else { return [] }
-    // Events under another protection are no evidence for the new one.
+    // Events under the old protection are not evidence about the new protection.
     detector.reset()
     baseline.forgetRecent()
     return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
@@ -187,7 +200,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // Protection that caught nothing in all its time covered no use-after-free.
+    // If the protection caught nothing until its time limit, the alarm was false, so the waiting days become part of
+    // the norm.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

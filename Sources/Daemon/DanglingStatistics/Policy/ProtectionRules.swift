@@ -1,53 +1,59 @@
-/// The amount of quarantine memory for a service.
+/// The level of protection of a service, which decides the amount of quarantine memory.
 public enum ProtectionLevel: String, Sendable, Hashable, Codable, CaseIterable {
   /// No class is protected.
   case off
-  /// The small budget, for the classes that are listed.
+  /// The listed classes are protected with the small budget.
   case base
-  /// The large budget, after an alarm or by the operator's override.
+  /// The large budget is used, after an alarm or by the operator's override.
   case raised
 }
 
 /// The operator's override of the statistics.
 public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The alarm raises, the stop rule lowers.
+  /// Alarms raise the level, and the stop rule lowers it.
   case automatic
-  /// The large budget, always.
+  /// The large budget is always used.
   case on
-  /// No protection, always.
+  /// No class is ever protected.
   case off
 }
 
 /// The operator's rules for one service.
 public struct ProtectionRules: Sendable, Hashable, Codable {
-  /// Overrides everything else.
+  /// The operator's override, which takes precedence over everything else.
   public var pin: Pin
-  /// Whether an alarm may raise the level and list classes automatically; if not, it only advises.
+  /// Whether an alarm may raise the level and list classes automatically.
+  ///
+  /// If not, an alarm only gives advice.
   public var allowsAutomaticProtection: Bool
-  /// Classes that are protected as long as the level is not off.
+  /// The classes that are protected at every level except off.
   public var listedClasses: Set<String>
-  /// Classes that are never protected, whatever names them.
+  /// The classes that are never protected, even if crashes name them.
   public var releasedClasses: Set<String>
-  /// Quarantine memory of a process at the base level.
+  /// The quarantine memory of a process at the base level.
   public var baseBudgetBytes: UInt64
-  /// Quarantine memory of a process at the raised level.
+  /// The quarantine memory of a process at the raised level.
   public var raisedBudgetBytes: UInt64
-  /// Mean days to a false alarm, at least.
+  /// The lowest accepted mean number of days to a false alarm.
   public var alarmThreshold_days: Double
-  /// The e-value at which a new build counts as worse: 100 means at most one false alarm in 100 builds.
+  /// The e-value at which a new build counts as worse.
+  ///
+  /// 100 means at most one false alarm in 100 builds.
   public var buildThreshold: Double
-  /// A raised level ends after so many days at the latest.
+  /// The number of days after which a raised level ends at the latest.
   public var raisedAtMost_days: Double
-  /// A raised level ends after so many hits in a row that showed no new group; 59 leave less than 5 % unseen.
+  /// The number of hits in a row without a new group after which a raised level ends.
+  ///
+  /// With 59, less than 5 % of the accesses are in unseen groups.
   public var enoughHitsWithoutNewGroup: Int
-  /// The e-value at which the use-after-free accesses count as rarer than at the alarm.
+  /// The e-value at which use-after-free accesses count as rarer than at the alarm.
   public var dropThreshold: Double
-  /// Crashes of one instance closer together than this count once: a restart loop is one event.
+  /// Crashes of one instance within this time count once, so that a restart loop is one event.
   public var crashLoop_s: Double
-  /// A class that an alarm listed is released when it was not reported for so many days.
+  /// The number of days without a report after which a class that an alarm listed is released.
   public var suspectMemory_days: Double
 
-  /// The default rules of a service, except for the given ones.
+  /// Makes rules with the given values and defaults for the others.
   public init(
     pin: Pin = .automatic, allowsAutomaticProtection: Bool = false, listedClasses: Set<String> = [],
     releasedClasses: Set<String> = [],
@@ -71,16 +77,16 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   }
 }
 
-/// The protection of a service's processes: the result of the policy.
+/// The protection of a service's processes, which is the result of the policy.
 public struct Protection: Sendable, Hashable, Codable {
   /// The level.
   public var level: ProtectionLevel
-  /// Quarantine memory of one process.
+  /// The quarantine memory of one process.
   public var budgetBytes: UInt64
-  /// The classes to protect, in order.
+  /// The classes to protect, sorted.
   public var classes: [String]
-  /// Classes that are excluded even where all classes of the program are protected, in order.
+  /// The classes that are excluded even if all classes of the program are protected, sorted.
   public var releasedClasses: [String]
-  /// Whether all classes that the program defines are protected, because crashes named none.
+  /// Whether all classes that the program defines are protected, because crashes named no class.
   public var includesOwnClasses: Bool
 }

@@ -1,8 +1,10 @@
-/// Classes that crashes and hits have named, and the time of the last report.
+/// The classes that crashes and hits have named, with the times of their last reports.
 struct Suspects: Sendable, Hashable, Codable {
-  /// The limit of remembered classes; the least recently reported one is evicted.
+  /// The limit of remembered classes.
+  ///
+  /// The least recently reported class is evicted.
   static let limit = 256
-  /// Crashes that may have been part of a rise.
+  /// The limit of remembered crashes that may have been part of a rise.
   static let recentLimit = 64
   static let recent_days = 14.0
 
@@ -14,18 +16,18 @@ struct Suspects: Sendable, Hashable, Codable {
   private(set) var classes: [String: Double] = [:]
   private var recent: [Crash] = []
 
-  /// Counted crashes of the last two weeks.
+  /// The number of counted crashes of the last two weeks.
   var recentCrashes: Int { recent.count }
-  /// Whether one of them did not name its class.
+  /// Whether one of these crashes did not name a class.
   var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
-  /// The classes that they named.
+  /// The classes that these crashes named.
   var recentClasses: Set<String> { Set(recent.compactMap(\.className)) }
 
   mutating func observeCrash(className: String?, at time_s: Double) {
     recent.append(Crash(time_s: time_s, className: className))
     recent.removeAll { time_s - $0.time_s > Self.recent_days * 86_400 }
     if recent.count > Self.recentLimit { recent.removeFirst(recent.count - Self.recentLimit) }
-    // A report of a listed class extends its time.
+    // A report of a listed class updates the time of its last report.
     if let className, classes[className] != nil { classes[className] = time_s }
   }
 
@@ -36,7 +38,7 @@ struct Suspects: Sendable, Hashable, Codable {
     }
   }
 
-  /// Removes the classes without a report for longer.
+  /// Removes and returns the classes that were not reported for this number of days.
   mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
     let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
     for name in silent { classes[name] = nil }

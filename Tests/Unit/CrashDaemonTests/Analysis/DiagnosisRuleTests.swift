@@ -135,7 +135,7 @@ struct DiagnosisRuleTests {
       says: "stopped itself at a trap"),
     Case(
       cause: "illegal-instruction", record: .sample(signal: SIGILL, code: 2, instruction: [0x0f, 0xff]),
-      says: "does not know the instruction"),
+      says: "does not support the instruction"),
     Case(cause: "breakpoint", record: .sample(signal: SIGTRAP, code: 128), says: "breakpoint"),
     Case(cause: "integer-division", record: .sample(signal: SIGFPE, code: 1), says: "division by zero"),
     Case(cause: "floating-point", record: .sample(signal: SIGFPE, code: 3), says: "floating-point"),

@@ -196,10 +196,10 @@ struct IncidentTests {
       (UInt32(1), "read", "App.Session was read 2 ms after it was freed, 16 bytes into it."),
       (2, "write", "App.Session was written 2 ms after it was freed, 16 bytes into it."),
       (3, "doubleFree", "App.Session was freed again 2 ms after it was freed."),
-      (4, "invalidFree", "An address 16 bytes from the begin of App.Session was freed."),
+      (4, "invalidFree", "An address 16 bytes from the start of App.Session was freed."),
       (5, "overflow", "Memory 16 bytes past the end of App.Session was used."),
-      (6, "underflow", "Memory 16 bytes before the begin of App.Session was used."),
-      (7, "trampled", "Memory beside App.Session was written while that was alive."),
+      (6, "underflow", "Memory 16 bytes before the start of App.Session was used."),
+      (7, "trampled", "Memory beside App.Session was written while the block was allocated."),
       (99, "99", "App.Session was used 2 ms after it was freed."),
     ])
   func pages(kind: UInt32, name: String, sentence: String) async throws {
@@ -288,7 +288,7 @@ struct IncidentTests {
     "a crash in a guard slot is certain, and its report has the stacks of release and allocation",
     arguments: [
       (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
-      (6, "heap-corruption", "Memory 16 bytes before the begin of App.Session was used"),
+      (6, "heap-corruption", "Memory 16 bytes before the start of App.Session was used"),
     ])
   func announced(kind: UInt32, cause: CrashReport.Cause, sentence: String) throws {
     var ring = TestRing()

@@ -62,7 +62,7 @@ import Testing
       )
       #expect(
         diagnosis.sentence
-          == "Use-after-free: a freed object (the code expects a Session) was used after others took its memory.")
+          == "Use-after-free: a freed object (the code expects a Session) was used after its memory was reused.")
       // The variable is on the stack, or elsewhere in memory.
       var inMemory = Fault(scope: "V m 5 -8 0 session\nT 0 Session\nS 56\n")
       inMemory.registers[Self.rdi] = Self.block + 0x28

@@ -61,10 +61,10 @@ struct SilentDeathTests {
     let second = try #require(try death(.status(SIGKILL), memory: .shared(isVictim: false)))
     #expect(second.diagnosis.cause == "killed")
     #expect(second.title == "Killed (SIGKILL from outside)")
-    #expect(second.diagnosis.sentence.contains("or possibly by the kernel for want of memory"))
+    #expect(second.diagnosis.sentence.contains("or possibly by the kernel because memory ran out"))
     #expect(second.diagnosis.confidence == 0.5)
     for death in [first, second] {
-      #expect(death.diagnosis.sentence.contains("counted 1 such death, and 2 of its processes were killed"))
+      #expect(death.diagnosis.sentence.contains("counted 1 OOM kill, and 2 of its processes were killed"))
       #expect(SilentDeath(death.death, losses: [:]).diagnosis == death.diagnosis)
     }
   }

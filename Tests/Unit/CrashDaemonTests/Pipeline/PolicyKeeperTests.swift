@@ -186,7 +186,7 @@ struct PolicyKeeperTests {
       try await Self.crash(keeper, clock, times: 41..<50, className: "App.Session")
       #expect(board.plan(of: Self.key) == nil)
       let event = try #require(try store.danglingEvents(limit: 1).first)
-      #expect(String(decoding: event.json, as: UTF8.self).contains("do not let it rise"))
+      #expect(String(decoding: event.json, as: UTF8.self).contains("the rules forbid raising it"))
     }
   }
 

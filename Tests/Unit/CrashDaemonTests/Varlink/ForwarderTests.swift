@@ -200,7 +200,7 @@ struct ForwarderTests {
         }
         var seen: Set<String> = []
         #expect(kept.filter { seen.insert($0).inserted } == ids)
-        #expect(daemon.log.contains("it has not taken or acknowledged an event within 1000 ms"))
+        #expect(daemon.log.contains("the collector did not accept or acknowledge an event within 1000 ms"))
       }, limits: Self.impatient
     ) { ($0.acknowledges, $0.scrubs) = (true, false) }
   }
@@ -279,7 +279,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 2 }
-      #expect(daemon.log.contains("it refuses an event: com.example.Full"))
+      #expect(daemon.log.contains("the collector refused an event: com.example.Full"))
     }) { $0.format = .varlink }
   }
 
@@ -297,7 +297,7 @@ struct ForwarderTests {
       try first.send(answer)
       // Its connection ends, and the event is sent again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
-      #expect(daemon.log.contains("its answer is no acknowledgement"))
+      #expect(daemon.log.contains("the collector's answer is not an acknowledgement"))
     }) { $0.acknowledges = true }
   }
 

@@ -250,9 +250,9 @@ struct PolicyLoopTests {
   func words() {
     let reasons: [(PolicyEvent.Reason, String)] = [
       (.worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1), "build 7f3a crashed 6 times"),
-      (.enoughSeen(hits: 63, groups: 4, run: 59), "63 hits in 4 groups, the last 59 without a new one"),
+      (.enoughSeen(hits: 63, groups: 4, run: 59), "63 hits in 4 groups, the last 59 without a new group"),
       (.accessesDropped(value: 20.04, hits: 3), "evidence 20.0, 3 hits"),
-      (.timeOver(days: 7), "7.0 days are over"),
+      (.timeOver(days: 7), "the limit of 7.0 days has passed"),
       (.operatorsRules(pin: .off), "pin off"),
       (.notSeen(className: "App.Session", days: 30), "App.Session was not reported for 30.0 days"),
       (.rise(value: 400, threshold_days: 365, expected_perDay: 0.1, recentCrashes: 5), "5 use-after-free crashes"),

@@ -24,7 +24,7 @@ struct FullDiskTests {
     kill "$crashd"
     wait "$crashd"
     echo "end $?"
-    grep -c 'critical.*reports wait in memory until it can be opened' "$2/log"
+    grep -c 'critical.*reports wait in memory until the store opens' "$2/log"
     """
 
   private static func run(_ words: [String]) throws -> (status: Int32, output: String) {

@@ -2,23 +2,24 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// A freed block that explains a fault: the faulting value was read from it.
+/// A freed block that explains a fault, because the faulting value was read from the block.
 struct DanglingEvidence: Sendable, Equatable {
   /// The block's address.
   var block: UInt64
-  /// The register that pointed at it.
+  /// The register that points at the block.
   var register: Int
   var state: BlockState
-  /// The use of the block by the fault, for the sentence.
+  /// The text for the sentence about how the fault used the block.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
 }
 
-// A register that points at a freed block is no evidence: stale registers do so in a third of all crashes (measured:
-// 168 of 504 that had nothing to do with freed memory). Each rule below ties the block to the faulting operand.
+// A register that points at a freed block is not evidence by itself. Stale registers point at freed blocks in a third
+// of all crashes (measured: in 168 of 504 crashes without a use of freed memory). Each rule below ties the block to the
+// faulting operand.
 extension CrashFacts {
-  /// The faulting operand's register holds a word of a freed block.
+  /// The evidence that the register of the faulting operand holds a word of a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
 
   func operandEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -39,27 +40,29 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the value was read at the offset of a class's value witness table, which a freed block does not have.
+  /// Whether the value was read at the offset of a class's value witness table, although a freed block has no class.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
   }
 
-  /// The target of a call to an impossible address was loaded from a freed block, or through its first word.
+  /// The evidence that the target of a call to an impossible address was loaded from a freed block or through its first
+  /// word.
   ///
-  /// Such a call has no faulting operand; the register that the target was loaded through ties it to the block.
+  /// Such a call has no faulting operand. The register through which the target was loaded ties the call to the block.
   var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
 
   func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     callThroughOperand(in: blocks) ?? callOfWord(in: blocks)
   }
 
-  /// The call's own operand names the register that the target was loaded through, even where the target was not
-  /// recorded.
+  /// Finds the evidence by the operand of the call, which names the register through which the target was loaded.
+  ///
+  /// This works even if the record does not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
-      // With a non-canonical address the operand faults, not the call.
+      // With a non-canonical address, the operand would fault and not the call.
       operand.address(record.registers)?.isCanonical == true
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
@@ -76,20 +79,22 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // Zeros are everywhere, so null is no evidence. Other small numbers are, through a word of the block.
+    // A null target is not evidence, because zeros are common in memory. Other small numbers are evidence if they were
+    // loaded through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = RegisterNames.name(number)
-        // A deinitialized object was not overwritten yet; a reused block has its new owner's data.
+        // A deinitialized object was not overwritten yet, and a reused block has the data of its new owner. Neither
+        // shows a use of freed memory.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
           return DanglingEvidence(
             block: block.address, register: number, state: block.state,
-            tie: "the call's target \(Address(target)) stands in it")
+            tie: "the call's target \(Address(target)) is stored in it")
         }
         if let place = block.place(of: value) {
           return DanglingEvidence(
@@ -101,14 +106,16 @@ extension CrashFacts {
     return nil
   }
 
-  /// The failed call was for a method of a freed object: Swift passes the object in r13.
+  /// The evidence that the failed call was a method call on a freed object, which Swift passes in r13.
   ///
-  /// The origin of the target is unknown by now. In other languages r13 is an ordinary register.
+  /// The origin of the target can no longer be determined. The rule requires a Swift caller, because r13 is an ordinary
+  /// register in other languages.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard let object = swiftSelfValue, isSwiftCaller, let tie = callOfSelf else { return nil }
-    // During a deinit the object is deinitialized, and its calls have other causes.
+    // Deinitialized objects are excluded: during a deinit the object is deinitialized, and its failed calls have other
+    // causes.
     guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
@@ -116,18 +123,18 @@ extension CrashFacts {
       block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
   }
 
-  /// The text of a failed call that would have received r13.
+  /// The text about a failed call that would have passed r13.
   private var callOfSelf: String? {
     if let target = wildTarget {
-      return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) was for it" : nil
+      return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) passed it as self" : nil
     }
     guard isMemoryFault || isGeneralProtection, isAsyncCall, let operand,
       operand.address(record.registers).map({ $0 >= DiagnosisRule.nullPage }) ?? false
     else { return nil }
-    return "the async call by way of \(operand.text) was for it"
+    return "the async call through \(operand.text) passed it as self"
   }
 
-  /// r13.
+  /// The DWARF number of r13, in which Swift passes self.
   static let swiftSelf = 13
 
   var swiftSelfValue: UInt64? {
@@ -136,8 +143,9 @@ extension CrashFacts {
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
-  /// No register points at the block any more, but the faulting operand's register holds a value that glibc writes into
-  /// freed blocks, or the program jumped to one.
+  /// The evidence that remains if no register points at the block any more.
+  ///
+  /// The register of the faulting operand, or the target of a jump, has a value that glibc writes into freed blocks.
   var danglingRemains: String? {
     if let target = wildTarget, target >= DiagnosisRule.nullPage, !isOfOtherBlock, let remains = remains(target) {
       return "the call's target \(Address(target)) is \(remains)"
@@ -159,18 +167,20 @@ extension CrashFacts {
       }
       for stray in -4...4 as ClosedRange<Int64> {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
-        if value == HeapFacts.sideTable(word) { return "the mark of a freed block, taken for a side table" }
+        if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // String functions advance from the start, or begin at a multiple of a vector's size.
+      // String functions advance from the start of a string, or begin at a multiple of the vector size, so the value
+      // may differ slightly.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // In a large heap a valid pointer may look like a moved one.
+    // In a large heap, a valid pointer may look like a link or like a moved pointer, so pointers into the heap are
+    // excluded.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
-      return "how a freed block leads to the next one"
+      return "the link from a freed block to the next one"
     }
-    // A stray retain or release has moved a pointer that glibc keeps in a binned block. Outside of Swift that is a bit
-    // flip.
+    // Check whether a stray retain or release moved a pointer that glibc keeps in a binned block. Without Swift, such a
+    // value is rather a bit flip.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -181,7 +191,7 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the process has a reference-counting runtime: as a library, or among the thread's functions.
+  /// Whether the process has Swift's runtime, as a library or among the functions of the thread.
   private var hasSwift: Bool {
     images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
       || frames.contains { frame in
@@ -189,30 +199,33 @@ extension CrashFacts {
       }
   }
 
-  /// Whether the target of a method's call was read from another block, which the first word of the one in r13 points
-  /// to.
+  /// Whether the target of a method call was read from another block, to which the first word of the block in r13
+  /// points.
   ///
-  /// Then r13 holds no object, and the state of that other block has nothing to do with the call.
+  /// In that case, r13 does not hold an object, and the state of the other block is not related to the call.
   private var isOfOtherBlock: Bool {
     guard isSwiftCaller, let object = swiftSelfValue, let first = memory.word(at: object) else { return false }
     return heap.range.contains(first) && first % 16 == 0 && !isLink(of: object, first)
   }
 
-  /// In a large heap a pointer may look like the link that glibc writes into a freed block.
+  /// Whether the block is freed and the word is its link.
+  ///
+  /// The words of the block decide, because a pointer in a large heap may look like a link.
   private func isLink(of block: UInt64, _ word: UInt64) -> Bool {
     guard let second = memory.word(at: block &+ 8) else { return false }
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether a link of a freed block was read from a block in use: malloc has cleared the mark after it, and the
-  /// program has not written anything yet.
+  /// Whether the link was read from a block that is in use and not written yet.
+  ///
+  /// malloc clears the mark after the link when it allocates a block.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.registers.prefix(16).contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
     }
   }
 
-  /// The invalid code address that the program jumped to, or tried to.
+  /// The invalid code address to which the program jumped or tried to jump.
   var wildTarget: UInt64? {
     if isMemoryFault && isFetch { return pc }
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
@@ -227,7 +240,7 @@ extension CrashFacts {
     }
   }
 
-  /// The offset of a word with this value after a pointer, if it can be the offset of a method or field.
+  /// The offset from a pointer to a word with this value, up to the largest offset that counts as a method or field.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
     (0..<64 as Range<UInt64>).lazy.map { 8 &* $0 }.first { memory.word(at: pointer &+ $0) == word }
   }
@@ -237,27 +250,28 @@ extension CrashFacts {
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
-    /// The bytes of this block, without the next one.
+    /// The size of this block.
     var bytes: UInt64
-    /// Code only follows its first word, and does not compute with it, as with objects.
+    /// Whether the code used the block as an object, following only its first word and not computing with it.
     var isObject = false
 
     /// The smallest value that counts as a word of the block.
     ///
-    /// Small numbers are in many places; a value in an object's class field may be small.
+    /// Small numbers are common in memory, so they count only for a reused block, where the value at the place of the
+    /// class may be small.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The part of the block that a value is.
+    /// The part of the block in which a value is stored; nil if the value is in none.
     func place(of value: UInt64) -> String? {
-      // A deinitialized object still has its class: a fault through it has another cause.
+      // A deinitialized object still has its class, so a fault through that word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
       if isObject { return nil }
       if value == words.1 { return "second word" }
-      return value == HeapFacts.sideTable(words.1) ? "second word, taken for a side table" : nil
+      return value == HeapFacts.sideTable(words.1) ? "second word, interpreted as a side table" : nil
     }
   }
 
-  /// The freed blocks that registers point at: their address, or 8 or 16 bytes into them.
+  /// The freed blocks at which registers point, at their start or 8 or 16 bytes into them.
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
@@ -269,7 +283,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// The freed blocks that a current or earlier value of a register may point at.
+  /// The freed blocks at which a current or earlier value of a register may point.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -282,10 +296,11 @@ extension CrashFacts {
     }
   }
 
-  /// The state by the block's first words and, in a bin, by its neighbors in the list.
+  /// The state of a block, from its first words and, if it is in a bin, from its neighbors in the list.
   ///
-  /// Where the neighbors do not point back, malloc has reused the block without a write to it. Two pointers alone may
-  /// belong to any list: each of glibc's points 16 bytes before the other block.
+  /// If the neighbors do not point back, malloc has reused the block and the program has not written to it yet. Two
+  /// pointers alone prove nothing, because they may belong to any list. The pointers of glibc's lists point 16 bytes
+  /// before the other block.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
     let chunk = address &- 16
@@ -299,20 +314,26 @@ extension CrashFacts {
     return back == false || forward == false ? nil : state
   }
 
-  /// The size that glibc keeps before each block; of a block without a recorded size, the first words.
+  /// The size of a block, which glibc stores before the block.
+  ///
+  /// Without a recorded size, only the first words count.
   private func blockBytes(_ address: UInt64) -> UInt64 {
     guard let size = memory.word(at: address &- 8).map({ $0 & ~15 }), (32...1 << 32).contains(size) else { return 24 }
     return size - 8
   }
 
-  /// glibc's data contain its main arena; its code is far before it.
+  /// Whether an address is in the last part of an image, where glibc's data contain its main arena.
+  ///
+  /// glibc's code lies far before it.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach
       && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
   }
 
-  /// .data and .bss of glibc 2.36 are 60 KiB; constants end 72 KiB before the end.
+  /// The size of that part.
+  ///
+  /// In glibc 2.36, .data and .bss have 60 KiB, and the constants end 72 KiB before the end.
   private static let arenaReach: UInt64 = 64 << 10
 
   private func mayBeMetadata(_ address: UInt64) -> Bool {

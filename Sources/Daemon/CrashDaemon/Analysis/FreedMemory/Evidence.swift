@@ -1,12 +1,12 @@
 import CrashReport
 import CrashRing
 
-/// An input of a rule: its name, and its text for a crash.
+/// An input of a rule, with its name and its text for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code
 
-  /// Such as `address 0x10`.
+  /// The text of the input for a crash, such as `si_addr 0x10`.
   func text(_ facts: CrashFacts) -> String {
     let record = facts.record
     switch self {
@@ -16,7 +16,7 @@ enum Evidence: Sendable, CaseIterable {
     case .sender:
       if facts.isTimer { return "sent by a timer" }
       guard facts.hasSender else { return "not sent by a process" }
-      let pid = record.senderPid == 0 ? "a pid that it cannot see" : "pid \(record.senderPid)"
+      let pid = record.senderPid == 0 ? "a pid outside its pid namespace" : "pid \(record.senderPid)"
       return "sent by \(pid) of uid \(record.senderUid)"
     case .address: return "si_addr \(facts.address)"
     case .access: return "page fault bits \(Address(record.errorCode)) (\(facts.access))"
@@ -39,12 +39,12 @@ enum Evidence: Sendable, CaseIterable {
       }
       return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
     case .field:
-      guard let field = facts.field else { return "field: no variable tells" }
+      guard let field = facts.field else { return "field: no variable shows it" }
       return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
     case .code:
-      if facts.codeBefore.isEmpty { return "code in front of pc: not read" }
-      return "code in front of pc: "
-        + (facts.fieldLoad?.text ?? "no load of the operand's register from memory that is known")
+      if facts.codeBefore.isEmpty { return "code before pc: not read" }
+      return "code before pc: "
+        + (facts.fieldLoad?.text ?? "no load of the operand's register from recorded memory")
     case .runtimeFailure: return "inlined reason: " + Self.quoted(facts.runtimeFailure ?? "")
     case .message:
       let before = facts.earlierMessages.isEmpty ? "" : ", and before " + Self.quoted(facts.earlierMessages)
@@ -55,8 +55,8 @@ enum Evidence: Sendable, CaseIterable {
     case .freedRecords:
       let texts = facts.freedRecords.map { "\(Address($0.address)) was a \($0.incident.subject)" }
       let held = facts.held.map { "\(Address($0.address)) is a \($0.incident.subject)" }
-      return "what left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
-        + (held.isEmpty ? "" : "; in it: " + held.joined(separator: ", "))
+      return "objects that left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
+        + (held.isEmpty ? "" : "; objects in quarantine: " + held.joined(separator: ", "))
     case .memory: return facts.memory.description
     case .heap:
       let key = facts.heap.key == nil ? "mark of freed blocks not known" : "mark of freed blocks known"

@@ -2,18 +2,19 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Guesses the field that a null pointer was dereferenced for: from the variables in scope at the fault, their types in
-/// the debug information, and their values in the record.
+/// Guesses the field whose access dereferenced a null pointer.
 ///
-/// The pointer may never have been in a variable, or in one that is out of scope.
+/// It uses the variables in scope at the fault, their types in the debug information, and their values in the record.
+///
+/// The guess may fail, because the pointer may never have been in a variable, or the variable may be out of scope.
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The nesting limit of values in values; a damaged description may be cyclic.
+  /// The limit of nested values, because a damaged description may be cyclic.
   private static let depthLimit = 8
-  /// The size limit of a value without members that is no array.
+  /// The size limit of a value that has no members and is not an array.
   private static let plainBytes: UInt64 = 16
-  /// The limit of fields that are read from one description.
+  /// The limit of fields that are collected from one description.
   private static let fieldLimit = 4_096
 
   init(_ scope: ScopeDescription, _ facts: CrashFacts) {
@@ -21,14 +22,15 @@ struct FieldGuess {
     self.facts = facts
   }
 
-  /// Nil where no variable explains the fault, or variables of different types do.
+  /// The field; nil if no variable explains the fault, or if variables of different types explain it.
   ///
-  /// A null variable explains it if its type has a field there. So does a null pointer in what a variable points at. A
-  /// pointer without a recorded value does so only if nothing else does.
+  /// A null variable explains the fault if its type has a field at the faulting offset. A null pointer inside the value
+  /// at which a variable points also explains it. A pointer without a recorded value counts only if there is no other
+  /// explanation.
   var field: CrashReport.AccessedField? {
     let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
     let nulls = values.filter { isNull($0.1) }
-    // A pointer to a number explains the fault as well.
+    // A null pointer to a plain number explains the fault as well, so no field can be named.
     if facts.record.address < Self.plainBytes, nulls.contains(where: { $0.0.type == nil }) { return nil }
     let direct = nulls.compactMap { variable, value in
       variable.type.flatMap { field(of: $0, at: facts.record.address &- value, through: variable.name) }
@@ -46,7 +48,8 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer can be the faulting one: null, or the wrong value of the instruction.
+  /// Whether this pointer can be the faulting one, because it is null or has the wrong value of the instruction's
+  /// register.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }
@@ -73,7 +76,7 @@ struct FieldGuess {
       variable: CleanText.line(variable), offset: Int(clamping: offset))
   }
 
-  /// The fields of a type, with those of its bases and of nested values.
+  /// The fields of a type, including the fields of its bases and of nested values.
   private func fields(of type: Int) -> [ScopeDescription.Field] {
     var fields: [ScopeDescription.Field] = []
     collect(type, "", 0, 0, &fields)
@@ -96,7 +99,7 @@ struct FieldGuess {
     }
   }
 
-  /// The result if all agree; nil when there is none, or they differ.
+  /// The common result; nil if there is none or if the results differ.
   private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
     guard let first = fields.first else { return nil }
     let isCommon = fields.allSatisfy {

@@ -1,12 +1,12 @@
 import CrashReport
 import CrashRing
 
-/// The origin of the faulting operand's register, by the code before the fault.
+/// The origin of the value in the faulting operand's register, as the code before the fault shows it.
 struct FieldLoad: Sendable, Equatable {
-  /// The faulting operand's register.
+  /// The register of the faulting operand.
   var register: Int
   var value: UInt64
-  /// The block or object whose field was loaded, if it is one.
+  /// The pointer through which the value was loaded: the address of the block or object, if the value was a field.
   var pointer: UInt64
   /// The address that the value was loaded from.
   var address: UInt64
@@ -19,11 +19,13 @@ struct FieldLoad: Sendable, Equatable {
   }
 }
 
-// A freed block with a null field and a null pointer are no evidence: zeros are everywhere, and a third of all crashes
-// have a register that points at freed memory. The code shows whether one was loaded from the other.
+// A null pointer together with a freed block that has a null field is not evidence by itself. Zeros are common in
+// memory, and in a third of all crashes a register points at freed memory. The code shows whether the pointer was
+// loaded from the block.
 extension CrashFacts {
-  /// The code before the fault that certainly ran: a matching value in memory proves a load only for a rare value, not
-  /// for null.
+  /// The code before the fault to search for loads.
+  ///
+  /// For null, only code that certainly ran is used, because a matching null in memory proves no load.
   private var loadsBefore: [UInt8] {
     #if arch(x86_64)
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
@@ -35,9 +37,10 @@ extension CrashFacts {
     #endif
   }
 
-  /// Nil where the code before the fault does not load the register, or memory has another value there by now.
+  /// The load of the register; nil if the code before the fault does not load it, or if memory has another value at
+  /// that address by now.
   ///
-  /// A call ends the search: it may have freed what was loaded before it.
+  /// A call ends the search, because it may have freed the block after the load.
   var fieldLoad: FieldLoad? {
     #if arch(x86_64)
       guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
@@ -53,7 +56,8 @@ extension CrashFacts {
     #endif
   }
 
-  /// The faulting value was loaded directly before from a block that the allocator or the runtime marks as free.
+  /// The evidence that the faulting value was loaded, directly before the fault, from a block that the allocator or the
+  /// runtime marks as free.
   var danglingField: DanglingEvidence? {
     guard let load = fieldLoad else { return nil }
     let block = freedBlocks(around: load.pointer, in: load.register).first {
@@ -66,16 +70,17 @@ extension CrashFacts {
     }
   }
 
-  /// Whether the block has a mark that no program writes, or, in a bin, the next block says that it is free.
+  /// Whether the block has a mark that no program writes or, if it is in a bin, the header of the next block marks it
+  /// as free.
   ///
-  /// Its words alone are not enough: a reused block may have them until it is written.
+  /// The words of the block alone are not enough, because a reused block keeps them until the program writes to it.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
-    // glibc's PREV_INUSE.
+    // The lowest bit of the next block's size is glibc's PREV_INUSE.
     guard case .binned = block.state, let next = memory.word(at: block.address &+ block.bytes) else { return false }
     return next & 1 == 0 && Self.isBlockSize(next)
   }
 
-  /// Whether the code before the fault could show a use of freed memory.
+  /// Whether it is useful to read the code before the fault, because it could show a use of freed memory.
   var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
 }

@@ -1,30 +1,35 @@
 import CrashReport
 import CrashRing
 
-// Traces of allocators in freed memory that prove nothing alone, or that are outside of the main heap.
+// Recognizes traces of the allocator in freed memory that are outside the main heap or that prove nothing alone.
 extension CrashFacts {
-  /// A thread's heap is aligned to its largest size (glibc's HEAP_MAX_SIZE).
+  /// The alignment of a thread's heap as a power of two.
+  ///
+  /// It equals the largest size of such a heap (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
-  /// Whether a value is glibc's link from one freed block of a thread's heap to the next: the next block's address xor
-  /// the page's number, which alone is the link of the last one.
+  /// Whether a value is glibc's link from one freed block of a thread's heap to the next.
   ///
-  /// The heap must be one that a register points into. Both addresses are in it, so that 21 bits of the value are
-  /// fixed, which no pointer has that way.
+  /// The link is the address of the next block xor the page number of the block. The link of the last block is the page
+  /// number alone.
+  ///
+  /// A register must point into the heap. Both addresses are in that heap, which determines 21 bits of the value. No
+  /// pointer has these bits.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // The main heap has a check of its own; no heap has such low addresses.
+      // The main heap has a separate check. Heaps of threads do not have addresses below this limit.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number
     }
   }
 
-  /// A note for another sentence that the faulting value is in a freed block that a register points at; empty where
-  /// none is.
+  /// A note, for the sentence of another rule, that the faulting value is in a freed block at which a register points.
   ///
-  /// It is no verdict: a third of all crashes have a register that points at freed memory.
+  /// Empty if there is no such block.
+  ///
+  /// The note is not a diagnosis, because in a third of all crashes a register points at freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
@@ -40,7 +45,7 @@ extension CrashFacts {
     return ""
   }
 
-  /// Whether the allocator or the runtime has left its mark, which no program writes.
+  /// Whether the block has a mark of the allocator or the runtime that no program writes.
   static func isMarked(_ state: BlockState) -> Bool {
     switch state {
     case .cached, .fastBin: true

@@ -1,9 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// A freed-object record: an object that had left the quarantine before a crash, with its address in a register.
+/// A freed-object record: an object that had left the quarantine before a crash, and whose address is in a register.
 ///
-/// Alone it is no evidence: the memory may have been reused, and the crash may belong to its new owner.
+/// The record alone is not evidence. The memory may have been reused, and the crash may concern its new owner.
 struct FreedRecord: Sendable {
   var incident: Incident
   /// The stack of the last release, innermost first.
@@ -12,7 +12,7 @@ struct FreedRecord: Sendable {
   var address: UInt64 { incident.record?.address ?? 0 }
   var bytes: UInt64 { UInt64(incident.record?.bytes ?? 0) }
 
-  /// Such as `memory that was a App.Session until 3 ms before`.
+  /// The text for a sentence, such as `memory that was a App.Session until 3 ms before`.
   var text: String {
     let age_ns = Int(clamping: incident.record?.age_ns ?? 0)
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
@@ -29,10 +29,10 @@ struct FreedRecord: Sendable {
 }
 
 extension RingContents {
-  /// A ring that the shield writes has no more.
+  /// The limit of freed-object records, which a ring from the shield does not exceed.
   private static let freedRecordLimit = 8
 
-  /// The quarantine's records for addresses in a crash's registers.
+  /// The quarantine's freed-object records for the addresses in the registers of a crash.
   func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -41,7 +41,7 @@ extension RingContents {
     return Array(own.prefix(Self.freedRecordLimit))
   }
 
-  /// The frames in those records.
+  /// The frames in the freed-object records and in the objects that are still in quarantine.
   var framesOfFreedRecords: [CrashRecord.Frame] {
     records.flatMap { freedRecords(of: $0) + heldObjects(of: $0) }.flatMap {
       IncidentBuilder.frames(of: $0, images: images)
@@ -50,9 +50,9 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The object of a use-after-free rule's evidence, if the quarantine had it.
+  /// The freed-object record for the block that a use-after-free rule found, if the quarantine has one.
   ///
-  /// The order is that of the rules.
+  /// The evidence is tried in the order of the rules.
   var freedRecord: FreedRecord? {
     guard !freedRecords.isEmpty,
       let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField
@@ -60,15 +60,18 @@ extension CrashFacts {
     return freedRecords.first { $0.address == evidence.block }
   }
 
-  /// Memory that was an object of a protected class, belongs to other code by now, and was used as an object.
+  /// The evidence that memory was used as an object although it now belongs to other code.
   ///
-  /// Many objects share an address over time, so that a former object there is no evidence. The fault itself must show
-  /// that Swift used the memory as an object, although it is none:
-  /// - the call of a method, with the object in r13, went through a first word that is no class;
-  /// - or the runtime, which retained, released or destroyed it, went through such a word.
+  /// The memory was an object of a protected class before.
   ///
-  /// The words around it distinguish a use of freed memory from an overrun of a live object. Its reference count would
-  /// still look like one, and glibc's size before it would have been overwritten first.
+  /// Many objects have the same address over time, so a former object at the address is not evidence by itself. The
+  /// fault must show that Swift used the memory as an object although it is not an object. There are two cases:
+  /// - a method call, with the object in r13, went through a first word that is not a class;
+  /// - the runtime, which retained, released or destroyed the object, went through such a word.
+  ///
+  /// The words around the address distinguish a use of freed memory from an overrun of a live object. A live object
+  /// would still have a plausible reference count. An overrun would have overwritten glibc's size before the block
+  /// first.
   var danglingFreedRecord: DanglingEvidence? {
     let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }
@@ -82,8 +85,7 @@ extension CrashFacts {
     freedRecords.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
   }
 
-  /// A block in use whose words cannot be those of an object, live or freed; nil where they can be, or the record lacks
-  /// them.
+  /// A block in use whose words cannot belong to a live or freed object; nil if they can, or if the record lacks them.
   func block(withoutObjectAt address: UInt64, what: String) -> FreedBlock? {
     guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
       let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
@@ -94,13 +96,13 @@ extension CrashFacts {
       address: address, register: register, state: .taken(what), words: (first, second), bytes: (size & ~7) - 8)
   }
 
-  /// Whether a word is glibc's header of a block: its size, and three flags.
+  /// Whether a word is glibc's header of a block, which has the size and three flags.
   static func isBlockSize(_ word: UInt64) -> Bool {
     let bytes = word & ~7
     return bytes % 16 == 0 && (32...1 << 30).contains(bytes)
   }
 
-  /// Whether a second word is that of a live object: not in deinit, with references, or a side table.
+  /// Whether a second word belongs to a live object, which is not in deinit and has references or a side table.
   private func isAlive(_ counts: UInt64) -> Bool {
     if counts & 0xffff_ffff == 0xffff_ffff { return true }
     if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> 47 == 0 }
@@ -117,7 +119,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether the failed read was for the code address of an async method.
+  /// Whether the failed read was the read of an async method's code address.
   var isAsyncCall: Bool {
     #if arch(x86_64)
       return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)
@@ -126,7 +128,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether a function of Swift's runtime faulted that takes objects.
+  /// Whether the fault is in a function of Swift's runtime.
   var isInSwiftRuntime: Bool {
     guard let frame = frames.first, frame.address.rawValue == pc else { return false }
     return ["swift_", "_swift_", "_ZN5swift", "_ZNK5swift", "_ZL"].contains { frame.mangled.hasPrefix($0) }

@@ -3,15 +3,15 @@ import CrashRing
 
 /// An object in quarantine that explains a crash.
 ///
-/// No stub detected the use, as with a direct call.
+/// The quarantine did not detect the use itself, for example because the program called the method directly.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
-  /// The tie between the fault and the object.
+  /// The text about how the fault used the object.
   var tie: String
 
   private var policy: IncidentReport.Mode { IncidentBuilder.name(object.incident.mode) }
 
-  /// The sentence, without its call site and full stop.
+  /// The sentence without its call site and its full stop.
   func text(_ access: String) -> String {
     let age_ns = Int(clamping: object.incident.record?.age_ns ?? 0)
     let filling = object.incident.mode == .zero ? ", which emptied its fields" : ""
@@ -21,7 +21,7 @@ struct HeldEvidence: Sendable {
 }
 
 extension RingContents {
-  /// Objects in quarantine with their address in a register of the crash.
+  /// The objects in quarantine whose address is in a register of the crash.
   func heldObjects(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -34,12 +34,13 @@ extension RingContents {
 extension CrashFacts {
   /// The object in quarantine whose method failed.
   ///
-  /// A register that points at such an object is no evidence: after a last release it usually still does. The fault
-  /// must be in a method of that class, for an empty value, on the method's own object, which Swift passes in r13. For
-  /// an inlined method it is in any register, and r13 must not hold a live object that the method may belong to. Other
-  /// code has used the object where it loaded the null pointer from it directly before.
+  /// A register that points at such an object is not evidence by itself, because registers usually still point at an
+  /// object after its last release. The fault must be in a method of the object's class, and an empty value must have
+  /// caused it. The method must have been called on the object, which Swift passes in r13. For an inlined method, the
+  /// object may be in any register, and r13 must not hold a live object to which the method may belong. In other code,
+  /// the null pointer must have been loaded from the object directly before the fault.
   var heldObject: HeldEvidence? {
-    // A deinit that policy absorb has deferred may use its object.
+    // A deinit that the policy absorb has deferred may use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
       return HeldEvidence(object: object, tie: load.text)
@@ -60,19 +61,19 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether an address begins like an object: with a class of an image.
+  /// Whether the memory at an address begins like an object, with a class in an image.
   private func isObject(_ address: UInt64?) -> Bool {
     guard let first = address.flatMap({ memory.word(at: $0) }) else { return false }
     return images.contains { $0.start <= first && first < $0.end }
   }
 
-  /// Whether an empty value failed: a null pointer, an element of an empty list, an empty optional.
+  /// Whether an empty value caused the fault, such as a null pointer, an element of an empty array, or a nil optional.
   private var isFaultOfEmptyField: Bool {
     if isNullAccess || isTrapWithReason { return true }
     return isMemoryFault && isFetch && record.address < DiagnosisRule.nullPage
   }
 
-  /// Whether a function's name is that of a method of the class, with or without its module.
+  /// Whether a function is a method of the class, by its name with or without the module.
   private static func isMethod(_ frame: CrashReport.Frame, of className: String) -> Bool {
     guard frame.mangled.hasPrefix("$s"), let name = className.split(separator: ".").last else { return false }
     let text = frame.signature ?? frame.function

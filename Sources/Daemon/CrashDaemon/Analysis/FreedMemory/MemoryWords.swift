@@ -2,7 +2,7 @@ import CrashReport
 
 /// The words of the crashed process's memory in its record.
 struct MemoryWords: Sendable {
-  /// Bytes from an address on.
+  /// The bytes that begin at an address.
   struct Piece: Sendable, Equatable {
     var start: UInt64
     var bytes: [UInt8]
@@ -12,7 +12,7 @@ struct MemoryWords: Sendable {
 
   init(_ pieces: [Piece]) { self.pieces = pieces.filter { !$0.bytes.isEmpty } }
 
-  /// The word at an address; nil when the record does not have it.
+  /// The word at an address; nil if the record does not contain it.
   func word(at address: UInt64) -> UInt64? {
     for piece in pieces {
       let offset = address &- piece.start
@@ -22,7 +22,7 @@ struct MemoryWords: Sendable {
     return nil
   }
 
-  /// Whether the record holds the byte at an address.
+  /// Whether the record contains the byte at an address.
   func contains(_ address: UInt64) -> Bool {
     pieces.contains { address &- $0.start < UInt64($0.bytes.count) }
   }

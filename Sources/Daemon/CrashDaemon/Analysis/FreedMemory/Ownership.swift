@@ -1,15 +1,16 @@
 import CrashReport
 import CrashSymbols
 
-/// Decides which frames are in-app: those that the author wants to see first, and that name a group.
+/// Decides which frames are in-app.
 ///
-/// Only file and function decide, never the line: swiftc gives line 0 to merged calls, to the failing branch of `T!`
-/// and to the resume address of an async function.
+/// Reports show these frames first, and groups are named by them.
 ///
-/// These are not in-app: system and Swift runtime libraries; the standard library and the other runtime modules, also
-/// when linked statically; internal functions of the runtime; compiler-generated code (thunks, accessors); headers of
-/// the system and of compilers; packages that the program depends on, which SwiftPM builds from `…/checkouts/…`; and
-/// this package's code.
+/// The file and the function decide, but not the line number. swiftc assigns line 0 to merged calls, to the failing
+/// branch of `T!` and to the resume address of an async function.
+///
+/// System libraries and the Swift runtime with its modules are not in-app, even if they are linked statically. Neither
+/// are compiler-generated code (thunks, accessors), headers of the system and of compilers, this package's code, and
+/// packages on which the program depends. SwiftPM builds these packages from `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
@@ -21,19 +22,23 @@ enum Ownership {
     case .foundation, .generated, .other: break
     }
     guard let file else { return origin != .foundation }
-    // A program with @main has a generated one; one with top-level code has lines.
+    // In a program with @main, swiftc generates `main` without lines. In a program with top-level code, `main` has
+    // lines.
     if mangled == "main", line == nil, file.hasSuffix(".swift") { return false }
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// The origin of a function by its linkage name alone.
+  /// The origin of a function, as its linkage name shows it.
   enum Origin: Sendable {
-    /// A runtime, or the compiler.
+    /// The function belongs to a runtime or to the compiler.
     case runtime
-    /// One of Foundation's C parts by its name, if there is no debug information.
+    /// The function has a name of Foundation's C parts.
+    ///
+    /// It belongs to them if it has no debug information.
     case foundation
-    /// Compiler-generated, unless debug information has a line for it: `__allocating_init` of a class is a thunk for a
-    /// designated initializer, and has the code of a convenience one.
+    /// The function is compiler-generated, unless debug information has a line for it.
+    ///
+    /// `__allocating_init` is a thunk for a designated initializer, but has the code of a convenience initializer.
     case generated
     case other
   }
@@ -48,7 +53,8 @@ enum Ownership {
     return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
 
-  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, partial applications of methods.
+  /// Whether the name belongs to `__allocating_init`, a metadata accessor, a lazy cache, a value witness or a partial
+  /// application of a method.
   private static func isGenerated(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
     let stem = mangled.prefix { $0 != "." }
@@ -56,14 +62,18 @@ enum Ownership {
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
   }
 
-  /// An implicit closure in an implicit closure, which swiftc emits for `shop.respond` as an argument.
+  /// Whether the name belongs to the implicit closure in an implicit closure that swiftc emits for an argument such as
+  /// `shop.respond`.
   ///
-  /// Its parts count too where it is async. A closure of the program's in one of them has a name with another end.
+  /// The parts of an async closure are included. A closure of the program inside such a closure has a name with another
+  /// end.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
 
-  /// Whether swiftc emitted it for `@main`, with its parts where it is async.
+  /// Whether swiftc emitted the function for `@main`.
+  ///
+  /// The parts of an async `main` are included.
   private static func isMadeOfMain(_ mangled: String) -> Bool {
     (mangled.hasPrefix("$s") || mangled.hasPrefix("$S")) && mangled.contains("5$mainyy")
   }
@@ -88,15 +98,16 @@ enum Ownership {
     "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
     "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
-    // From static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
+    // These come from static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the
+    // demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
-    // Emitted by swiftc, and named without a module.
+    // swiftc emits this function under a name without a module.
     "objectdestroy",
   ]
-  /// Foundation's C parts.
+  /// The prefixes of Foundation's C parts.
   ///
-  /// Linked statically they have no debug information, unlike a program's own `CF…`.
+  /// If they are linked statically, they have no debug information, unlike functions of the program with such a name.
   private static let foundation = [
     "CF", "_CF", "__CF", "___CF", "____CF", "_ZN6icu_", "_ZNK6icu_", "_ZNO6icu_", "_ZNKR6icu_",
   ]
@@ -104,15 +115,19 @@ enum Ownership {
     "_start", "start_thread", "clone", "clone3", "__clone", "__stack_chk_fail", "__asan_report_error",
   ]
 
-  /// Functions of the runtimes in C and C++; linked statically they are in the program's own image.
+  /// Whether the function belongs to a runtime in C or C++.
+  ///
+  /// If it is linked statically, it is in the program's image.
   static func isPlumbing(_ mangled: String) -> Bool {
     plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) } || isSwiftsCxx(mangled)
   }
 
-  /// C++ with types of the Swift runtime: `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)` and
-  /// others that are local to a file or in an unnamed namespace.
+  /// Whether the function is C++ code with types of the Swift runtime.
   ///
-  /// The program's C++ that is called through a bridging header has no type of namespace `swift`.
+  /// For example, `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)` is local to a file. Others are in
+  /// an unnamed namespace.
+  ///
+  /// C++ code of the program that is called through a bridging header has no types in namespace `swift`.
   private static func isSwiftsCxx(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("_Z") else { return false }
     return mangled.contains("N5swift")
@@ -125,32 +140,38 @@ enum Ownership {
     "__C_Synthesized",
   ]
 
-  /// Swift code of the toolchain, or of this package.
+  /// Whether the function is Swift code of the toolchain or of this package.
   static func isRuntime(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
-    // `$ss…` is module Swift; `$sS…` is one of its types by its short code (Sa Array, Si Int, SS String, Sq Optional).
+    // `$ss…` is the module Swift. `$sS…` is one of its types by its short code (Sa Array, Si Int, SS String, Sq
+    // Optional).
     if mangled.hasPrefix("$ss") || mangled.hasPrefix("$sS") { return isExtensionOfOthers(mangled) == false }
     return Demangler.module(of: mangled).map(runtimeModules.contains) ?? false
   }
 
-  /// An extension of a standard library type is mangled as that type, then the module of the extension and `E`.
+  /// Whether the function is in an extension of a standard library type in another module.
+  ///
+  /// It is mangled as the type, the module of the extension and `E`.
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
 
-  /// Whether a file is neither compiler-generated, nor a system header, nor a dependency's.
+  /// Whether a file belongs to the program.
+  ///
+  /// Compiler-generated files, system headers, and files of dependencies or of this package do not.
   static func isOwn(file: String) -> Bool {
     !isGenerated(file: file) && !isDependency(file: file) && !isSystem(file: file) && !isShield(file: file)
   }
 
   private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
 
-  /// The directory of SwiftPM and Xcode for the sources of dependencies.
+  /// Whether the file is in the directory where SwiftPM and Xcode keep the sources of dependencies.
   static func isDependency(file: String) -> Bool { file.contains("/checkouts/") }
 
-  /// Headers of the system and of compilers, whose functions are inlined into the program's.
+  /// Whether the file is a header of the system or of a compiler, whose functions are inlined into the program's
+  /// functions.
   ///
-  /// A compiler may write the path to one with `..`:
+  /// A compiler may write the path of such a header with `..`:
   /// `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
   private static func isSystem(file: String) -> Bool {
     systemHeaderDirectories.contains(where: file.hasPrefix) || systemHeaderParts.contains(where: file.contains)
@@ -163,7 +184,7 @@ enum Ownership {
     "/include/c++/", "/lib/gcc/", "/lib/clang/", "/usr/lib/swift/", "/usr/lib/swift_static/",
   ]
 
-  /// This package's code in the host process, which is in the stacks of deferred deinits.
+  /// Whether the file is this package's code in the host process, which is in the stacks of deferred deinits.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

@@ -2,18 +2,18 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The guard page's record of a crash, written before it: the object, and the stack that freed it.
+/// The record that a guard page wrote before a crash, with the object and the stack that freed the object.
 struct PageEvidence: Sendable {
   var incident: Incident
   /// The stack that freed the object, innermost first.
   var release: [CrashReport.Frame]
-  /// The stack that allocated it.
+  /// The stack that allocated the object, innermost first.
   var allocation: [CrashReport.Frame]
 
-  /// The sentence, without its call site and full stop.
+  /// The sentence without its call site and its full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
-    // A name at the beginning stays as it is, so that it can be searched for.
+    // Do not capitalize a class name at the beginning, so that the report can be searched for the name.
     if !incident.subject.isEmpty, text.hasPrefix(incident.subject) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
   }
@@ -45,7 +45,9 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The incident that led to a crash: it has the same thread and faulting address.
+  /// The incident that led to a crash.
+  ///
+  /// It has the same thread and the same faulting address.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in
@@ -54,7 +56,7 @@ extension RingContents {
     }
   }
 
-  /// The frames in such incidents.
+  /// The frames in the incidents that led to crashes.
   var framesOfPages: [CrashRecord.Frame] {
     let incidents = records.compactMap { pageIncident(of: $0) }
     return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }

@@ -1,8 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// A register with a poison value: the quarantine fills the fields of deallocated objects with it under the policy
-/// `diagnose`.
+/// A register with a poison value.
+///
+/// Under the policy `diagnose`, the quarantine fills the fields of deallocated objects with such values.
 struct PoisonEvidence: Sendable, Equatable {
   var register: Int
   /// The number of the object's record.
@@ -12,13 +13,15 @@ struct PoisonEvidence: Sendable, Equatable {
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
-  /// 0x8000 plus the object's size, and an offset; beyond this range an offset may have changed the record number as
-  /// well.
+  /// The range of the low 16 bits: 0x8000 plus the object's size, plus an offset.
+  ///
+  /// Beyond this range, the offset may also have changed the record number.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
-  /// Nil where the register's value is no poison of a class that the process protected.
+  /// Recognizes a poison value; nil if the value does not belong to a class that the process protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
-    // The lowest sixteen bits contain the object's size; they may have an offset, or lack bits that a runtime masks.
+    // The low 16 bits contain the object's size. An offset may be added to them, and a runtime may have masked some
+    // bits.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)
@@ -32,7 +35,7 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The class of the object that was used after it was freed, where any evidence names it.
+  /// The class of the object that was used after it was freed; nil if no evidence names the class.
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }

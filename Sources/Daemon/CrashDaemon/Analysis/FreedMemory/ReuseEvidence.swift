@@ -2,42 +2,46 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// A class that code expects an object to have, by the types of its variables, or by the classes that its functions
-/// name.
+/// A class that code expects an object to have.
+///
+/// The types of variables show it, or the classes that the functions name.
 struct ExpectedClass: Sendable, Equatable {
   /// The name without its module.
   var name: String
   /// The size of an instance.
   var bytes: UInt64
-  /// The object may be of a derived class, whose instances are as large as this.
+  /// Whether the object may be of a derived class, whose instances have this size.
   var isDerived = false
-  /// A variable with the object's address has this class; else the function only names it.
+  /// Whether a variable with the object's address has this class.
+  ///
+  /// Otherwise, the function only names the class.
   var isOfVariable = false
 
-  /// The block size that glibc uses for an instance, with its header.
+  /// The size of the block that glibc uses for an instance, including the header.
   ///
-  /// 0 where that is no size of an object.
+  /// The size is 0 if `bytes` is not a valid size of an object.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of this size may have held an instance, and holds another allocation now.
+  /// Whether a block of this size may have held an instance before another allocation reused it.
   ///
-  /// malloc uses a block that is 16 bytes larger where the rest would be below the smallest size. That is rarer than a
-  /// wrong match of that size, so it does not count.
+  /// malloc uses a block that is 16 bytes larger if the remainder would be below the smallest size. That is rarer than
+  /// a wrong match of the larger size, so the larger size does not count.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
 extension CrashFacts {
-  /// The block that Swift used as an object although it is none: the fault came through its first words, which are
-  /// neither class nor reference count.
+  /// The block that Swift used as an object although it is not an object.
   ///
-  /// The words around it exclude two other causes. An overrun of the block before destroys glibc's header of this one,
-  /// and a stray write to a live object leaves its reference count. What remains is that the memory was reused, or that
-  /// it was never an object.
+  /// The fault came through the first words of the block, which are neither a class nor a reference count.
+  ///
+  /// The words around the address exclude two other causes. An overrun of the preceding block would have destroyed
+  /// glibc's header of this block, and a stray write to a live object would have left its reference count. The
+  /// remaining explanations are that the memory was reused, or that it was never an object.
   var blockWithoutObject: FreedBlock? { useWithoutObject?.block }
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
-    // The object of the called method comes first.
+    // Try the object of the called method first.
     let others = record.registers.prefix(16).enumerated().filter { $0.offset != 7 }.map(\.element)
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
@@ -55,7 +59,9 @@ extension CrashFacts {
     return nil
   }
 
-  /// For a short block the record includes glibc's header after it: an overrun of this block would have destroyed that.
+  /// Whether the header after the block is intact.
+  ///
+  /// The record contains that header only for a short block. An overrun of this block would have destroyed it.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)
@@ -63,8 +69,8 @@ extension CrashFacts {
 
   /// How the block's first words led to the fault.
   ///
-  /// The runtime also follows an object's second word, its reference count, which may lead to a side table. The
-  /// program's own code does not, nor does it compute with the class.
+  /// The runtime also follows the second word of an object, which is the reference count and may lead to a side table.
+  /// The program's code follows only the first word, and does not compute with it.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -75,18 +81,19 @@ extension CrashFacts {
     return operandEvidence(in: [object]) ?? callEvidence(in: [object]) ?? selfEvidence(in: [object])
   }
 
-  /// Whether a function of the runtime faulted that takes an object and reads it.
+  /// Whether the fault is in a function of the runtime that takes an object and reads it.
   ///
-  /// Static functions of C++ have the same names in all images; the runtime's have its types in their names.
+  /// Static C++ functions of other images may have the same name. The functions of the runtime have its types in their
+  /// names.
   private var isInObjectFunction: Bool {
     guard isInSwiftRuntime, let name = frames.first?.mangled, !name.hasPrefix("$s") else { return false }
     return !name.hasPrefix("_ZL") || name.contains("N5swift10HeapObject")
   }
 
-  /// Whether the failed read was for a method or the value witnesses of a class.
+  /// Whether the failed read was the read of a method or of the value witnesses from a class.
   ///
-  /// At 0 and 8 an object has its class and its count. A failed read there is of the object itself: the block holds a
-  /// pointer to it, and nothing shows that the block should be an object.
+  /// Reads at offsets 0 and 8 are excluded, because an object has its class and its reference count there. Such a
+  /// failed read reads an object to which the block points. It does not show that the block should be an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
       instruction?.kind != .jump
@@ -95,15 +102,17 @@ extension CrashFacts {
     return distance > Self.headerBytes || distance == Self.valueWitnesses
   }
 
-  /// A class has its first method after this; an object its first field.
+  /// The size of the header.
+  ///
+  /// The first method of a class and the first field of an object follow it.
   private static let headerBytes: Int64 = 16
   /// The offset of a class's value witness table.
   private static let valueWitnesses: Int64 = -8
 
-  /// The block and its use, where it is as large as an object of a class that the code expects.
+  /// The use of a reused block, if the block has the size of an object of a class that the code expects.
   ///
-  /// A pointer that was never one to an object leads to a block of any size. A dangling pointer leads to a block of its
-  /// former object's size, which holds another allocation of about that size now.
+  /// A pointer that never pointed to an object leads to a block of any size. A dangling pointer leads to a block with
+  /// the size of the former object, which another allocation of about that size now uses.
   var danglingReuse: (evidence: DanglingEvidence, expected: ExpectedClass)? {
     guard !expectedClasses.isEmpty, let (block, evidence) = useWithoutObject,
       let expected = expectedClasses.first(where: { $0.fits(block.bytes + 8) })
@@ -111,16 +120,16 @@ extension CrashFacts {
     return (evidence, expected)
   }
 
-  /// The address where the code expected an object and the fault shows none: freed memory, or a reused block.
+  /// The address where the code expected an object, and where the fault found freed memory or a reused block.
   var objectInQuestion: UInt64? { freedObject?.block ?? blockWithoutObject?.address }
 
   /// The freed block that explains the fault.
   ///
-  /// The order is that of the rules.
+  /// The evidence is tried in the order of the rules.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
-  /// The class that the code expects where the fault found freed memory; nil where it names none, or several of that
-  /// size.
+  /// The class that the code expects where the fault found freed memory; nil if the code names no class, or several
+  /// classes of that size.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -132,7 +141,7 @@ extension CrashFacts {
     return first
   }
 
-  /// The class that the code expects where a rule found freed memory, for the report; nil when unknown.
+  /// The class that the code expects where a rule found freed memory, for the report; nil if it is unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -140,15 +149,16 @@ extension CrashFacts {
     }
   }
 
-  /// Such as `; the code expects an instance of Session`, for a sentence.
+  /// The text for a sentence, such as `; the code expects an instance of Session`.
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
     let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
     return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code there names \(name)"
   }
 
-  /// The classes of variables in scope at the crash with the object's address; where there are none, the classes that
-  /// the function names.
+  /// The classes of the variables in scope that hold the object's address.
+  ///
+  /// Without such variables, these are the classes that the function names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
     guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in
@@ -165,11 +175,13 @@ extension CrashFacts {
       ? scope.namedClasses.flatMap { named in
         Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
       } : known
-    // Among many sizes there is one for any block.
+    // With many different sizes, any block would match one of them.
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 
-  /// A higher number proves little: a program's main function names most of its classes.
+  /// The limit of different sizes.
+  ///
+  /// More sizes prove little, because the main function of a program names most of its classes.
   private static let sizeLimit = 4
 
   private static func classes(

@@ -3,18 +3,20 @@ import CrashRing
 
 /// The last non-fatal incidents of a process before it ended.
 struct IncidentHistory: Sendable {
-  /// The limit for one report; `crashctl incidents` lists all.
+  /// The limit for one report.
+  ///
+  /// `crashctl incidents` lists all incidents.
   static let limit = 16
 
-  /// Ordered by their last time.
+  /// The incidents, sorted by their last occurrence.
   var incidents: [Incident]
-  /// The number of omitted ones.
+  /// The number of omitted incidents.
   var omitted: Int
 
-  /// The incidents of a ring that began until `end_ns`, nanoseconds since 1970; nil when the time of the end is
-  /// unknown.
+  /// Selects the incidents of a ring that began before `end_ns`, in nanoseconds since 1970; nil if the time of the end
+  /// is unknown.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // Fatal incidents are reported elsewhere: by the object of a guard page, and by the diagnosis.
+    // Omit fatal incidents, because the diagnosis and the object of a guard page report them.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }
@@ -25,13 +27,13 @@ struct IncidentHistory: Sendable {
 }
 
 extension RingContents {
-  /// The incidents before the first crash that the process has not survived, or before its unreported exit.
+  /// The incidents before the first crash that the process did not survive, or before its unreported exit.
   var history: IncidentHistory {
     let crashes = records.filter { $0.sequence >= survived }
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)
   }
 
-  /// The frames that their sentences name.
+  /// The frames that the sentences of these incidents name.
   var framesOfHistory: [CrashRecord.Frame] {
     history.incidents.flatMap { IncidentBuilder.placeFrames(of: $0, images: images) }
   }

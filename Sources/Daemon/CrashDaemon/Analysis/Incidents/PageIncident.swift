@@ -5,7 +5,7 @@ import CrashRing
 /// Describes an incident of a guard page.
 struct PageIncident: Sendable {
   var incident: Incident
-  /// Such as ` by thread 7 in drop()`: the thread that freed it, where known.
+  /// The thread that freed the object, if it is known, such as ` by thread 7 in drop()`.
   var by = ""
 
   init(_ incident: Incident, by: String = "") {
@@ -27,7 +27,7 @@ struct PageIncident: Sendable {
     }
   }
 
-  /// Without its call site and full stop.
+  /// The sentence without its call site and its full stop.
   var text: String {
     let subject = incident.subject.isEmpty ? "a block of memory" : incident.subject
     let amount = incident.amount
@@ -35,12 +35,12 @@ struct PageIncident: Sendable {
     case .CS_RING_PAGES_READ: return "\(subject) was read\(after), \(Self.bytes(amount)) into it"
     case .CS_RING_PAGES_WRITE: return "\(subject) was written\(after), \(Self.bytes(amount)) into it"
     case .CS_RING_PAGES_DOUBLE_FREE: return "\(subject) was freed again\(after)"
-    case .CS_RING_PAGES_INVALID_FREE: return "an address \(Self.bytes(amount)) from the begin of \(subject) was freed"
+    case .CS_RING_PAGES_INVALID_FREE: return "an address \(Self.bytes(amount)) from the start of \(subject) was freed"
     case .CS_RING_PAGES_OVERFLOW:
       let past = amount.subtractingReportingOverflow(Int64(incident.record?.bytes ?? 0)).partialValue
       return "memory \(Self.bytes(past)) past the end of \(subject) was used"
-    case .CS_RING_PAGES_UNDERFLOW: return "memory \(Self.bytes(amount)) before the begin of \(subject) was used"
-    case .CS_RING_PAGES_TRAMPLED: return "memory beside \(subject) was written while that was alive"
+    case .CS_RING_PAGES_UNDERFLOW: return "memory \(Self.bytes(amount)) before the start of \(subject) was used"
+    case .CS_RING_PAGES_TRAMPLED: return "memory beside \(subject) was written while the block was allocated"
     default: return "\(subject) was used\(after)"
     }
   }

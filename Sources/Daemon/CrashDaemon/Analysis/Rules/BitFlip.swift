@@ -1,8 +1,10 @@
 import CrashRing
 
-/// A pointer that differs in one bit from another one of the thread.
+/// A pointer that differs in one bit from another pointer in the thread's registers.
 struct BitFlip: Sendable, Equatable {
-  /// The DWARF numbers of the wrong and the right one.
+  /// The DWARF number of the register with the wrong pointer.
+  ///
+  /// `other` has the right one.
   var register: Int
   var other: Int
   var bit: Int
@@ -10,20 +12,21 @@ struct BitFlip: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The distance of two pointers into one object.
+  /// The largest distance of two pointers that may point into the same object.
   private static let near: UInt64 = 4_096
 
-  /// Nil unless exactly one register and one bit explain the fault.
+  /// The bit flip; nil unless exactly one register and one bit explain the fault.
   ///
-  /// Only pointers into the stack or an image count as right ones; the record cannot verify others. Mappings are powers
-  /// of two apart, so that a pointer to a removed one is often one bit away from another. So below the bits that no
-  /// pointer has set, the right pointer must be exactly equal, and not the start of a page.
+  /// Only pointers into the stack or an image count as right, because the record cannot verify other pointers. Mappings
+  /// are often powers of two apart, so a pointer to a removed mapping is often one bit away from a pointer to another
+  /// mapping. If the wrong pointer is canonical, the repaired pointer must therefore equal the right pointer exactly,
+  /// and must not be the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
     else { return nil }
     let value = record.registers[base]
-    // Small numbers are null pointers; a repeated byte is a poison pattern.
+    // Exclude small numbers, which are null pointers with an offset, and repeated bytes, which are poison patterns.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
     for bit in 0..<64 {

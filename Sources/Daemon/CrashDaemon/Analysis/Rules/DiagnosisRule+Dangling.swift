@@ -1,10 +1,10 @@
-// Use-after-free.
+// The rules for use-after-free.
 import CrashReport
 import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// Causes that the runtime itself reported.
+  /// The rules for causes that the runtime or the quarantine reported.
   static let danglingStated: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames],
@@ -22,14 +22,15 @@ extension DiagnosisRule {
     ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // The quarantine's own effect on an object does not count as evidence.
+    // This rule is separate, because an effect of the quarantine on an object (an emptied field) is not evidence by
+    // itself.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }
     ) { facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
-      return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
+      return found.text("the use led to a \(facts.access) \(facts.record.address)") + ";"
     },
     DiagnosisRule(
       "dangling-escaped", cause: .dangling, 1, on: [.signal, .message],
@@ -40,16 +41,20 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Needs the code before the fault.
+  /// The name of the rule that needs the code before the fault.
   static let field = "dangling-field"
-  /// The same for null: zeros are everywhere, and a jump from elsewhere may have skipped the load.
+  /// The name of the same rule for null.
+  ///
+  /// It is less certain, because zeros are common and a jump from elsewhere may have skipped the load.
   static let nullField = "dangling-field-null"
-  /// Needs the variables in scope at the fault.
+  /// The name of the rule that needs the variables in scope at the fault.
   static let reuse = "dangling-reuse"
-  /// Needs the classes that the function there names.
+  /// The name of the rule that needs the classes that the function names.
   static let reuseByCode = "dangling-reuse-named"
 
-  /// Causes that freed memory shows: never more than probable.
+  /// The rules for causes that are inferred from freed memory.
+  ///
+  /// They are never certain.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],
@@ -96,7 +101,7 @@ extension DiagnosisRule {
     },
     DiagnosisRule(
       reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
-      headline: { use($0, reuse) + " after others took its memory" }
+      headline: { use($0, reuse) + " after its memory was reused" }
     ) { facts in
       facts.danglingReuse.flatMap {
         $1.isOfVariable ? reused($0, $1, "the code expects an instance of \($1.name)") : nil
@@ -104,18 +109,19 @@ extension DiagnosisRule {
     },
     DiagnosisRule(
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
-      headline: { use($0, reuseByCode) + " after others took its memory" }
+      headline: { use($0, reuseByCode) + " after its memory was reused" }
     ) { facts in
       facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
     },
   ]
 
-  /// Such as `Use-after-free: a freed Basket was used`.
+  /// The headline, such as `Use-after-free: a freed Basket was used`.
   private static func use(_ facts: CrashFacts, _ rule: String) -> String {
     "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
   }
 
-  /// Such as `a freed Basket`, or `a freed object (the code expects a Basket)` where only the code names a class.
+  /// The object, such as `a freed Basket`, or `a freed object (the code expects a Basket)` if only the code names a
+  /// class.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
     if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
     guard let name = facts.expectedClass(by: rule) else { return "a freed object" }
@@ -128,7 +134,7 @@ extension DiagnosisRule {
 
   private static func reused(_ evidence: DanglingEvidence, _ expected: ExpectedClass, _ reason: String) -> String {
     let size = expected.isDerived ? "one of a class derived from it" : "one"
-    return "An object was used after it was freed, and others have its memory: \(evidence.text); \(reason), and the "
+    return "An object was used after it was freed, and its memory was reused: \(evidence.text); \(reason), and the "
       + "block is as large as \(size);"
   }
 }

@@ -1,4 +1,4 @@
-// Faults of instructions, except memory accesses.
+// The rules for faults of instructions other than memory accesses.
 import CrashReport
 import CrashRing
 import Glibc
@@ -9,20 +9,20 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
       return "The program stopped itself at a trap instruction"
     },
-    // The fault's instruction was not copied, as after a handler has re-raised the signal.
+    // The record lacks the faulting instruction, for example because a handler re-raised the signal.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
-      return "The program stopped itself, or the processor does not know an instruction,"
+      return "The program stopped itself, or the processor does not support an instruction,"
     },
     DiagnosisRule("illegal-instruction", 0.95, on: [.signal, .instruction]) { facts in
-      facts.record.signal == SIGILL ? "The processor does not know the instruction" : nil
+      facts.record.signal == SIGILL ? "The processor does not support the instruction" : nil
     },
     DiagnosisRule("breakpoint", 0.9, on: [.signal]) { facts in
       facts.record.signal == SIGTRAP ? "The program ran into a breakpoint instruction" : nil
     },
     DiagnosisRule("integer-division", 0.95, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGFPE, facts.record.code == 1 || facts.record.code == 2 else { return nil }
-      return "Integer division by zero, or its result does not fit,"
+      return "Integer division by zero, or the quotient does not fit,"
     },
     DiagnosisRule("floating-point", 0.95, on: [.signal]) { facts in
       facts.record.signal == SIGFPE ? "A floating-point operation failed" : nil

@@ -1,13 +1,13 @@
-// Causes that are inferred from the address of a fault.
+// The rules for causes that are inferred from the address of a fault.
 import CrashReport
 import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// An address below this is a null pointer plus an offset: no mapping can be there (vm.mmap_min_addr).
+  /// An address below this limit is a null pointer plus an offset, because no mapping can be there (vm.mmap_min_addr).
   static let nullPage: UInt64 = 65_536
 
-  /// Such as `, probably the field 'total' of 'order'`.
+  /// The text about the accessed field, such as `, probably the field 'total' of 'order'`.
   private static func fieldText(_ facts: CrashFacts) -> String {
     guard let field = facts.field, facts.isNullAccess else { return "" }
     return ", probably the field '\(field.name)' of '\(field.type)'"
@@ -17,7 +17,7 @@ extension DiagnosisRule {
     DiagnosisRule("bare-record", cause: .init("signal"), 1, on: [.signal]) { facts in
       guard facts.isBareFault else { return nil }
       let name = SignalNames.name(of: Int(facts.record.signal))
-      return "The process got \(name), whose address its user must not know (docs/operations.md),"
+      return "The process got \(name), whose address is withheld from its user (docs/operations.md),"
     },
     DiagnosisRule("null-call", cause: .init("null-call"), 0.95, on: [.signal, .address, .pc]) { facts in
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
@@ -51,7 +51,7 @@ extension DiagnosisRule {
     },
     DiagnosisRule(
       "jump-to-data", 0.95, on: [.signal, .address, .pc, .access],
-      headline: { _ in "Jump to data, which is no code," }
+      headline: { _ in "Jump to data, which is not code," }
     ) { facts in
       guard facts.isDenied, facts.isFetch else { return nil }
       return "Jump to \(facts.address)\(facts.what(at: facts.record.address)), which holds no code"
@@ -77,7 +77,7 @@ extension DiagnosisRule {
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
-    // With one bit changed, the pointer would equal another one of the thread.
+    // With one bit changed, the pointer would equal another pointer in the thread's registers.
     DiagnosisRule(
       "bit-flip", 0.5, on: [.signal, .address, .operand],
       headline: { _ in "Bad pointer, one bit away from a good one: perhaps a bit flipped in memory;" }
@@ -99,7 +99,7 @@ extension DiagnosisRule {
       guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
-    // si_code 128 with si_addr 0 is no null dereference: the processor reports no address, but the instruction shows
+    // si_code 128 with si_addr 0 is not a null dereference. The processor reports no address, but the instruction shows
     // it.
     DiagnosisRule(
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
@@ -121,7 +121,7 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    // The processor has not left the function yet: the invalid return address is still on the stack.
+    // The fault occurs before the processor leaves the function, so the invalid return address is still on the stack.
     DiagnosisRule(
       "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory],
       headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"
@@ -135,12 +135,13 @@ extension DiagnosisRule {
     DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand, .memory]) { facts in
       guard facts.isGeneralProtection, facts.mayBeNonCanonical else { return nil }
       return
-        "Bad pointer: access to an address that no pointer can have (non-canonical; the processor does not tell which)"
+        "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },
-    // A bad segment, or a reserved bit in a loaded value: all addresses are valid, and there is no more evidence.
+    // All addresses are valid, so the cause is another one, such as a bad segment or a reserved bit in a loaded value.
+    // There is no further evidence.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
-      return "The processor refused an instruction, and does not tell why (general protection);"
+      return "The processor refused an instruction without reporting the reason (general protection);"
     },
     DiagnosisRule(
       "truncated-mapping", 0.9, on: [.signal, .address],

@@ -1,4 +1,4 @@
-// Runtimes that stop a program without a message: the frames show the reason.
+// The rules for runtimes that stop a program without a message. The frames show the reason.
 import CrashReport
 import CrashRing
 import Glibc
@@ -7,9 +7,9 @@ extension DiagnosisRule {
   static let runtimes: [DiagnosisRule] = [
     DiagnosisRule("wrong-executor", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
-      return "Code that belongs to an actor ran elsewhere"
+      return "Actor-isolated code ran on another executor"
     },
-    // Not through Swift's concurrency runtime: then it is an actor's check.
+    // The rule before this one handles failed checks of Swift's concurrency runtime, which also end in libdispatch.
     DiagnosisRule("dispatch-precondition", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, facts.isStopped(in: ["dispatch_assert_queue"]) else { return nil }
       if facts.isStopped(in: ["dispatch_assert_queue_not"]) {
@@ -22,16 +22,16 @@ extension DiagnosisRule {
         frame.image?.split(separator: "/").last?.hasPrefix("libdispatch.so") == true
           || !frame.isOwn && dispatchNames.contains(where: frame.mangled.hasPrefix)
       else { return nil }
-      return "libdispatch stopped the program, which uses it wrongly (\(MessageText.stem(frame.mangled))),"
+      return "libdispatch stopped the program because of an API misuse (\(MessageText.stem(frame.mangled))),"
     },
   ]
 
-  /// C++'s runtime ends a program without an exception.
+  /// The rules for cases in which the C++ runtime ends a program without an exception.
   static let cxxRuntime: [DiagnosisRule] = [
     DiagnosisRule("pure-virtual-call", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop else { return nil }
       if facts.isStopped(in: ["__cxa_pure_virtual"]) {
-        return "A pure virtual function was called, as of an object that is being constructed or destroyed,"
+        return "A pure virtual function was called, perhaps on an object that is being constructed or destroyed,"
       }
       return facts.isStopped(in: ["__cxa_deleted_virtual"]) ? "A deleted virtual function was called" : nil
     },
@@ -47,7 +47,9 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Those of the static library; a program's function with such a name is its own.
+  /// The prefixes of libdispatch's functions in a static library.
+  ///
+  /// An in-app function with such a name belongs to the program.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
@@ -56,12 +58,12 @@ extension DiagnosisRule {
 }
 
 extension CrashFacts {
-  /// How many of the innermost frames may belong to the runtime that stopped the program.
+  /// The number of innermost frames that may belong to the runtime that stopped the program.
   private static let reach = 8
 
   /// Whether C++'s terminate() ended the program, as it does for an uncaught exception.
   ///
-  /// Not where in-app code called it: the exception may have been caught by then.
+  /// False if in-app code called terminate(), because the exception may have been caught by then.
   var isTerminating: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
@@ -69,14 +71,14 @@ extension CrashFacts {
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
   }
 
-  /// Whether std::terminate() is on the stack, whatever called it.
+  /// Whether std::terminate() is on the stack, regardless of its caller.
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
     return !frames.prefix(last).contains(where: \.isOwn)
   }
 
-  /// Whether in-app code called abort() itself.
+  /// Whether in-app code called abort() directly.
   var isAbortCalledByOwn: Bool {
     guard let abort = frames.prefix(Self.reach).firstIndex(where: { $0.mangled == "abort" }) else { return false }
     return frames.indices.contains(abort + 1) && frames[abort + 1].isOwn
@@ -87,7 +89,7 @@ extension CrashFacts {
     "__clang_call_terminate",
   ]
 
-  /// Whether the name of one of the innermost functions contains one of `names`, before any in-app function.
+  /// Whether an innermost function before any in-app function has a name that contains one of `names`.
   func isStopped(in names: [String]) -> Bool {
     for frame in frames.prefix(Self.reach) {
       if names.contains(where: frame.mangled.contains) { return true }

@@ -1,4 +1,4 @@
-// Causes that were reported: by the runtime, glibc, or the sender of a signal.
+// The rules for causes that the runtime, glibc, or the sender of a signal reported.
 import CrashReport
 import CrashRing
 import Glibc
@@ -15,7 +15,7 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // The instruction has its own reason, whatever messages came before.
+    // The trap instruction has its own reason, so messages from before do not matter.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
@@ -25,7 +25,8 @@ extension DiagnosisRule {
       let text = MessageText.core(facts.message)
       return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
-    // Before other messages of glibc: its text contains the program's own message, which may be anything.
+    // This rule precedes those for other messages of glibc, because an assertion's text contains the program's
+    // expression, which may have any content.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
       guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
       return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
@@ -54,7 +55,7 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // abort() in a `catch` has a current exception too, which was caught.
+    // The confidence is lower here, because abort() inside a `catch` also has a current exception, which was caught.
     DiagnosisRule(
       "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
     ) { facts in
@@ -65,9 +66,9 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Causes without any message.
+  /// The rules for causes without a message.
   static let wordless: [DiagnosisRule] = [
-    // abort() raises its signal as raise() does: SI_TKILL.
+    // abort() sends its signal with SI_TKILL, as raise() does.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
       facts.record.signal == SIGABRT && facts.record.code == -6 ? "The program called abort()" : nil
     },

@@ -3,18 +3,24 @@ import CrashRing
 
 /// One possible cause of a crash.
 ///
-/// The first rule of the list that returns a sentence applies.
+/// The first rule in the list that returns a sentence applies.
 struct DiagnosisRule: Sendable {
   var name: String
   /// A stable name for programs.
   var cause: CrashReport.Cause
-  /// The confidence: 1 is a fact that the processor or the runtime reported, less an inference.
+  /// The confidence.
+  ///
+  /// 1 means that the processor or the runtime reported the cause, and a lower value means an inference.
   var confidence: Double
-  /// The evidence that it reads, so that people can check it.
+  /// The evidence that the rule reads.
+  ///
+  /// Reports list it, so that people can check the diagnosis.
   var looksAt: [Evidence]
-  /// The sentence without the location and the full stop; nil when the rule does not apply.
+  /// The sentence without the location and the full stop; nil if the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
-  /// The sentence for people, where the other one has addresses and registers: equal crashes then read alike.
+  /// The sentence for people, if `sentence` has addresses and registers.
+  ///
+  /// Equal crashes then have equal headlines.
   var headline: (@Sendable (CrashFacts) -> String)?
 
   init(
@@ -31,7 +37,7 @@ struct DiagnosisRule: Sendable {
 }
 
 extension DiagnosisRule {
-  /// The cause of a crash, as a sentence that ends with its location.
+  /// Diagnoses the cause of a crash, as a sentence that ends with its location.
   static func diagnose(_ facts: CrashFacts, at frame: CrashReport.Frame?) -> CrashReport.Diagnosis {
     for rule in all {
       if let sentence = rule.sentence(facts) {
@@ -49,7 +55,7 @@ extension DiagnosisRule {
       confidence: 1)
   }
 
-  /// Every rule, in order of evaluation, and its evidence.
+  /// Returns every rule, in the order of evaluation, with its evidence.
   static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
     var isDecided = false
     return all.map { rule in
@@ -62,13 +68,15 @@ extension DiagnosisRule {
     }
   }
 
-  /// What would have prevented the crash.
+  /// A note about why isolated work did not contain the trap.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
   }
 
-  /// Ends of sentences that introduce the location, and are dropped without one.
+  /// The ends of sentences that introduce the location.
+  ///
+  /// They are dropped if there is no location.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
 
   private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {
@@ -77,13 +85,13 @@ extension DiagnosisRule {
     return sentence.dropLast(lead.count) + "."
   }
 
-  /// Notes that the crash is in a deferred deinit.
+  /// A note that the crash is in a deferred deinit.
   private static func deferral(_ facts: CrashFacts) -> String {
     facts.isDeferredDeinit
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
   }
 
-  /// The sentence of a rule as a text of its own, below its headline.
+  /// The sentence of a rule as a separate text below its headline.
   private static func evidence(_ sentence: String) -> String {
     let end = leads.first(where: sentence.hasSuffix)?.count ?? 0
     var text = sentence.dropLast(end)
@@ -102,7 +110,9 @@ extension DiagnosisRule {
 }
 
 extension DiagnosisRule {
-  /// The rules in order of evaluation: reported causes before inferred ones.
+  /// The rules in the order of evaluation.
+  ///
+  /// Reported causes come before inferred causes.
   static let all: [DiagnosisRule] =
     pages + danglingStated + stated + runtimes + cxxRuntime + wordless + dangling + memory + instructions
 }

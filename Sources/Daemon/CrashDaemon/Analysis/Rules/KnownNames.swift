@@ -2,13 +2,15 @@ import CrashReport
 import CrashSymbols
 import Synchronization
 
-/// Caches results for a linkage name, or an image's path, for the next frame with the same text.
+/// Caches the results for linkage names and for paths of images and files.
 ///
-/// Demangling takes microseconds, and programs crash in the same few functions again and again. A result depends on the
-/// name alone, so all users can share it.
+/// Demangling takes microseconds, and programs crash in the same few functions again and again. A result depends only
+/// on the text, so all users can share it.
 final class KnownNames: Sendable {
   struct Name: Sendable {
-    /// Both are safe to show.
+    /// The simplified name.
+    ///
+    /// Both names are cleaned and safe to show.
     var simplified: String
     var full: String
     var origin: Ownership.Origin
@@ -28,7 +30,7 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Makes room for an entry; empties the cache when it is full.
+    /// Makes room for an entry, and empties the cache if it is full.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }
@@ -54,7 +56,7 @@ final class KnownNames: Sendable {
 
   func isSystem(image: String) -> Bool { known(Path(isImage: true, text: image), Ownership.isSystem) }
 
-  /// Whether a source file may belong to the program.
+  /// Whether a source file belongs to the program and not to a dependency, the system or a compiler.
   func isOwn(file: String) -> Bool { known(Path(isImage: false, text: file), Ownership.isOwn) }
 
   private func known(_ path: Path, _ answer: (String) -> Bool) -> Bool {

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The memory accesses of an instruction, as far as a diagnosis needs them.
+/// An instruction with the memory accesses that a diagnosis needs.
 struct MachineInstruction: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case call
@@ -10,28 +10,30 @@ struct MachineInstruction: Sendable, Equatable {
   }
 
   var kind = Kind.other
-  /// The memory operands, the explicit one first.
+  /// The memory operands, with the explicit operand first.
   var operands: [MemoryOperand] = []
-  /// The register with the target of a call or jump, by its DWARF number; nil where the target is in memory or fixed.
+  /// The DWARF number of the register with the target of a call or jump; nil if the target is in memory or fixed.
   var targetRegister: Int?
-  /// The required alignment of the address: vectors, cmpxchg16b, saved states.
+  /// The alignment that the instruction requires of the address, for vectors, cmpxchg16b and saved states.
   var alignment: UInt64?
-  /// Whether it accesses memory that `operands` does not contain, or not exactly.
+  /// Whether the instruction accesses memory that `operands` does not describe exactly.
   var hasUnknownOperand = false
-  /// Whether it is privileged.
+  /// Whether the instruction is privileged.
   var isPrivileged = false
 
-  /// Whether it certainly writes to its first operand, as a plain move to memory does; others may write, too.
+  /// Whether the instruction certainly writes to its first operand, as a plain move to memory does.
+  ///
+  /// Instructions without this mark may also write.
   var isStore = false
-  /// Whether it divides integers.
+  /// Whether the instruction divides integers.
   var isDivision = false
 
-  /// The source of the target of a call, a jump or a return; nil for a fixed one.
+  /// Where a call, a jump or a return reads its target from.
   enum Target: Sendable, Equatable {
     case register(Int)
     case memory(MemoryOperand)
 
-    /// Nil when the record does not have it.
+    /// The target; nil if the record does not contain it.
     func value(_ registers: [UInt64], _ memory: MemoryWords) -> UInt64? {
       switch self {
       case .register(let number): registers.indices.contains(number) ? registers[number] : nil
@@ -44,7 +46,7 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A fixed call has no operand but the slot of its return address.
+    // A call of a fixed target has only one operand, the stack slot of the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil
@@ -53,14 +55,14 @@ struct MachineInstruction: Sendable, Equatable {
 
   /// Finds the operand that faulted.
   /// - Parameters:
-  ///   - address: The address that the processor reported; nil when it reported none (a general protection fault).
-  ///   - registers: By DWARF number.
-  /// - Returns: The operand; nil when none fits.
+  ///   - address: The address that the processor reported; nil if it reported none (a general protection fault).
+  ///   - registers: The registers by their DWARF numbers.
+  /// - Returns: The operand; nil if none fits.
   func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !start.isCanonical || isMisaligned(start) }
-      // An access across the end of a page faults at the start of the next one.
+      // An access across the end of a page faults at the start of the next page.
       return address &- start < 64
     }
   }
@@ -72,15 +74,15 @@ struct MachineInstruction: Sendable, Equatable {
 struct MemoryOperand: Sendable, Equatable {
   enum Segment: String, Sendable { case fs, gs }
 
-  /// DWARF numbers.
+  /// The DWARF number of the base register; `index` has the number of the index register.
   var base: Int?
   var index: Int?
   var scale: UInt64 = 1
-  /// A negative one as its two's complement.
+  /// The displacement; a negative one as its two's complement.
   var displacement: UInt64 = 0
   var segment: Segment?
 
-  /// Its address; nil when that depends on a register that the record does not have.
+  /// The address; nil if it depends on a segment or on a register that the record does not have.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -92,7 +94,7 @@ struct MemoryOperand: Sendable, Equatable {
     return sum
   }
 
-  /// Such as `[rdi + rcx*8 - 0x10]`.
+  /// The text of the operand, such as `[rdi + rcx*8 - 0x10]`.
   var text: String {
     var text = base.map(RegisterNames.name) ?? ""
     if let index {
@@ -108,7 +110,7 @@ struct MemoryOperand: Sendable, Equatable {
     return (segment.map { $0.rawValue + ":" } ?? "") + "[\(text)]"
   }
 
-  /// The operand's registers and their values: `rdi = 0x10`.
+  /// The registers of the operand with their values, such as `rdi = 0x10`.
   func values(_ registers: [UInt64]) -> String {
     [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != RegisterNames.pc }
       .map { "\(RegisterNames.name($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")

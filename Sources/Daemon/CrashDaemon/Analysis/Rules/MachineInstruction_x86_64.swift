@@ -1,7 +1,7 @@
-/// Decodes x86-64 instructions as far as their memory accesses require.
+/// Decodes the memory accesses of x86-64 instructions.
 ///
-/// Total: any bytes give a result, or nil. Unsupported forms (gathers, compressed displacements of AVX-512) have no
-/// operand rather than a wrong one.
+/// The decoder accepts any bytes, and returns a result or nil. For unsupported forms (gathers, compressed displacements
+/// of AVX-512) it returns no operand, so that it never returns a wrong one.
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
   private var position = 0
@@ -10,20 +10,20 @@ struct InstructionDecoder_x86_64 {
   private(set) var repeatPrefix: UInt8 = 0
   private var segment: MemoryOperand.Segment?
   private var isCompressed = false
-  /// The prefix that truncates addresses to 32 bits.
+  /// Whether the prefix that truncates addresses to 32 bits is present.
   private var isAddressShort = false
-  /// Whether an accessed memory operand is missing from the result.
+  /// Whether the instruction accesses a memory operand that the result lacks.
   private var isOperandHidden = false
-  /// The register of the last register operand, as a DWARF number.
+  /// The DWARF number of the last register operand.
   private var lowRegister: Int?
 
-  /// The longest instruction.
+  /// The length of the longest instruction.
   private static let lengthLimit = 15
   private static let rsp = 7
-  /// The processor's register numbers as DWARF numbers.
+  /// The DWARF numbers of the registers, by the processor's numbers.
   static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
 
-  /// Nil for an incomplete or unsupported instruction.
+  /// Decodes an instruction; nil if it is incomplete or unsupported.
   static func decode(_ bytes: [UInt8]) -> MachineInstruction? {
     var decoder = InstructionDecoder_x86_64(bytes)
     var instruction = decoder.instruction()
@@ -57,7 +57,7 @@ struct InstructionDecoder_x86_64 {
     }
   }
 
-  /// The first byte that is no prefix.
+  /// Reads the prefixes, and returns the first byte after them.
   private mutating func prefixes() -> UInt8? {
     while let byte = next() {
       switch byte {
@@ -74,7 +74,7 @@ struct InstructionDecoder_x86_64 {
   }
 }
 
-// Opcodes.
+// Decodes opcodes.
 extension InstructionDecoder_x86_64 {
   private mutating func oneByte(_ opcode: UInt8) -> MachineInstruction? {
     let push = MemoryOperand(base: Self.rsp, displacement: 0 &- 8)
@@ -93,14 +93,15 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
-    // mov between al, ax, eax or rax and an absolute address: 8 bytes, 4 with the prefix for short addresses.
+    // mov between al, ax, eax or rax and an absolute address. The address has 8 bytes, or 4 with the prefix for short
+    // addresses.
     case 0xa0...0xa3:
       guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
       let place = isAddressShort ? address & 0xffff_ffff : address
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
     // ins, outs, in, out, hlt, cli, sti
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
-    // int: except for breakpoints, overflows and the old system call, the vectors are privileged.
+    // int: all vectors are privileged, except those of breakpoints, overflows and the old system call.
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
     default: break
     }
@@ -138,26 +139,27 @@ extension InstructionDecoder_x86_64 {
     let hasByte = [0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     let following = bytes.indices.contains(position) ? bytes[position] : 0
     guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // Prefetches and long nops have a memory operand, but do not access it.
+    // Prefetches and long nops have a memory operand but do not access it.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    // maskmovq and maskmovdqu write to the address in rdi; the bit number of bt can lead far away from its operand.
+    // maskmovq and maskmovdqu write to the address in rdi. The bit number of bt, bts, btr and btc can lead far away
+    // from the operand.
     if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
       isPrivileged: Self.isPrivileged(opcode, selector, following))
   }
 
-  /// The maps 0F38 and 0F3A.
+  /// Decodes an opcode of the maps 0F38 and 0F3A.
   private mutating func longMap(_ map: UInt8) -> MachineInstruction? {
     guard let opcode = next(), let (operand, _) = modRM(immediate: { _ in map == 3 ? 1 : 0 }) else { return nil }
-    // movdir64b and enqcmd write to the address in a register; invept, invvpid and invpcid are privileged.
+    // movdir64b and enqcmd write to the address in a register. invept, invvpid and invpcid are privileged.
     if map == 2, opcode == 0xf8 { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(map: map, opcode),
       isPrivileged: map == 2 && hasOperandPrefix && (0x80...0x82).contains(opcode))
   }
 
-  /// VEX: the prefix bytes of the old form are packed into one or two.
+  /// Decodes a VEX instruction, which packs the legacy prefixes into one or two bytes.
   private mutating func vector(isLong: Bool) -> MachineInstruction? {
     guard let first = next() else { return nil }
     var map: UInt8 = 1
@@ -165,7 +167,7 @@ extension InstructionDecoder_x86_64 {
     if isLong {
       guard let second = next() else { return nil }
       map = first & 0x1f
-      // Inverted R, X, B.
+      // The bits R, X and B are inverted.
       rex = 0x40 | (~first >> 5 & 7)
       last = second
     }
@@ -174,7 +176,7 @@ extension InstructionDecoder_x86_64 {
     return vectorBody(map: map, width: last & 4 == 0 ? 16 : 32)
   }
 
-  /// EVEX.
+  /// Decodes an EVEX instruction.
   private mutating func wideVector() -> MachineInstruction? {
     guard let first = next(), let second = next(), let third = next() else { return nil }
     rex = 0x40 | (~first >> 5 & 7)
@@ -189,7 +191,7 @@ extension InstructionDecoder_x86_64 {
     if map == 1 && opcode == 0x77 { return MachineInstruction() }
     let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // Gathers and scatters: the index is a vector.
+    // Gathers and scatters have a vector as their index.
     if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) {
       isOperandHidden = true
       return MachineInstruction()
@@ -197,7 +199,9 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// movaps, movapd, movntps, movdqa, movntdq, movntdqa: the only VEX forms that require alignment.
+  /// The required alignment of a VEX form.
+  ///
+  /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require one.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
     let isPacked = repeatPrefix == 0
     switch (map, opcode) {
@@ -208,12 +212,14 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that the whole byte selects.
+  /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
+  ///
+  /// 0F00 has lldt and ltr. 0F01 has lgdt, lidt, lmsw, invlpg, and others that the whole ModRM byte selects.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }
     if selector == 6 { return true }
-    // vmcall and others of virtual machines, xsetbv, those of AMD, swapgs
+    // vmcall and other instructions for virtual machines, xsetbv, AMD's instructions, swapgs
     let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
     return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
@@ -226,7 +232,9 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// The number of bytes after the operand; they count for addresses relative to the next instruction.
+  /// The number of immediate bytes after the operand.
+  ///
+  /// They count for addresses that are relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
     switch opcode {
     case 0x6b, 0x80, 0x82, 0x83, 0xc0, 0xc1, 0xc6: 1
@@ -238,9 +246,10 @@ extension InstructionDecoder_x86_64 {
   }
 }
 
-// Operands.
+// Decodes operands.
 extension InstructionDecoder_x86_64 {
-  /// The memory operand, nil for a register, and the middle field, which selects within some opcodes.
+  /// Decodes the ModRM byte: the memory operand, nil for a register, and the middle field, which selects an instruction
+  /// within some opcodes.
   private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
     guard let byte = next() else { return nil }
     let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
@@ -265,7 +274,7 @@ extension InstructionDecoder_x86_64 {
       }
     } else if low == 5 && mode == 0 {
       guard let displacement = number(bytes: 4) else { return nil }
-      // Relative to the next instruction.
+      // The displacement is relative to the next instruction.
       operand.base = RegisterNames.pc
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
       return (isAddressShort ? nil : operand, selector)
@@ -275,7 +284,7 @@ extension InstructionDecoder_x86_64 {
     if mode == 1 || isDisplacementLong {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
-      // AVX-512 scales a short displacement by the operand's size.
+      // AVX-512 scales a one-byte displacement by the operand's size.
       if mode == 1 && isCompressed && displacement != 0 {
         isOperandHidden = true
         return (MemoryOperand?.none, selector)
@@ -284,7 +293,7 @@ extension InstructionDecoder_x86_64 {
     return (isAddressShort ? nil : operand, selector)
   }
 
-  /// A signed little-endian number.
+  /// Reads a signed little-endian number.
   private mutating func number(bytes count: Int) -> UInt64? {
     var value: UInt64 = 0
     for index in 0..<count {

@@ -1,26 +1,28 @@
-/// A load of a method's address directly before its call, as compilers emit it without optimization: `mov rax,
-/// [rax+0x40]`, `call rax`.
+/// Recognizes a load of a method's address directly before its call, as compilers emit it without optimization.
+///
+/// An example is `mov rax, [rax+0x40]`, `call rax`.
 enum MethodLoad_x86_64 {
   private static let load: UInt8 = 0x8b
 
   /// Whether the bytes begin with such a pair.
   static func begins(_ bytes: [UInt8]) -> Bool {
-    // REX.W; ModRM with a displacement.
+    // Require REX.W, and a ModRM byte with a displacement.
     guard bytes.count > 3, bytes[0] & 0xf8 == 0x48, bytes[1] == load else { return false }
     let (mode, hasSIB) = (bytes[2] >> 6, bytes[2] & 7 == 4)
     guard mode == 1 || mode == 2 else { return false }
     let length = 3 + (hasSIB ? 1 : 0) + (mode == 1 ? 1 : 4)
     let register = bytes[2] >> 3 & 7
-    // The register's highest bit is in the prefixes: REX.R of the load, REX.B of the call.
+    // The highest bit of the register number is in the prefixes, as REX.R of the load and REX.B of the call.
     let prefix: [UInt8] = bytes[0] & 4 == 0 ? [] : [0x41]
     return [0xd0, 0xe0].contains { bytes.dropFirst(length).starts(with: prefix + [0xff, $0 + register]) }
   }
 
-  /// Whether the bytes begin with the address computation of an async method: a relative offset plus its own address.
+  /// Whether the bytes begin with the computation of an async method's address, which adds a relative offset to the
+  /// address of the offset.
   ///
-  /// `movsxd rcx, [rax]`, `add rcx, rax`; without optimization with a `mov` in between.
+  /// The instructions are `movsxd rcx, [rax]` and `add rcx, rax`, without optimization with a `mov` in between.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
-    // REX.W; ModRM of a register's memory, without a displacement.
+    // Require REX.W, and a ModRM byte with a memory operand that is a register without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,
       ![4, 5].contains(bytes[2] & 7)
     else { return false }

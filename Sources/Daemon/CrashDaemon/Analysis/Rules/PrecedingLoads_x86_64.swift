@@ -1,26 +1,26 @@
 #if arch(x86_64)
-  /// The moves directly before an instruction: `mov rax, [rbx+0x18]`, `mov rdi, rax`.
+  /// The moves directly before an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
   ///
-  /// Code cannot be decoded backwards with certainty, so the result must be compared with memory.
+  /// Code cannot be decoded backwards with certainty, so the caller must compare the result with memory.
   struct PrecedingLoads_x86_64 {
     private let code: [UInt8]
     private let registers: [UInt64]
     private let memory: MemoryWords
 
-    /// `registers` and `memory` are those after the code.
+    /// `registers` and `memory` have the state after the code ran.
     init(_ code: [UInt8], _ registers: [UInt64], _ memory: MemoryWords) {
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
-    /// The end of the code that certainly ran as a whole: as far as its bytes show, no jump leads into it.
+    /// The end of the code that certainly ran as a whole, because no jump in these bytes leads into it.
     ///
-    /// Bytes that only look like a jump cut it too, also in `following`, as for a loop. Jumps from elsewhere are
-    /// invisible.
+    /// Bytes that only look like a jump also cut the code. `following` is searched too, because a loop may jump back.
+    /// Jumps from other code cannot be detected.
     static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
       var start = 0
       let code = before + following
       for at in code.indices {
-        // One byte of distance; four, after one or two of opcode.
+        // The length of the jump, and the bytes of its distance: one, or four after an opcode of one or two bytes.
         let (length, bytes) =
           switch code[at] {
           case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)
@@ -39,16 +39,17 @@
 
     struct Move: Equatable {
       var destination: Int
-      /// A register, or the base of the load.
+      /// The source register, or the base register of the load.
       var source: Int
-      /// Nil: the register itself.
+      /// The displacement of the load; nil for a move from the register itself.
       var displacement: UInt64?
     }
 
-    /// The pointer that a register was loaded through, and the loaded address; nil where the code does not show it.
+    /// The pointer through which a register was loaded, and the address that was read; nil if the code does not show
+    /// them.
     func origin(of register: Int) -> (pointer: UInt64, address: UInt64)? { origin(of: register, code[...], []) }
 
-    /// `written`: registers that later code has changed.
+    /// `written` has the registers that later code has changed.
     private func origin(
       of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>
     ) -> (pointer: UInt64, address: UInt64)? {
@@ -70,7 +71,7 @@
       return source.flatMap { memory.word(at: $0 &+ displacement) }
     }
 
-    /// The move at the end of the code, and the code before it.
+    /// The move at the end of the code, and the code before the move.
     static func last(of code: ArraySlice<UInt8>) -> (move: Move, rest: ArraySlice<UInt8>)? {
       for length in 3...8 where code.count >= length {
         if let move = move(Array(code.suffix(length))) { return (move, code.dropLast(length)) }
@@ -78,10 +79,10 @@
       return nil
     }
 
-    /// The move that all the bytes encode.
+    /// The move that the bytes encode as a whole; nil if they encode none.
     private static func move(_ bytes: [UInt8]) -> Move? {
       let (prefix, opcode, form) = (bytes[0], bytes[1], bytes[2])
-      // REX.W, without an index.
+      // Require REX.W, without the bit of an index register.
       guard prefix & 0xfa == 0x48 else { return nil }
       let number = { (bits: UInt8, extended: Bool) in
         InstructionDecoder_x86_64.dwarf[Int(bits & 7) + (extended ? 8 : 0)]
@@ -98,7 +99,7 @@
         }
       }
       let hasSIB = form & 7 == 4
-      // rsp and r12 take another byte, which may name an index; with mode 0 and rbp or r13 there is no base.
+      // rsp and r12 as a base need a SIB byte, which must have no index. Mode 0 with rbp or r13 has no base.
       guard opcode == 0x8b, mode != 0 || form & 7 != 5, !hasSIB || bytes.count > 3 && bytes[3] & 0x3f == 0x24 else {
         return nil
       }

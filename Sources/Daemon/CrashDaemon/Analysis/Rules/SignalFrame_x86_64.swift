@@ -1,23 +1,25 @@
 import CrashRing
 
-/// The data that Linux pushes before it calls a signal handler (struct rt_sigframe): the trampoline's address, the
-/// context of the interrupted code, the siginfo.
+/// The data that Linux pushes before it calls a signal handler (struct rt_sigframe).
+///
+/// They are the trampoline's address, the context of the interrupted code, and the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
   var code: Int32
   var address: UInt64
-  /// By DWARF number.
+  /// The registers by their DWARF numbers.
   var registers: [UInt64]
   var flags: UInt64
   var errorCode: UInt64
   var trapNumber: UInt64
   var faultAddress: UInt64
 
-  // Offsets from the trampoline's address: struct ucontext, then siginfo.
+  // The offsets from the trampoline's address: first struct ucontext, then siginfo.
   private static let general: UInt64 = 8 + 40
   private static let siginfo: UInt64 = 8 + 304
-  /// The processor's registers by DWARF number, as their index in the context: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax,
-  /// rcx, rsp, rip.
+  /// The index in the context for each DWARF number.
+  ///
+  /// The context has r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
   private static let order: [UInt64] = [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
   private static let flagsIndex: UInt64 = 17
   private static let errorIndex: UInt64 = 19
@@ -25,7 +27,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// The innermost one on the record's stack that resumes at `pc`; nil where none is consistent.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame is consistent.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -41,7 +43,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     return nil
   }
 
-  /// Nil where it is no processor fault.
+  /// Reads a signal frame; nil if the signal was not raised by a processor fault.
   private init?(at start: UInt64, _ memory: MemoryWords, expecting expected: Int32) {
     func word(_ index: UInt64) -> UInt64? { memory.word(at: start &+ Self.general &+ 8 * index) }
     let registers = Self.order.compactMap(word)
@@ -53,27 +55,30 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes it only for handlers with SA_SIGINFO; for others the stack has older data.
+    // The kernel writes the siginfo only for handlers with SA_SIGINFO. For other handlers, the stack has older data at
+    // this place.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Else the signal was sent, and the exception is an earlier one.
+      // Otherwise, the signal was sent, and the exception belongs to an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A division has number 0, as the absence of an exception has.
+      // A failed division has number 0, which also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }
 
-  /// Whether a page fault may belong to this code: for a sent signal, the exception is an earlier one.
+  /// Whether a page fault may belong to this code.
+  ///
+  /// If the signal was sent, the exception belongs to an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }

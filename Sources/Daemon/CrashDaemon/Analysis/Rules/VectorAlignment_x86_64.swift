@@ -1,8 +1,8 @@
-// The legacy SSE instructions that require an aligned operand. Measured, by running each of them with an operand that
-// is 8 bytes off: Intel's and AMD's manuals scatter it over hundreds of pages.
+// Lists the legacy SSE instructions that require an aligned operand. The list was measured by running each instruction
+// with an operand that is 8 bytes off, because Intel's and AMD's manuals spread these facts over hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
-  /// The required alignment of an operand in the map 0F; nil where any address is valid.
+  /// The required alignment of an operand in the map 0F; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
     // fxsave, fxrstor; xsave, xrstor, xsaveopt
@@ -23,10 +23,10 @@ extension InstructionDecoder_x86_64 {
     return vectors.contains(opcode) ? 16 : nil
   }
 
-  /// The same for the maps 0F38 and 0F3A.
+  /// The required alignment of an operand in the maps 0F38 and 0F3A; nil if any address is valid.
   func alignmentOfOld(map: UInt8, _ opcode: UInt8) -> UInt64? {
     if repeatPrefix != 0 { return nil }
-    // SHA's
+    // The instructions of SHA.
     if !hasOperandPrefix { return map == 2 ? (0xc8...0xcd).contains(opcode) ? 16 : nil : opcode == 0xcc ? 16 : nil }
     return (map == 2 ? Self.map38 : Self.map3A).contains(opcode) ? 16 : nil
   }
