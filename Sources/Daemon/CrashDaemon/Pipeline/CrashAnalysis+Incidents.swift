@@ -12,7 +12,7 @@ extension CrashAnalysis {
   /// - Parameters:
   ///   - process: The process of the ring.
   ///   - seen: The result of the last reading.
-  /// - whenUnstored: Called when the store did not accept the incidents, which must then be read again.
+  ///   - whenUnstored: Called when the store did not accept the incidents, which must then be read again.
   /// - Returns: The result of this reading.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}

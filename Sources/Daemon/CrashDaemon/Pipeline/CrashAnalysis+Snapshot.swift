@@ -57,8 +57,10 @@ extension CrashAnalysis {
     return contents
   }
 
-  /// Whether no memory of the process is stored, whatever its ring contains. Either the operator has set that, or the
-  /// process had more privileges than its user and its library records memory anyway.
+  /// Whether no memory of the process is stored, whatever its ring contains.
+  ///
+  /// Either the operator has set that, or the process had more privileges than its user and its library records memory
+  /// anyway.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

@@ -16,8 +16,9 @@ struct CrashAnalysis: Sendable {
   ///
   /// When a user exceeds the allowance, that user's rings are read at a lower priority.
   var lookTime: CPUAccounts
-  /// The time spent on reading each user's announced incidents. When it is exceeded, incidents wait, but no crash loses
-  /// priority.
+  /// The time spent on reading each user's announced incidents.
+  ///
+  /// When it is exceeded, incidents wait, but no crash loses priority.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -51,7 +52,9 @@ struct CrashAnalysis: Sendable {
     case stored(id: String, seen: Seen)
     /// The report is held in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store is failing. The report remains in its spool file, which is as safe as memory.
+    /// The store is failing.
+    ///
+    /// The report remains in its spool file, which is as safe as memory.
     case unanswered(StoreError)
     case failed
   }

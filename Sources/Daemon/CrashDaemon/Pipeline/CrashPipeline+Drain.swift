@@ -64,7 +64,9 @@ extension CrashPipeline {
     }
   }
 
-  /// Begins another drain if there is more to read. Otherwise the next announcement begins it.
+  /// Begins another drain if there is more to read.
+  ///
+  /// Otherwise the next announcement begins it.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)

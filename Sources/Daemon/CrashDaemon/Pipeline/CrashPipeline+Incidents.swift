@@ -3,7 +3,9 @@ import Synchronization
 
 // Non-fatal incidents.
 extension CrashPipeline {
-  /// Reads announced incidents until crashd stops. During the stop every ring is read once more anyway.
+  /// Reads announced incidents until crashd stops.
+  ///
+  /// During the stop every ring is read once more anyway.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -20,8 +22,9 @@ extension CrashPipeline {
     }
   }
 
-  /// Limits the readings, because processes decide how often they announce. Each ring has a pause after a reading, and
-  /// each user has a share of the time.
+  /// Limits the readings, because processes decide how often they announce.
+  ///
+  /// Each ring has a pause after a reading, and each user has a share of the time.
   ///
   /// A waiting reading does not retain the process, so a process that ends in the meantime is released.
   private func readIncidents(of ring: RingKey, first number: UInt64) async {

@@ -6,7 +6,9 @@ import Synchronization
 
 // Notifies a new process of the last crash of its program.
 extension CrashPipeline {
-  /// The maximum number of earlier processes to wait for. A supervisor runs only one process at a time.
+  /// The maximum number of earlier processes to wait for.
+  ///
+  /// A supervisor runs only one process at a time.
   private static let earlierLimit = 8
 
   /// Sends a process the last stored crash of its program, that is, of the same user, executable and name.

@@ -4,8 +4,10 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Serializes the work per process. The pipeline consumes attach and spool events in order, never reads one ring from
-/// two tasks at once, and records when everything of a process is stored.
+/// Serializes the work per process.
+///
+/// The pipeline consumes attach and spool events in order, never reads one ring from two tasks at once, and records
+/// when everything of a process is stored.
 ///
 /// The pipeline is a class with a lock, not an actor. In a storm of crashes each short job of an actor would queue
 /// behind the readings of all rings, and rings already read would stay until the storm ends (docs/decisions/0099).

@@ -1,7 +1,9 @@
 import CrashReport
 import Synchronization
 
-/// Reports of crashes that wait for their symbols. They are listed until the store has the complete report.
+/// Reports of crashes that wait for their symbols.
+///
+/// They are listed until the store has the complete report.
 ///
 /// The reports are only in memory. Groups do not count them, and subscribers do not receive them. If crashd ends, they
 /// are lost, but each ring stays until its report is stored.
@@ -11,7 +13,9 @@ final class PreliminaryReports: Sendable {
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// Whether one more report of this user may be listed. A storm of crashes of a new build does not need all of them.
+  /// Whether one more report of this user may be listed.
+  ///
+  /// A storm of crashes of a new build does not need all of them.
   func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
     reports.withLock { Self.hasRoom(in: $0, for: user, limits) }
   }

@@ -154,11 +154,14 @@ extension ProcessLife {
     return true
   }
 
-  /// Whether several threads crashed. The exit status then shows which thread ended the process.
+  /// Whether several threads crashed.
+  ///
+  /// The exit status then shows which thread ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
-  /// Whether everything of the process is stored and the process has exited. A process that still runs may write
-  /// another ring at any moment.
+  /// Whether everything of the process is stored and the process has exited.
+  ///
+  /// A process that still runs may write another ring at any moment.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

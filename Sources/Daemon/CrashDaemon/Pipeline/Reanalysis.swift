@@ -96,7 +96,9 @@ actor Reanalysis {
     guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
   }
 
-  /// Reads the report and its raw record. The builder uses the frames of an unwind cross-check where they are better.
+  /// Reads the report and its raw record.
+  ///
+  /// The builder uses the frames of an unwind cross-check where they are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (
@@ -143,8 +145,9 @@ actor Reanalysis {
     return report
   }
 
-  /// Reconstructs the process at the time of the crash from the ring. Facts that only crashd recorded come from the
-  /// report.
+  /// Reconstructs the process at the time of the crash from the ring.
+  ///
+  /// Facts that only crashd recorded come from the report.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
       throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
@@ -166,7 +169,9 @@ actor Reanalysis {
     }
   }
 
-  /// Reconstructs the process of a raw record that has no report. The owner is set to crashd's own user.
+  /// Reconstructs the process of a raw record that has no report.
+  ///
+  /// The owner is set to crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
     guard let ring = RingExcerpt.unpack(raw) else { return nil }
     do {

@@ -15,7 +15,9 @@ struct RingKey: Hashable, Sendable {
 /// A ring may also be in the spool directory.
 final class RingTable: Sendable {
   private struct State {
-    /// The number of processes per ring. A process that reconnects counts twice for a moment.
+    /// The number of processes per ring.
+    ///
+    /// A process that reconnects counts twice for a moment.
     var counts: [RingKey: Int] = [:]
     /// The stored incidents of each ring.
     ///
@@ -23,12 +25,18 @@ final class RingTable: Sendable {
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time of each ring's last incident reading.
     var readings_ns: [RingKey: UInt64] = [:]
-    /// Rings with incidents that no announced reading has stored. `readUnannounced` reads these rings.
+    /// Rings with incidents that no announced reading has stored.
+    ///
+    /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []
-    /// Rings whose announced incidents wait to be read. `waitingCounts` has their number per account.
+    /// Rings whose announced incidents wait to be read.
+    ///
+    /// `waitingCounts` has their number per account.
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
-    /// Rings without a process, oldest first. A ring in this list may have a process again.
+    /// Rings without a process, oldest first.
+    ///
+    /// A ring in this list may have a process again.
     var left: [RingKey] = []
   }
 

@@ -21,7 +21,9 @@ actor SpoolTaker {
   ///
   /// Reading them again would fail again, until the store has failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that were refused because crashd lacked resources. Each of these refusals is logged only once.
+  /// Names of files that were refused because crashd lacked resources.
+  ///
+  /// Each of these refusals is logged only once.
   private var toldFiles: Set<String> = []
   /// Files to read again after a change of the store, and the count of left files at the start of that pass.
   private var pass: (names: Set<String>, leavings: UInt64?)?
@@ -48,7 +50,9 @@ actor SpoolTaker {
 
 // After a change of the store.
 extension SpoolTaker {
-  /// Reads all files again. If the store has recovered, this includes files that failed.
+  /// Reads all files again.
+  ///
+  /// If the store has recovered, this includes files that failed.
   ///
   /// Returns before the files are read, because more files may keep arriving.
   func takeLeft(isWell: Bool) {
@@ -74,8 +78,9 @@ extension SpoolTaker {
   /// Events do not show that a file being written grows, so the directory is checked again after this time.
   private static let whileWritten_ms = 10_000
 
-  /// Removes foreign files and files beyond the quota. It runs at most once a second, and once more if another call
-  /// came in the meantime.
+  /// Removes foreign files and files beyond the quota.
+  ///
+  /// It runs at most once a second, and once more if another call came in the meantime.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -124,7 +129,9 @@ extension SpoolTaker {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the named files, or all files if `names` is nil. Only one file is read at a time across all callers.
+  /// Reads the named files, or all files if `names` is nil.
+  ///
+  /// Only one file is read at a time across all callers.
   func take(_ names: [String]?) async {
     tidy()
     queueSpool(names)

@@ -1,6 +1,8 @@
 import CrashRing
 
-/// Selects processes whose memory crashd does not store (`privacy.no-memory`). A process must match all keys of a rule.
+/// Selects processes whose memory crashd does not store (`privacy.no-memory`).
+///
+/// A process must match all keys of a rule.
 public struct MemoryRule: Sendable, Equatable {
   /// A pattern for the path of the executable, as the process reports it.
   public var executable: String?
@@ -40,8 +42,9 @@ extension ProcessFacts {
   fileprivate var knowsUnit: Bool { unit != nil || startTime != nil }
 }
 
-/// Matches names against patterns: `*` matches any number of bytes, including none and including `/`. `?` matches one
-/// byte.
+/// Matches names against patterns: `*` matches any number of bytes, including none and including `/`.
+///
+/// `?` matches one byte.
 enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))

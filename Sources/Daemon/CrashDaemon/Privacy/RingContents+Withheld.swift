@@ -2,8 +2,9 @@ import CrashRing
 import Glibc
 
 extension RingContents {
-  /// Removes the program's memory from the contents. `cs_ring_slot_withhold` does the same in the ring stored beside
-  /// the report.
+  /// Removes the program's memory from the contents.
+  ///
+  /// `cs_ring_slot_withhold` does the same in the ring stored beside the report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)
@@ -15,7 +16,9 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// Whether the processor could not fetch the instruction at pc. Then the bytes there can only be data.
+  /// Whether the processor could not fetch the instruction at pc.
+  ///
+  /// Then the bytes there can only be data.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

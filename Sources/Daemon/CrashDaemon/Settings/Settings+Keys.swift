@@ -3,7 +3,9 @@ import CrashSettings
 import CrashStore
 
 extension Settings {
-  /// All keys. `systemd/crashd.yaml` explains each key.
+  /// All keys.
+  ///
+  /// `systemd/crashd.yaml` explains each key.
   static let table = SettingsTable<Settings>(
     keys, lists: [noMemoryRules, collectors], variablesBegin: "CRASHD_",
     but: ["CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE"])

@@ -14,10 +14,13 @@ public struct Settings: Sendable, Equatable {
   public var analysePath: String?
   /// The path of crash-fetch; nil means the directory of crashd.
   public var fetchPath: String?
-  /// The debuginfod servers, in the order in which crashd queries them. If empty, crashd queries no server.
+  /// The debuginfod servers, in the order in which crashd queries them.
+  ///
+  /// If empty, crashd queries no server.
   public var debuginfodURLs: [String] = []
-  /// Whether crashd protects classes automatically when use-after-free crashes become more frequent. An operator's
-  /// override for a program takes precedence.
+  /// Whether crashd protects classes automatically when use-after-free crashes become more frequent.
+  ///
+  /// An operator's override for a program takes precedence.
   public var protectsAutomatically = false
   /// The group whose members can read and change everything.
   public var accessGroup = AccessGroup.own

@@ -1,6 +1,8 @@
 public import CrashSettings
 
-/// Merges settings from a file, the environment and the command line. Later sources take precedence.
+/// Merges settings from a file, the environment and the command line.
+///
+/// Later sources take precedence.
 public struct SettingsReader: Sendable {
   /// The settings so far.
   public private(set) var settings = Settings()
@@ -41,6 +43,8 @@ public struct SettingsReader: Sendable {
     try Settings.table.set(name, .text(value), at: "--\(name)", in: &settings)
   }
 
-  /// Returns every key with its value, one per line, and the lists. A file with this text results in the same settings.
+  /// Returns every key with its value, one per line, and the lists.
+  ///
+  /// A file with this text results in the same settings.
   public static func text(_ settings: Settings) -> String { Settings.table.text(settings) }
 }

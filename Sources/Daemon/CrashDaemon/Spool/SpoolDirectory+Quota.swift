@@ -30,8 +30,9 @@ extension SpoolDirectory {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign files. For each account except root's, it then removes the least recently changed files until the
-  /// rest fits the quota.
+  /// Removes foreign files.
+  ///
+  /// For each account except root's, it then removes the least recently changed files until the rest fits the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]

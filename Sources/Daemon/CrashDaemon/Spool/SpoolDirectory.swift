@@ -9,9 +9,13 @@ import LinuxSystem
 struct SpoolRefusal: Error, Equatable {
   var owner: Peer
   var reason: String
-  /// crashd lacks a resource, such as a free descriptor. The file can be read later.
+  /// crashd lacks a resource, such as a free descriptor.
+  ///
+  /// The file can be read later.
   var isPassing = false
-  /// There was no room for the ring. The crash is reported without its contents.
+  /// There was no room for the ring.
+  ///
+  /// The crash is reported without its contents.
   var isLoss = false
 }
 
@@ -142,8 +146,9 @@ struct SpoolDirectory: Sendable {
   /// Returns the owner of a file, or nil if the file does not exist.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
-  /// A file and its state. The change time is included, because a file system may reuse the inode number of a removed
-  /// file.
+  /// A file and its state.
+  ///
+  /// The change time is included, because a file system may reuse the inode number of a removed file.
   struct FileIdentity: Equatable {
     private let numbers: [Int]
 
@@ -164,7 +169,9 @@ struct SpoolDirectory: Sendable {
     return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
-  /// Removes the copy of a stored ring. A file of the same name that belongs to another user stays.
+  /// Removes the copy of a stored ring.
+  ///
+  /// A file of the same name that belongs to another user stays.
   ///
   /// Between the check and the removal only the owner can replace the file, because the directory is sticky.
   func removeCopy(of ringID: String, owner: UInt32) {

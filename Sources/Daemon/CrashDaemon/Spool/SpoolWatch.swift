@@ -1,7 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// Watches the spool directory with inotify. It reports which files were put there, and whether new files were begun.
+/// Watches the spool directory with inotify.
+///
+/// It reports which files were put there, and whether new files were begun.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
@@ -10,7 +12,9 @@ struct SpoolWatch: Sendable {
     var names: [String] = []
     /// Whether a file was created that may be foreign or beyond the quota.
     var hasBegun = false
-    /// Whether the kernel's queue overflowed. The whole directory must then be read.
+    /// Whether the kernel's queue overflowed.
+    ///
+    /// The whole directory must then be read.
     var overflowed = false
   }
 

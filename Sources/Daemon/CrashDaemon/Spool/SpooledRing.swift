@@ -9,7 +9,9 @@ import CrashStore
 enum SpooledRing: Sendable {
   /// The store has everything in the ring.
   case stored
-  /// The store has only part of the ring, or nothing. The associated value has the known facts of the process.
+  /// The store has only part of the ring, or nothing.
+  ///
+  /// The associated value has the known facts of the process.
   case news(AttachedProcess)
   /// The store is failing, and the comparison is not possible.
   case unknown(StoreError)

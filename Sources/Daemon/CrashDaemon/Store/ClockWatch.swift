@@ -16,7 +16,7 @@ struct ClockWatch {
 
   /// - Parameters:
   ///   - real: The time of day.
-  /// - boot: The time since the machine started, including sleep.
+  ///   - boot: The time since the machine started, including sleep.
   /// - Returns: False after a jump forward. True again when the clock has returned, or has not jumped for an hour.
   mutating func isTrusted(real: UInt64, boot: UInt64) -> Bool {
     let now = (real, boot)

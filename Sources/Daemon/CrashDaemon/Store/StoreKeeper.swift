@@ -4,8 +4,7 @@ import LinuxSystem
 import Logging
 import ServiceLifecycle
 
-/// Maintains the store: applies retention after each report, retries reports that could not be stored, and repairs a
-/// corrupt database.
+/// Maintains the store: applies retention, retries failed reports, and repairs a corrupt database.
 actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
@@ -224,11 +223,10 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// Writes the contents of the open database to a new file. Its own file was removed or replaced, so the contents
-  /// would be lost when crashd ends.
+  /// Writes the contents of the open database to a new file, because its own file was removed or replaced.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); writing the contents that crashd has open to a new file")
-    // Copying a large database takes minutes, during which the watchdog must not expect a heartbeat.
+    // Copying a large database takes minutes. No heartbeat is expected meanwhile.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
@@ -240,7 +238,7 @@ extension StoreKeeper {
     logger.critical("\(sentence)")
   }
 
-  /// Runs on a dedicated thread, because such work takes minutes and Swift's thread pool is small.
+  /// Runs on a dedicated thread, because the work takes minutes and threads of Swift's pool are few.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -274,7 +272,7 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // Reading a large database takes minutes, during which the watchdog must not expect a heartbeat.
+    // Reading a large database takes minutes. No heartbeat is expected meanwhile.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     do throws(StoreError) {

@@ -25,7 +25,9 @@ final class StoreOutage: Sendable {
 
   /// A partial or full recovery of the store: waiting reports are stored, or files left in the spool are due again.
   struct Change: Sendable {
-    /// Whether the store had failed and no report or file waits any more. Work that failed may then succeed.
+    /// Whether the store had failed and no report or file waits any more.
+    ///
+    /// Work that failed may then succeed.
     var isWell: Bool
   }
 
@@ -56,7 +58,7 @@ final class StoreOutage: Sendable {
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  /// - Parameter failure: Why the store is not open at the start; nil if it is open.
+  /// `failure` is the reason why the store is not open at the start, or nil if it is open.
   init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -73,7 +75,9 @@ final class StoreOutage: Sendable {
     return stream
   }
 
-  /// Publishes a change. Only the store keeper calls this method.
+  /// Publishes a change.
+  ///
+  /// Only the store keeper calls this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
@@ -104,7 +108,9 @@ final class StoreOutage: Sendable {
     if error.isOutage { wake() }
   }
 
-  /// Records a failure that the store keeper itself found. The store keeper retries on its own schedule.
+  /// Records a failure that the store keeper itself found.
+  ///
+  /// The store keeper retries on its own schedule.
   func note(_ error: StoreError) {
     state.withLock { $0.note(error) }
   }
@@ -170,8 +176,9 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Whether systemd may now drop the ring of an ended process. If not, systemd drops the ring when the report is
-  /// stored.
+  /// Whether systemd may now drop the ring of an ended process.
+  ///
+  /// If not, systemd drops the ring when the report is stored.
   /// - Returns: True if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in

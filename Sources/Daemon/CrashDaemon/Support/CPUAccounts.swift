@@ -33,7 +33,9 @@ final class CPUAccounts: Sendable {
   private let users: UserAccounts
   /// The time when each bucket is full again.
   private let full_ns = Mutex<[UInt32: UInt64]>([:])
-  /// The maximum number of remembered buckets. A full bucket need not be remembered.
+  /// The maximum number of remembered buckets.
+  ///
+  /// A full bucket need not be remembered.
   private static let limit = 4_096
 
   init(_ allowance: Allowance, users: UserAccounts) { (self.allowance, self.users) = (allowance, users) }
