@@ -41,7 +41,7 @@ enum ForeignImages {
     _ image: ImageFile, for user: UInt32, _ cpu: CPUAccounts
   ) -> Result<ImageFile, SystemError> {
     guard cpu.wait_ns(for: user) == 0 else {
-      return .failure(SystemError("open image '\(image.path)' : its user has used up the CPU time", code: EAGAIN))
+      return .failure(SystemError("open image '\(image.path)' within the CPU time of its user", code: EAGAIN))
     }
     return cpu.charging(user) {
       do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }

@@ -16,7 +16,7 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// Instead of a mode: the program decides again.
+  /// The value that returns the decision to the program; used in place of a mode.
   private static let programsMode = "program"
 
   func guardSet(
