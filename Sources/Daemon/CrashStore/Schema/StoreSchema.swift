@@ -224,7 +224,7 @@ enum StoreSchema {
             uid INTEGER NOT NULL,
             PRIMARY KEY (seq, key)
           ) WITHOUT ROWID;
-          -- Both indexes end with the event number. A page of reports with a tag is a range, for root and for each owner.
+          -- Both indexes end with the event number. A page of reports with a tag is a range, for root and any owner.
           CREATE INDEX report_tags_value ON report_tags (key, value, seq);
           CREATE INDEX report_tags_owner ON report_tags (uid, key, value, seq);
           -- The number of the report's event, which leads to its tags. It is null for older reports.
