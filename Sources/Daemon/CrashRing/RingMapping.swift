@@ -116,7 +116,8 @@ public final class RingMapping: Sendable {
 
   /// Keeps pages mapped after they are read, until `letGoOfPages` has been called as often as this method.
   ///
-  /// This saves time, because unmapping pages interrupts all processors. Any thread may call it, any number of times.
+  /// This saves time, because unmapping pages interrupts all processors. Any thread may call this method, any number of
+  /// times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
   /// Ends one call of `keepPages`.

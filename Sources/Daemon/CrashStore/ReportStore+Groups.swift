@@ -48,8 +48,8 @@ extension ReportStore {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
         // If the filter permits, the stored sums are used. Otherwise all rows are read. Existing reports and removed
-        // reports are in two tables, and each table has an index with a suitable order. A group that is among the last
-        // of both tables is also among the last of one of them.
+        // reports are in two tables, and each table has an index with a suitable order. A group that is among the most
+        // recent groups of both tables together is also among the most recent groups of one table.
         let sql =
           wanted.isOfWholeGroups
           ? """

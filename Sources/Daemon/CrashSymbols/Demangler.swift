@@ -74,8 +74,8 @@ public enum Demangler: Sendable {
 
   /// Whether the function only forwards to another one, so that a reader does not need its frame.
   ///
-  /// Initializers (`fC`) do not count as thunks, although the Swift runtime classifies all of them as thunks. Some
-  /// contain the code of a convenience initializer, and the `fC` of a designated initializer has no line anyway.
+  /// Initializers (`fC`) do not count as thunks, although the Swift runtime classifies all of them as thunks. For a
+  /// convenience initializer of a class, `fC` contains the code. For a designated initializer, `fC` has no line.
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)

@@ -6,7 +6,7 @@ import Logging
 
 // Work on a crash that is possible only after its process has ended.
 extension CrashAnalysis {
-  /// How often the rebuilt report is stored again when another change to the report comes in between.
+  /// The maximum number of attempts to store the rebuilt report, because other changes may come in between.
   private static let endAttempts = 4
 
   /// Puts the thread first whose signal ended the process, if several threads crashed.

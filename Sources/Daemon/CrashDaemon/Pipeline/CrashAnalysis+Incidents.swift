@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import Logging
 
-/// Non-fatal incidents: from the ring to the store.
+/// Moves non-fatal incidents from the ring to the store.
 extension CrashAnalysis {
   /// The occurrences of each incident of a ring, by its key.
   typealias Occurrences = [UInt64: UInt64]

@@ -5,7 +5,7 @@ import LinuxSystem
 
 // The second step of a crash: the symbols of its frames.
 extension CrashAnalysis {
-  /// How many times symbols are requested again because new frames refer to further images.
+  /// The maximum number of further symbol requests, which are needed if new frames refer to more images.
   private static let symbolRounds = 4
 
   /// Finds the symbols of a snapshot, and updates the snapshot with the records written in the meantime.
@@ -101,7 +101,8 @@ extension CrashAnalysis {
     return open
   }
 
-  /// Returns a builder that has the earlier report's state, if any, and the variables in scope at the bad pointer.
+  /// Returns a builder that has the earlier report's state, if any, and the variables in scope where a bad pointer was
+  /// used.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
     endSignal: Int32? = nil

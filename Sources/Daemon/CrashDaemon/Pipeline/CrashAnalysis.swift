@@ -18,7 +18,7 @@ struct CrashAnalysis: Sendable {
   var lookTime: CPUAccounts
   /// The time spent on reading each user's announced incidents.
   ///
-  /// When it is exceeded, incidents wait, but no crash loses priority.
+  /// When a user exceeds the allowance, that user's incidents wait. Crashes keep their priority.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -62,7 +62,7 @@ struct CrashAnalysis: Sendable {
   /// What one reading found, to decide whether the next reading finds more.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// Threads of the sweep, which complete a report.
+    /// Threads of the thread sweep; if a later reading finds more threads, the report is completed.
     var threads: [Int32]
     var losses: [String: Int]
     /// The stamp of the ring with exactly these contents; nil if the ring changed during the reading.

@@ -3,7 +3,7 @@ import Synchronization
 
 // Waiting until the reports of a process are stored.
 extension CrashPipeline {
-  /// The state of a process.
+  /// The state of a process, for `AwaitProcess`.
   struct Progress: Sendable, Equatable {
     var isAttached: Bool
     var isSettled: Bool

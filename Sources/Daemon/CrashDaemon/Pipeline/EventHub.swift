@@ -64,7 +64,8 @@ final class EventHub: Sendable {
 
   /// Returns a stream with one element for any number of changes since the last element.
   ///
-  /// Incidents wake only a listener whose `visibility` includes their process; reports wake every listener.
+  /// An incident wakes only listeners whose `visibility` includes the process of the incident. A report wakes every
+  /// listener.
   func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

@@ -79,7 +79,7 @@ struct ProcessLife: Sendable {
   init(process: AttachedProcess) { self.process = process }
 }
 
-// Events.
+// The events that change the state.
 extension ProcessLife {
   /// Notes that the ring has new records, or that the socket `isClosed`.
   mutating func announce(isClosed: Bool, emptyWakesLimit: Int) -> Announcement {

@@ -48,7 +48,7 @@ actor SpoolTaker {
   func finish() async { await taking?.value }
 }
 
-// After a change of the store.
+// Handling of changes in the health of the store.
 extension SpoolTaker {
   /// Reads all files again.
   ///
@@ -72,7 +72,7 @@ extension SpoolTaker {
   }
 }
 
-// Tidying.
+// Removal of foreign files and files beyond the quota.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
   /// Events do not show that a file being written grows, so the directory is checked again after this time.
@@ -119,7 +119,7 @@ extension SpoolTaker {
   }
 }
 
-// Taking.
+// Reading of spool files.
 extension SpoolTaker {
   /// Reads a file if it exists.
   ///

@@ -223,7 +223,8 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// Writes the contents of the open database to a new file, because its own file was removed or replaced.
+  /// Writes the contents of the open database to a new file, because its own file was removed or replaced and the
+  /// contents would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); writing the contents that crashd has open to a new file")
     // Copying a large database takes minutes. No heartbeat is expected meanwhile.

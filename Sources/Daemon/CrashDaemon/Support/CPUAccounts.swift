@@ -67,7 +67,7 @@ final class CPUAccounts: Sendable {
     return (value, Moment.thread_ns() - start_ns)
   }
 
-  /// Runs work for a user on this thread, and charges it.
+  /// Runs work for a user on this thread, and charges the user for its CPU time.
   func charging<Value>(_ uid: UInt32, _ body: () -> Value) -> Value {
     let (value, cost_ns) = Self.measure(body)
     charge(uid, cost_ns)

@@ -105,7 +105,7 @@ final class FairSemaphore: Sendable {
   }
 }
 
-// A permit.
+// The permit that a caller holds.
 extension FairSemaphore {
   /// One permit of a semaphore, in use until it is given back.
   ///

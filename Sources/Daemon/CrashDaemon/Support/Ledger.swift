@@ -4,7 +4,7 @@ import Synchronization
 
 /// The process and user at the other end of a socket, or the owner of a file.
 struct Peer: Sendable, Hashable, CustomStringConvertible {
-  /// 0 if only the user is known.
+  /// The process id; 0 if only the user is known.
   var pid: Int32
   var uid: UInt32
 

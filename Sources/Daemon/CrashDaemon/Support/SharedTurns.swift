@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The result of one run serves all callers that asked before the run began.
 ///
-/// Without this, two concurrent readers of one ring would both count the same entries as new.
+/// Two concurrent readers of one ring would otherwise both count the same entries as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>

@@ -11,7 +11,7 @@ actor NameJudge {
   private let configuration: SymbolCaches.Configuration
   /// Earlier verdicts.
   ///
-  /// With them, a program that crashes repeatedly needs only one child process.
+  /// Because of these verdicts, a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
 

@@ -131,7 +131,7 @@ actor SymbolCaches {
   }
 }
 
-// Building.
+// Building of caches.
 extension SymbolCaches {
   /// Builds missing caches of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -286,7 +286,7 @@ extension SymbolCaches {
   }
 }
 
-// Failing.
+// Handling of failed jobs.
 extension SymbolCaches {
   /// Whether the file has already failed for good.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
@@ -323,7 +323,7 @@ extension SymbolCaches {
   }
 }
 
-// Finding.
+// Lookup of caches.
 extension SymbolCaches {
   /// The caches for some addresses, and the reasons why caches are incomplete, by build id.
   struct Answer: Sendable {

@@ -5,7 +5,7 @@ import LinuxSystem
 
 /// The result that systemd records for a service whose main process crashed.
 ///
-/// The result is read by running `systemctl`, which never delays a crash.
+/// The result is read by running `systemctl`, which never delays the handling of a crash.
 ///
 /// There is no result in three cases: without systemd, for a process that is not the main process of its unit, and for
 /// a unit that has already restarted.

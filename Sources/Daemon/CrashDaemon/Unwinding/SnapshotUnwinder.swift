@@ -80,7 +80,7 @@ actor SnapshotUnwinder {
 
   /// Unwinds the crashed threads of a ring again.
   ///
-  /// If `waits` is false and no permit is free, the call throws.
+  /// This method waits for a permit only if `waits` is true. Otherwise it throws if no permit is free.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
     // This is not counted as skipped, because the report stays unchanged and the caller may retry.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,

@@ -53,7 +53,7 @@ actor UnwindTables {
   }
 }
 
-// Extracting.
+// Extraction of unwind tables.
 extension UnwindTables {
   /// Extracts missing tables of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -171,7 +171,7 @@ extension UnwindTables {
   }
 }
 
-// Finding.
+// Lookup of unwind files.
 extension UnwindTables {
   /// Waits until the files of these build ids are extracted, if extraction has begun.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {

@@ -16,7 +16,7 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// The value that returns the decision to the program; used in place of a mode.
+  /// The value that a client sends instead of a mode, to let the program decide again.
   private static let programsMode = "program"
 
   func guardSet(

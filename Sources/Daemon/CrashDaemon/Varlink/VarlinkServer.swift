@@ -99,8 +99,8 @@ struct VarlinkServer: Service {
     do {
       let client = try Self.client(of: channel, interface.access, ledger)
       let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
-      // The charge is fixed, because accepting and closing a connection costs more than most calls, on threads whose
-      // time is not attributed to users.
+      // The user is charged a fixed cost. Accepting and closing a connection costs more than most calls, and is done by
+      // threads whose time is not attributed to users.
       cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")

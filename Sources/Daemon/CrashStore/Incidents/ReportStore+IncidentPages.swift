@@ -15,8 +15,8 @@ extension ReportStore {
     public var isLast: Bool
     /// The number of incidents up to `end` that were evicted and not stored again, or that cannot be read.
     ///
-    /// It ignores the filter. Evicted incidents are counted only if the store has kept their numbers, which are at most
-    /// 10,000.
+    /// The number ignores the filter. Evicted incidents are counted only if the store has kept their numbers, which are
+    /// at most 10,000.
     public var lost: Int
   }
 

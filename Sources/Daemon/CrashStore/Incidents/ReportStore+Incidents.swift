@@ -24,8 +24,8 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // Even an existing incident gets a new row with the next number. The numbers thus follow crashd's own order,
-          // which a process cannot influence.
+          // Even an existing incident gets a new row with the next number. The numbers follow crashd's own order, which
+          // a process cannot influence.
           try database.cachedStatement(
             sql: """
               INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)

@@ -11,7 +11,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
   static let databaseTableName = "use_after_frees"
   /// The maximum number of bytes of JSON that `fill` reads.
   ///
-  /// Older incidents beyond it stay ungrouped, which happens only with incidents that are large on purpose.
+  /// Older incidents beyond it stay ungrouped, which happens only if processes make their incidents large on purpose.
   static let fillLimitBytes = 256 << 20
   private static let nameLimitBytes = 2_048
   private static let wordLimitBytes = 64

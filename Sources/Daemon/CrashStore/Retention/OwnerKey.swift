@@ -5,7 +5,8 @@ import CrashReport
 /// A row's owner may read the row.
 ///
 /// For a process that had more privileges than its user, the key is the uid plus a bit that no uid has. Queries for
-/// that uid therefore do not find the row. The row also counts for no user's share, and the user cannot evict it.
+/// that uid therefore do not find the row. Within the user's share, such rows are counted separately from the user's
+/// own rows. The user's own rows therefore cannot evict them.
 enum OwnerKey {
   /// The bit that marks such processes.
   static let restricted: Int64 = 1 << 32

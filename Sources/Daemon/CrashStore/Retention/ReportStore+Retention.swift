@@ -142,7 +142,7 @@ extension ReportStore {
 
   /// Returns the reports by which a group exceeds its limit.
   ///
-  /// Ids are random. The reports with the smallest ids are therefore a uniform sample, even if other reports were
+  /// Ids are random. The reports with the smallest ids remain, and are a uniform sample even if other reports were
   /// removed for their age in the meantime.
   private static func surplus(
     of name: GrownGroups.Name, limit: Int, readers: StoreCursor?, _ now_ns: UInt64, in database: Database

@@ -1,7 +1,7 @@
 /// A position in the order of all events, or of all incidents, of one store.
 ///
-/// The text form is opaque to clients. It contains the id of the store, which reveals cursors of a deleted store, and
-/// the encrypted number and kind.
+/// The text form is opaque to clients. It contains the id of the store, so that cursors of a deleted store are
+/// recognized. It also contains the number and the kind in encrypted form.
 public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The kind of entries that the cursor orders.
   ///
