@@ -32,7 +32,7 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
     case .magic(let found):
       "the ring begins with \(hex(found)) instead of \"CSRING\": it is not a ring, or was overwritten"
     case .version(let found, let expected):
-      "the ring has version \(found), this reader knows \(expected): "
+      "the ring has version \(found), this reader supports \(expected): "
         + "build the program and crashd with the same release"
     case .architecture(let found, let expected):
       "the ring has architecture \(found), this machine has \(expected): "

@@ -28,7 +28,7 @@ extension CrashAnalysis {
       } catch {
         // The task that maintains the store reports an outage.
         if !error.isOutage {
-          logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
+          logger.warning("cannot record the signal that ended the process of report \(id): \(error), ignoring")
         }
         return
       }

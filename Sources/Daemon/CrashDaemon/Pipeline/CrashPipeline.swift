@@ -171,7 +171,7 @@ final class CrashPipeline: Service {
     }
     if announcement == .isIgnored {
       analysis.ledger.refuse(
-        "wake-up", from: process.facts.peer, because: "too many brought no new records; ignored from now on")
+        "wake-up", from: process.facts.peer, because: "too many brought no new records; later ones are ignored")
     }
     return announcement == .begins
   }

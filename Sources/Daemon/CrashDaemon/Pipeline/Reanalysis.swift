@@ -150,7 +150,7 @@ actor Reanalysis {
   /// Facts that only crashd recorded come from the report.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
-      throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
+      throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record has another version")
     }
     guard let uid = UInt32(exactly: report.process.uid), let pid = Int32(exactly: report.process.pid) else {
       throw .unreadable("its process has an impossible id")

@@ -99,7 +99,7 @@ extension SpoolTaker {
       analysis.ledger.refuse("spool file", from: Peer(pid: 0, uid: owner), because: reason)
     }
     for (owner, count) in found.excess {
-      analysis.ledger.lose(["spool": count], of: Peer(pid: 0, uid: owner), process: "its spool files beyond the quota")
+      analysis.ledger.lose(["spool": count], of: Peer(pid: 0, uid: owner), process: "spool files beyond the quota")
     }
     if found.hasPartial { tidy(after_ms: Self.whileWritten_ms) }
   }

@@ -94,7 +94,7 @@ struct SpoolDirectory: Sendable {
     do {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
-      guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "can be written by others") }
+      guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
       // A second name means that the file was not created by rename, and that it may be another user's file.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {

@@ -70,7 +70,7 @@ struct ImageFile: Sendable {
     // The helper process gets this descriptor. If a hostile image compromised the helper, it must not be able to write
     // to its user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
-      throw SystemError("\(what): its descriptor is not one for reading only", code: EACCES)
+      throw SystemError("\(what): its descriptor is not read-only", code: EACCES)
     }
     guard let owner = CacheOwner.of(facts, user: user, origin: origin) else { return nil }
     return Opened(descriptor: descriptor, owner: owner, identity: Identity(facts))

@@ -69,7 +69,7 @@ actor ScopeReader {
     do {
       answer = try await ask(job, image, user)
     } catch {
-      configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
+      configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
       // A temporary failure or a failure of crashd itself is not cached, because it does not depend on the address.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
