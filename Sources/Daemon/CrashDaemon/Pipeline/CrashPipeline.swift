@@ -9,8 +9,8 @@ import Synchronization
 /// The pipeline consumes attach and spool events in order, never reads one ring from two tasks at once, and records
 /// when everything of a process is stored.
 ///
-/// The pipeline is a class with a lock, not an actor. In a storm of crashes each short job of an actor would queue
-/// behind the readings of all rings, and rings already read would stay until the storm ends (docs/decisions/0099).
+/// The pipeline is a class with a lock, not an actor. In a storm of crashes, each short job of an actor would queue
+/// behind the readings of all rings. Rings already read would stay until the storm ends (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]

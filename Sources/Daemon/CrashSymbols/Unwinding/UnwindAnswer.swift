@@ -1,7 +1,7 @@
 /// The answer of `crash-analyse unwind`, with one stack for each requested thread.
 ///
-/// The format is the text `CSUNWAN1`, the number of stacks (8 bytes), and then for each stack the reason for its end,
-/// the number of frames, and three words per frame. Numbers are little-endian.
+/// An answer has the text `CSUNWAN1`, the number of stacks (8 bytes) and the stacks. Each stack has the reason for its
+/// end, the number of frames, and three words per frame. Numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
   /// The maximum number of frames in one stack.
   public static let frameLimit = 512

@@ -1,6 +1,6 @@
 /// The request of `crash-analyse unwind`, with the threads to unwind and the images that these threads may have used.
 ///
-/// The format is the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads and the images.
+/// A request has the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads and the images.
 /// Stacks and unwind files follow, at the offsets in the threads and images. Numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
   /// The maximum number of threads in one request.

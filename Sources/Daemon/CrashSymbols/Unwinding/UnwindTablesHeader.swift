@@ -1,8 +1,8 @@
 /// The header of an unwind file, which contains the `.eh_frame_hdr` of one build and then its `.eh_frame`.
 ///
-/// The format is the text `CSUNW1` and two zeros, the CRC-32C of all later bytes (4 bytes), the length of the build id
-/// (4), the link address and size of each section (8 each), the build id (64) and the sections. Numbers are
-/// little-endian.
+/// A file has these parts, in this order: the text `CSUNW1` and two zeros; the CRC-32C of all later bytes (4 bytes);
+/// the length of the build id (4); the link address and size of each section (8 each); the build id (64); the sections.
+/// Numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// A section of the image.
   public struct Section: Sendable, Equatable {
