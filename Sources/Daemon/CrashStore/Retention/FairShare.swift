@@ -53,7 +53,7 @@ public struct FairShare: Sendable {
 
   /// Starts with the smallest count.
   ///
-  /// What a small count leaves of its equal part goes to the larger counts.
+  /// If a count is smaller than its equal part, the rest of that part is available to larger counts.
   private static func kept(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
     var (rest, users) = (max(0, limit), counts.count)
     var kept: [Int64: Int] = [:]

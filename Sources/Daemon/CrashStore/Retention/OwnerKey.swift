@@ -8,7 +8,7 @@ import CrashReport
 /// that uid therefore do not find the row. Within the user's share, such rows are counted separately from the user's
 /// own rows. The user's own rows therefore cannot evict them.
 enum OwnerKey {
-  /// The bit that marks such processes.
+  /// The bit that marks processes with more privileges than their user.
   static let restricted: Int64 = 1 << 32
 
   static func of(uid: Int, isRestricted: Bool?) -> Int64 {

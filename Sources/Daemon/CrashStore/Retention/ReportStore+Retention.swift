@@ -27,8 +27,8 @@ extension ReportStore {
   ///   - keepsOld: Whether no report is removed for its age, because the clock is not trusted.
   ///   - freeBytes: The free space of the file system; nil if unknown.
   ///   - readers: The cursor of the slowest current reader; nil if there is no reader. A report stays in its group
-  ///     until such a reader and each named subscriber of the last hour have read it. Groups that are ten times too
-  ///     large are exempt.
+  ///     until the slowest reader and each named subscriber of the last hour have read the report. Groups that are ten
+  ///     times too large are exempt.
   /// - Returns: The effect of the step; nil if nothing is left to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
