@@ -1,6 +1,6 @@
 internal import CShimRing
 
-/// A non-fatal incident, as a part of the shield recorded it.
+/// A non-fatal incident, as recorded by a part of the shield.
 public struct Incident: Sendable, Equatable {
   /// The part of the shield that recorded it.
   public enum Source: Sendable, Equatable {
@@ -8,40 +8,40 @@ public struct Incident: Sendable, Equatable {
     case quarantine
     /// A guard of the program handled a fault.
     case guarding
-    /// Memory of a guard page was accessed out of bounds or after free.
+    /// Memory of a guard page was accessed out of bounds or after it was freed.
     case pages
-    /// A trap ended contained work.
+    /// A trap ended contained work but not the process.
     case isolated
-    /// A source that this version does not know.
+    /// A source that this version of crashd does not define.
     case other(UInt32)
   }
 
-  /// The reaction.
+  /// The reaction of the shield to the incident.
   public enum Mode: Sendable, Equatable {
     /// The program continued normally.
     case absorb
-    /// The program got zeros.
+    /// The program read zeros.
     case zero
-    /// The program got values that no pointer has.
+    /// The program read values that are never valid pointers.
     case diagnose
-    /// None.
+    /// No reaction.
     case observe
-    /// The process was to crash.
+    /// The process was meant to crash.
     case crash
-    /// A mode that this version does not know.
+    /// A mode that this version of crashd does not define.
     case other(UInt32)
   }
 
-  /// Stable across readings of this ring.
+  /// Identifies the incident in its ring, and is stable across readings.
   public var key: UInt64
-  /// The part of the shield that recorded it.
+  /// The part of the shield that recorded the incident.
   public var source: Source
-  /// The kind, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard pages,
-  /// `cs_ring_contained` for contained work.
+  /// The kind, whose meaning depends on the source: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard
+  /// pages, `cs_ring_contained` for contained work.
   public var kind: UInt32
   /// The reaction.
   public var mode: Mode
-  /// The class of the object, the guard's text, or the runtime error message before a trap.
+  /// The class of the object, the text of the guard, or the runtime error message before a trap.
   public var subject: String
   /// The number of occurrences.
   public var count: UInt64
@@ -49,28 +49,29 @@ public struct Incident: Sendable, Equatable {
   public var first_ns: UInt64
   /// Nanoseconds since 1970 of the last occurrence.
   public var last_ns: UInt64
-  /// The code that a call was meant for, or the address of an access to a guard page; nil for other kinds.
+  /// The target of a call, or the address of an access to a guard page; nil for other kinds.
   public var method: UInt64?
-  /// The word of the class's metadata that a call went through.
+  /// The word in the class's metadata through which a call was made.
   public var word: UInt32
-  /// For objects that were retained more often than released: by how many; for guard pages: the distance from the
-  /// object's start.
+  /// How many more retains than releases an object had, or for guard pages the distance of the access from the object's
+  /// start.
   public var amount: Int64
-  /// The record of the object; nil when it had just left the quarantine.
+  /// The record of the object; nil if the object had just left the quarantine.
   public var record: Record?
-  /// The thread of the use; nil when unknown.
+  /// The thread of the use; nil if unknown.
   public var useTid: Int32?
   /// Return addresses of the use, innermost first.
   ///
-  /// For an async caller it is the address where it resumes, the start of a function, plus 1.
+  /// For an async caller, the address is the start of the function where it resumes, plus 1.
   public var use: [UInt64]
-  /// The first of them is the instruction itself.
+  /// Whether the first address in `use` is the instruction itself and not a return address.
   public var isExact: Bool
   /// The processor state at a trap of contained work; nil for other incidents.
   public var trap: Trap?
 
-  /// Whether it is a freed-object record: at a crash a register had the address of an object that had left the
-  /// quarantine.
+  /// Whether this is a freed-object record.
+  ///
+  /// In that case a register of a crash had the address of an object that had already left the quarantine.
   ///
   /// `amount` is the sequence of the crash's record.
   public var isFreedRecord: Bool {
@@ -84,12 +85,14 @@ public struct Incident: Sendable, Equatable {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue
   }
 
-  /// Whether it belongs to a crash, and is no use of an object by itself.
+  /// Whether the incident belongs to a crash, and is not a use of an object by itself.
   public var isOfCrash: Bool { isFreedRecord || isHeld }
 
   /// The processor state at a trap.
   public struct Trap: Sendable, Equatable {
-    /// The general registers by DWARF number, without the program counter, which `use` begins with.
+    /// The general registers by DWARF number, without the program counter.
+    ///
+    /// The program counter is the first address in `use`.
     public var registers: [UInt64]
     /// The flags register.
     public var flags: UInt64
@@ -97,46 +100,47 @@ public struct Incident: Sendable, Equatable {
 
   /// The quarantine's record of an object.
   public struct Record: Sendable, Equatable {
-    /// The number in the poison of the object's fields.
+    /// The number that the object's poisoned fields contain.
     public var id: UInt32
     /// The object's address.
     public var address: UInt64
     /// The time between the last release and the first use.
     public var age_ns: UInt64
-    /// The object was one of those that are evicted at random.
+    /// Whether the object was selected for random eviction.
     public var isExplorer: Bool
-    /// The thread that released it last.
+    /// The thread that made the last release.
     public var tid: Int32
-    /// Return addresses of that release, innermost first; empty when unknown.
+    /// Return addresses of the last release, innermost first; empty if unknown.
     public var stack: [UInt64]
-    /// The object's size; 0 when unknown.
+    /// The object's size; 0 if unknown.
     public var bytes: UInt32
-    /// The thread that allocated it; nil when unknown.
+    /// The thread that allocated the object; nil if unknown.
     public var originTid: Int32?
     /// Return addresses of the allocation, innermost first.
     public var origin: [UInt64]
   }
 }
 
-/// A class that is or was protected, with its counters since then.
+/// A class that is or was protected, with its counters since the protection began.
 public struct ProtectedClass: Sendable, Equatable {
-  /// The full name; of a very long one only the end.
+  /// The full name, or only the end of a very long name.
   public var name: String
-  /// Whether it is protected now.
+  /// Whether the class is protected now.
   public var isProtected: Bool
-  /// The quarantine's policy for its objects.
+  /// The quarantine's mode for objects of the class.
   public var mode: Incident.Mode
-  /// The capacity of the quarantine for its objects.
+  /// The capacity of the quarantine for objects of the class.
   public var limit: UInt32
   /// The size of an instance.
   public var instanceBytes: UInt32
   /// Objects that entered the quarantine.
   public var admitted: UInt64
-  /// Objects that left it, each with a freed-object record.
+  /// Objects that left the quarantine, each with a freed-object record.
   public var evicted: UInt64
   /// Use-after-free incidents.
   public var hits: UInt64
-  /// Objects that were not quarantined: no budget, no free slot in time, an unowned reference, a deinit on an executor.
+  /// Objects that were not quarantined, by reason: no budget, no free slot in time, an unowned reference, or a deinit
+  /// on an executor.
   public var skipped: Skipped
 
   /// Objects that were not quarantined, by reason.
@@ -147,7 +151,7 @@ public struct ProtectedClass: Sendable, Equatable {
     public var busy: UInt64
     /// The object had an unowned reference, or was on the stack.
     public var unowned: UInt64
-    /// Its deinit had not ended.
+    /// The deinit of the object had not ended.
     public var isolated: UInt64
   }
 }

@@ -1,32 +1,34 @@
-/// Counts what could not be read or was dropped, by kind; the kinds are part of the report's JSON.
+/// Counts records and entries that could not be read or were dropped, by kind.
+///
+/// The kinds are part of the report's JSON.
 package struct Losses {
   /// The reason for a loss.
   enum Kind: String, CaseIterable {
-    /// A record whose writer had not finished, or died before that.
+    /// A record whose writer had not finished, or ended before finishing.
     case torn
-    /// A record that differs from what its writer committed: wrong CRC, or a length above its limit.
+    /// A record that differs from the committed one: the CRC is wrong, or a length is above its limit.
     case corrupt
     /// Records that were overwritten by later ones.
     case overwritten
-    /// Crashes that found no free slot.
+    /// Crashes for which no slot was free.
     case noSlot
-    /// Crashes inside of the handler: their records have no frames.
+    /// Crashes inside the handler, whose records have no frames.
     case minimal
-    /// Threads that were sampled, and had not finished their answer.
+    /// Threads that were sampled but had not finished their record.
     case silentThreads
-    /// Threads that were not sampled, because there were too many.
+    /// Threads that were not sampled because there were too many.
     case threads
-    /// The list of threads could not be read, so that none or only some were sampled.
+    /// The list of threads could not be read completely, and not all threads were sampled.
     case threadList
-    /// Images that did not fit into the table, or whose entry is invalid.
+    /// Images that did not fit into the table, or whose table entry is invalid.
     case images
-    /// Annotations that did not fit, or that were being written.
+    /// Annotations that did not fit, or that were incompletely written.
     case annotations
     /// Invalid breadcrumbs.
     case breadcrumbs
-    /// Incidents that did not fit, or whose entry is invalid.
+    /// Incidents that did not fit, or whose table entry is invalid.
     case incidents
-    /// Protected classes that did not fit, or whose entry is invalid.
+    /// Protected classes that did not fit, or whose table entry is invalid.
     case classes
   }
 
@@ -35,9 +37,9 @@ package struct Losses {
 
   private(set) var counts: [String: Int] = [:]
 
-  /// Adds to a kind.
+  /// Adds to the count of a kind.
   ///
-  /// The sum saturates at `Int.max`, since counters come from outside.
+  /// The sum saturates at `Int.max`, because the counters are untrusted input.
   mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
     let count = Int(clamping: count)
     guard count > 0 else { return }

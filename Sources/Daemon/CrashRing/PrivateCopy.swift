@@ -3,56 +3,59 @@ internal import CrashReport
 
 /// A private copy of one C struct of the ring.
 ///
-/// Its fields are read by key path, so that cs_ring.h stays the only definition of the layout.
+/// Fields are read by key path, so that cs_ring.h stays the only definition of the layout.
 ///
-/// The writer may change the ring at any time, so nothing is checked in shared memory: copy, check, use.
+/// The writer may change the ring at any time. Therefore nothing is checked in shared memory: the struct is copied,
+/// then checked, then used.
 struct PrivateCopy<Layout> {
-  /// Exactly the struct's bytes.
+  /// The bytes of the struct, no more and no fewer.
   let bytes: ArraySlice<UInt8>
 
-  /// Copies the struct at `offset`, which lies in `shared` by the layout's assertions.
+  /// Copies the struct at `offset`.
+  ///
+  /// The layout's assertions guarantee that the struct lies within `shared`.
   init(of shared: UnsafeRawBufferPointer, at offset: Int) {
     unsafe bytes = copyOut(of: shared, at: offset, count: MemoryLayout<Layout>.size)[...]
   }
 
   private init(bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-  /// A field that is a number.
+  /// Reads a numeric field.
   subscript<Value: FixedWidthInteger & BitwiseCopyable>(_ field: KeyPath<Layout, Value>) -> Value {
     let start = offset(of: field)
-    // The key path is one of a stored field of Layout and the copy has all of Layout's bytes.
+    // The key path refers to a stored field of Layout, and the copy has all of Layout's bytes.
     return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: start, as: Value.self) }
   }
 
-  /// The first `count` bytes of a field that is an array of bytes; all of it when it has fewer.
+  /// Returns the first `count` bytes of a field that is an array of bytes, or all bytes if there are fewer.
   func bytes<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> ArraySlice<UInt8> {
     let start = bytes.startIndex + offset(of: field)
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
-  /// The first `count` bytes of a field as text that is safe to show.
+  /// Returns the first `count` bytes of a field as text that is safe to print.
   func text<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> String {
     CleanText.decode(bytes(field, count: count))
   }
 
-  /// A field that holds text up to its first zero byte.
+  /// Returns the text of a field up to the first zero byte.
   func text<Field>(zeroTerminated field: KeyPath<Layout, Field>) -> String {
     CleanText.decode(bytes(field, count: MemoryLayout<Field>.size).prefix { $0 != 0 })
   }
 
-  /// The first `count` numbers of a field that is an array of them; all of them when it has fewer.
+  /// Returns the first `count` numbers of a field that is an array of numbers, or all numbers if there are fewer.
   func numbers<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> [UInt64] {
     let size = MemoryLayout<UInt64>.size
     let bytes = bytes(field, count: min(Int(clamping: count), MemoryLayout<Field>.size / size) * size)
     return unsafe bytes.withUnsafeBytes { buffer in
-      // Each offset is below the count, a multiple of eight.
+      // Each offset is a multiple of eight below the count, and the count is a multiple of eight.
       stride(from: 0, to: buffer.count, by: size).map {
         unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self)
       }
     }
   }
 
-  /// The first `count` elements of a field that is an array of structs; all of them when it has fewer.
+  /// Returns the first `count` elements of a field that is an array of structs, or all elements if there are fewer.
   func elements<Field, Element>(
     _ field: KeyPath<Layout, Field>, of type: Element.Type, count: some BinaryInteger
   ) -> [PrivateCopy<Element>] {
@@ -64,17 +67,17 @@ struct PrivateCopy<Layout> {
     }
   }
 
-  /// A field that is a union, as one of its members.
+  /// Returns a field that is a union, as one of its members.
   func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
     let start = bytes.startIndex + offset(of: field)
-    // A union is as large as its largest member; a slice that is too short would be a bug of ours.
-    precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is no member of \(field)")
+    // A union is as large as its largest member, so a field that is too small would be a programming error.
+    precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is not a member of \(field)")
     return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }
 
   private func offset(of field: PartialKeyPath<Layout>) -> Int {
     guard let offset = MemoryLayout<Layout>.offset(of: field) else {
-      preconditionFailure("BUG: \(field) is no stored field")
+      preconditionFailure("BUG: \(field) is not a stored field")
     }
     return offset
   }
@@ -87,7 +90,7 @@ func copyOut(of shared: UnsafeRawBufferPointer, at offset: Int, count: Int) -> [
   guard count > 0, let base = shared.baseAddress else { return [] }
   return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
     guard let target = buffer.baseAddress else { return }
-    // Both ranges were checked just above; the target is ours alone.
+    // Both ranges were checked above, and no other code has access to the target.
     unsafe cs_ring_copy(target, base + offset, count)
     initialized = count
   }
@@ -98,6 +101,6 @@ func copyOut<Value: FixedWidthInteger & BitwiseCopyable>(
   of shared: UnsafeRawBufferPointer, at offset: Int
 ) -> Value {
   let bytes = unsafe copyOut(of: shared, at: offset, count: MemoryLayout<Value>.size)
-  // The copy has exactly the number's bytes.
+  // The copy has exactly the bytes of the number.
   return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
 }

@@ -9,7 +9,7 @@ struct RawRecord {
   let record: PrivateCopy<cs_ring_record>
   let stack: [UInt8]
 
-  /// Whether it is what its writer committed: the CRC is right and no length is above its limit.
+  /// Whether the record is complete and unchanged: the CRC is right, and no length is above its limit.
   func isWhole(crc: UInt32) -> Bool {
     checksum == crc
       && record[\.stack_bytes] == stack.count
@@ -27,12 +27,12 @@ struct RawRecord {
   }
 
   private var checksum: UInt32 {
-    // The pointers hold for the calls only, with the counts of the arrays that they point into.
+    // The pointers are valid only during the calls, and are passed with the counts of their arrays.
     let crc = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     return unsafe stack.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
   }
 
-  /// The record as values, with each frame's image found.
+  /// Returns the record as Swift values, and determines the image of each frame.
   func decoded(images: ImageTable) -> CrashRecord {
     let frames = record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count])
       .map { $0.decoded(images: images) }
@@ -51,7 +51,7 @@ struct RawRecord {
       abortMessage: trimmed(record.text(\.abort_message, count: record[\.abort_bytes])),
       exceptionType: CleanText.line(record.text(\.exception, count: record[\.exception_bytes])),
       frames: frames, frameHead: Int(clamping: record[\.frame_head]),
-      // Async callers are not unwound: they are on no stack.
+      // Async callers do not count, because they are not on the stack.
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
@@ -64,7 +64,7 @@ struct RawRecord {
 
   private var memory: [CrashRecord.Memory] {
     record.elements(\.memory, of: cs_ring_memory.self, count: record[\.memory_count]).map { memory in
-      // Whole words; a count that is too large is limited to the array.
+      // Only whole words are copied, and a count that is too large is limited to the array.
       CrashRecord.Memory(
         start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
     }
@@ -76,7 +76,7 @@ struct RawRecord {
 
   private var exceptionText: String { trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])) }
 
-  /// Parses `OFFSET PATH`; nil for anything else.
+  /// Parses `OFFSET PATH`; nil for any other text.
   private var mappedFile: CrashRecord.MappedFile? {
     let parts = exceptionText.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, let offset = UInt64(parts[0]), parts[1].hasPrefix("/") else { return nil }
@@ -87,7 +87,7 @@ struct RawRecord {
     record[\.signal] == signalSystemCall && record[\.system_call] >= 0 ? record[\.system_call] : nil
   }
 
-  /// Removes line ends and blanks at the end.
+  /// Removes white space at the end, including line ends.
   private func trimmed(_ text: String) -> String {
     var text = text[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }
@@ -96,7 +96,7 @@ struct RawRecord {
 }
 
 extension PrivateCopy<cs_ring_record> {
-  /// The task that the thread ran.
+  /// The Swift task that the thread ran.
   var task: CrashRecord.TaskFacts? {
     guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
     let name = text(\.task_name, count: self[\.task_name_bytes])
@@ -106,7 +106,7 @@ extension PrivateCopy<cs_ring_record> {
 }
 
 extension PrivateCopy<cs_ring_thread_record> {
-  /// The task that the thread ran.
+  /// The Swift task that the thread ran.
   var task: CrashRecord.TaskFacts? {
     guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
     let name = text(\.task_name, count: self[\.task_name_bytes])
@@ -116,20 +116,20 @@ extension PrivateCopy<cs_ring_thread_record> {
 }
 
 extension PrivateCopy<cs_ring_frame> {
-  /// The frame as values, with its image found.
+  /// Returns the frame as Swift values, and determines its image.
   func decoded(images: ImageTable) -> CrashRecord.Frame {
     let pc = self[\.pc]
     let flags = UInt32(self[\.flags])
     let isExact = flags & CS_RING_FRAME_EXACT != 0
     let start = self[\.function_start]
-    // A return address may be the first byte after its image, when the call never returns.
+    // If a call never returns, its return address may be the first byte after the image.
     let lookup = isExact ? pc : pc.subtractingOrZero(1)
     return CrashRecord.Frame(
       pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,
       isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: self[\.image]))
   }
 
-  /// The trust of a frame; unknown for a value that this version does not know.
+  /// Returns the trust of a frame, or `unknown` for a value that this version of crashd does not define.
   private func trust(_ value: UInt8) -> CrashReport.Trust {
     switch cs_ring_trust(rawValue: value) {
     case .CS_RING_TRUST_CONTEXT: .context

@@ -1,6 +1,6 @@
 internal import CShimRing
 
-/// A replaced handler: a crash signal whose handler the program changed after the shield's start.
+/// A replaced handler, that is, a crash signal whose handler the program changed after the shield started.
 public struct ReplacedHandler: Sendable, Equatable {
   /// The current disposition of the signal.
   public enum Kind: Sendable, Equatable {
@@ -16,14 +16,16 @@ public struct ReplacedHandler: Sendable, Equatable {
   public var signal: Int32
   /// The current disposition.
   public var kind: Kind
-  /// The address of the other handler; 0 for the other kinds.
+  /// The address of the other handler; 0 if `kind` is not `handler`.
   public var address: UInt64 = 0
-  /// The table index of its image.
+  /// The table index of the image that contains the handler.
   public var image: Int?
 }
 
 extension RingReader {
-  /// The replaced crash signals; invalid entries are skipped.
+  /// Returns the crash signals with replaced handlers.
+  ///
+  /// Invalid entries are skipped.
   func replacedHandlers(_ header: PrivateCopy<cs_ring_header>, images: ImageTable) -> [ReplacedHandler] {
     header.elements(\.handlers, of: cs_ring_handler.self, count: CS_RING_HANDLER_LIMIT).compactMap { entry in
       let (signal, address) = (entry[\.signal], entry[\.address])

@@ -1,8 +1,8 @@
 public import CrashReport
 
-/// The result of reading a ring once, copied out and checked.
+/// The result of one reading of a ring, copied and checked.
 public struct RingContents: Sendable {
-  /// What the process wrote about itself: never a basis for access decisions.
+  /// The data that the process wrote about itself, which must never be used for access decisions.
   public var identity: Identity
   /// The image table, in table order.
   public var images: [Image] = []
@@ -10,118 +10,118 @@ public struct RingContents: Sendable {
   public var annotations: [String: String] = [:]
   /// Complete breadcrumbs, oldest first.
   public var breadcrumbs: [Breadcrumb] = []
-  /// Committed records whose CRC is right, by `sequence`.
+  /// Committed records whose CRC is right, ordered by `sequence`.
   public var records: [CrashRecord] = []
-  /// Records of a lower `sequence` are of crashes that the process survived.
+  /// Records with a lower `sequence` belong to crashes that the process survived.
   public var survived: UInt64 = 0
-  /// Threads that did not crash at the time of the latest crash, in the order of the sweep; empty before the sweep.
+  /// Threads that had not crashed at the latest crash, in the order of the thread sweep; empty before the sweep.
   public var threads: [ThreadRecord] = []
-  /// Replaced handlers, as far as the shield has checked.
+  /// Replaced handlers that the shield has found so far.
   public var replacedHandlers: [ReplacedHandler] = []
   /// Incidents that the shield recorded, in the order of their first occurrence.
   public var incidents: [Incident] = []
-  /// Classes that are or were protected by the quarantine, in that order.
+  /// Classes that are or were protected by the quarantine, in the order in which protection began.
   public var protectedClasses: [ProtectedClass] = []
   /// Facts about freed memory, and about how much memory is stored.
   public var memory = MemoryFacts()
-  /// What could not be read or was dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
+  /// The counts of data that could not be read or was dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
   public var losses: [String: Int] = [:]
 }
 
 extension RingContents {
-  /// The first page of the ring.
+  /// The identity that the first page of the ring contains.
   public struct Identity: Sendable, Equatable {
-    /// 32 hexadecimal digits, random for each process; the report's id.
+    /// 32 hexadecimal digits, random for each process, which become the report's id.
     public var ringID: String
     /// The pid in the process's own namespace.
     public var pid: Int32
     /// The uid, as the process reports it.
     public var uid: UInt32
-    /// Nanoseconds since 1970.
+    /// The start time in nanoseconds since 1970.
     public var startTime_ns: UInt64
-    /// Its name.
+    /// The name of the process.
     public var name: String
-    /// The executable's absolute path, as the process reports it; another text begins with `labelMark`.
+    /// The absolute path of the executable, as the process reports it; any other text begins with `labelMark`.
     public var executable: String
-    /// The version of the Swift runtime, such as `6.3.1`; nil where the ring has none.
+    /// The version of the Swift runtime, such as `6.3.1`; nil if the ring has none.
     public var swiftVersion: String?
 
-    /// The prefix of an executable that is no absolute path.
+    /// The prefix of an `executable` that is not an absolute path.
     public static let labelMark = "not a path: "
   }
 
   /// Facts about the process's memory.
   public struct MemoryFacts: Sendable, Equatable {
-    /// What its records store of it.
+    /// How much memory records contain.
     public var mode: Mode = .full
-    /// The second word that glibc's malloc writes into a small freed block; nil when unknown.
+    /// The second word that glibc's malloc writes into a small freed block; nil if unknown.
     public var heapKey: UInt64?
-    /// The first byte of the heap that grows by brk; nil when unknown.
+    /// The first byte of the heap that grows by brk; nil if unknown.
     public var heapStart: UInt64?
-    /// The kernel would not dump the process for its user, as its handler found at the crash.
+    /// Whether the kernel would refuse to dump the process for its user, as the handler determined at the crash.
     public var isRestricted = false
 
     /// How much records store of the stack and of the words around registers.
     public enum Mode: Sendable, Equatable {
-      /// Nothing.
+      /// No memory.
       case none
-      /// All but texts, whose bytes are replaced by 0xf5.
+      /// All memory except texts, whose bytes are replaced by 0xf5.
       case scrubbed
-      /// All.
+      /// All memory.
       case full
-      /// Nothing, because an operator requested that from crashd.
+      /// No memory, because an operator requested that in crashd's settings.
       case withheld
     }
   }
 
-  /// One loaded image: link address = pc - bias.
+  /// One loaded image.
   public struct Image: Sendable, Equatable {
-    /// Its index in the ring's table.
+    /// The index in the ring's image table.
     public var index: Int
-    /// Link address = pc - bias.
+    /// The difference between pc and link address: link address = pc - bias.
     public var bias: UInt64
-    /// First mapped byte.
+    /// The first mapped byte.
     public var start: UInt64
-    /// One past the last mapped byte.
+    /// The end of the mapped bytes, exclusive.
     public var end: UInt64
-    /// GNU build id in hexadecimal digits; may be empty.
+    /// The GNU build id in hexadecimal digits; may be empty.
     public var buildID: String
-    /// Its path; `[vdso]` for the vDSO.
+    /// The path; `[vdso]` for the vDSO.
     public var path: String
-    /// Whether it is the main executable.
+    /// Whether the image is the main executable.
     public var isExecutable: Bool
   }
 
   /// A breadcrumb of the program.
   public struct Breadcrumb: Sendable, Equatable {
-    /// Nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     public var time_ns: UInt64
-    /// Its message.
+    /// The message of the breadcrumb.
     public var text: String
-    /// Its level; nil when the program gave none.
+    /// The level; nil if the program gave none.
     public var level: CrashReport.Breadcrumb.Level?
-    /// The part of the program; empty when it gave none.
+    /// The part of the program that left the breadcrumb; empty if the program gave none.
     public var category = ""
-    /// Keys and values.
+    /// The metadata as keys and values.
     public var metadata: [String: String] = [:]
   }
 }
 
-/// The record of one crashed thread, as its handler wrote it.
+/// The record of one crashed thread, as the signal handler wrote it.
 public struct CrashRecord: Sendable, Equatable {
-  /// Its slot.
+  /// The index of the record's slot.
   public var slot: Int
-  /// How often that slot was used; together with `slot` it identifies the record in its ring.
+  /// How often the slot was used; together with `slot` it identifies the record in its ring.
   public var generation: UInt64
-  /// The order of the crashes in the process; 0 is the first.
+  /// The order of the crashes in the process, starting with 0.
   public var sequence: UInt64
   /// Nanoseconds since 1970 at handler entry.
   public var time_ns: UInt64
   /// Nanoseconds of CLOCK_MONOTONIC at handler entry.
   public var entry_ns: UInt64
-  /// Nanoseconds of CLOCK_MONOTONIC at the commit; not under the CRC.
+  /// Nanoseconds of CLOCK_MONOTONIC at the commit; the CRC does not cover this field.
   public var commit_ns: UInt64
-  /// The thread.
+  /// The id of the thread.
   public var tid: Int32
   /// The thread's name.
   public var threadName: String
@@ -131,86 +131,87 @@ public struct CrashRecord: Sendable, Equatable {
   public var code: Int32
   /// `si_addr`.
   public var address: UInt64
-  /// `si_pid`, where the signal was sent.
+  /// `si_pid`, if the signal was sent by a process.
   public var senderPid: Int32
-  /// `si_uid`, where the signal was sent.
+  /// `si_uid`, if the signal was sent by a process.
   public var senderUid: UInt32
-  /// `si_syscall` of SIGSYS, else nil.
+  /// `si_syscall` for SIGSYS; nil for other signals.
   public var systemCall: Int32?
-  /// Written by a crash inside the handler: no frames, no texts.
+  /// Whether the record was written for a crash inside the handler, and has no frames and no texts.
   public var isMinimal: Bool
   /// General registers by DWARF number.
   public var registers: [UInt64]
   /// Processor flags.
   public var flags: UInt64
-  /// Page fault error code.
+  /// The error code of a page fault.
   public var errorCode: UInt64
-  /// Exception vector.
+  /// The number of the exception vector.
   public var trapNumber: UInt64
-  /// The faulting address as the processor saw it.
+  /// The faulting address that the processor reported.
   public var faultAddress: UInt64
-  /// Bytes at pc; may be empty.
+  /// The instruction bytes at pc; may be empty.
   public var instruction: [UInt8]
-  /// Swift's fatal-error text; may be empty.
+  /// The fatal-error text of Swift; may be empty.
   public var message: String
-  /// glibc's abort text; may be empty.
+  /// The abort text of glibc; may be empty.
   public var abortMessage: String
-  /// Mangled type of the C++ exception in flight; may be empty.
+  /// The mangled type of the C++ exception in flight; may be empty.
   public var exceptionType: String
-  /// Innermost first; the async chain after the stack.
+  /// The frames, innermost first, with the async callers after the stack.
   public var frames: [Frame]
-  /// How many of `frames` are before the gap of a deep recursion.
+  /// The number of `frames` before the gap of a deep recursion.
   public var frameHead: Int
   /// The depth of the stack.
   public var frameTotal: Int
-  /// Why unwinding ended (`cs_unwind_stop`).
+  /// The reason why unwinding ended (`cs_unwind_stop`).
   public var unwindStop: UInt32
-  /// Address of the first byte of `stack`.
+  /// The address of the first byte of `stack`.
   public var stackStart: UInt64
   /// A copy of the stack from its top.
   public var stack: [UInt8]
-  /// Minimal because its handler made no progress, not because it crashed.
+  /// Whether the record is minimal because its handler made no progress, and not because the handler crashed.
   public var isLate = false
   /// The text that the C++ exception was constructed with; may be empty.
   public var exceptionText = ""
-  /// The mapped file that contains the faulting address; only for SIGBUS.
+  /// The mapped file that contains the faulting address; set only for SIGBUS.
   public var mappedFile: MappedFile?
-  /// The class of the object in `message`, such as `Shop.Cart`; empty when unknown.
+  /// The class of the object in `message`, such as `Shop.Cart`; empty if unknown.
   public var objectClass = ""
   /// The Swift task that the thread ran.
   public var task: TaskFacts?
-  /// The words around the targets of registers, outside of `stack`.
+  /// The memory words around addresses in registers, outside `stack`.
   public var memory: [Memory] = []
-  /// One past the heap that begins at `RingContents.memory.heapStart`; 0 when unknown.
+  /// The exclusive end of the heap that begins at `RingContents.memory.heapStart`; 0 if unknown.
   public var heapEnd: UInt64 = 0
-  /// A trap in contained work that was not contained, because the budget is used up.
+  /// Whether a trap in contained work was not contained because the budget is used up.
   public var exceedsIsolationBudget = false
-  /// From a spool file whose owner must not see the process: without address, registers, memory and texts.
+  /// Whether the record lacks address, registers, memory and texts, because its spool file belongs to a user who must
+  /// not see the process.
   public var isBare = false
 
-  /// A copy of some memory.
+  /// A copy of a range of memory.
   public struct Memory: Sendable, Equatable {
     /// Address of the first byte.
     public var start: UInt64
-    /// The bytes, a whole number of words.
+    /// The bytes, whose number is a multiple of the word size.
     public var bytes: [UInt8]
   }
 
-  /// A byte of a file.
+  /// The position of a byte in a file.
   public struct MappedFile: Sendable, Equatable {
     /// The path, as the kernel lists it.
     public var path: String
-    /// The offset of the byte, also beyond the end of the file.
+    /// The offset of the byte, which may be beyond the end of the file.
     public var offset: UInt64
   }
 
   /// A Swift task.
   public struct TaskFacts: Sendable, Equatable {
-    /// Its number in the process.
+    /// The number of the task in the process.
     public var id: UInt32
-    /// The `TaskPriority.rawValue` that it ran at.
+    /// The `TaskPriority.rawValue` at which the task ran.
     public var priority: UInt8
-    /// `Task.name`; empty when it has none.
+    /// `Task.name`; empty if the task has no name.
     public var name: String
   }
 
@@ -218,18 +219,18 @@ public struct CrashRecord: Sendable, Equatable {
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// The start of its function; nil when unknown.
+    /// The start of the function; nil if unknown.
     public var functionStart: UInt64?
-    /// How it was found.
+    /// How the frame was found.
     public var trust: CrashReport.Trust
-    /// The pc is an instruction itself: symbolicate it without subtracting one.
+    /// Whether the pc is the instruction itself, and is symbolicated without subtracting 1.
     public var isExact: Bool
-    /// From the AsyncContext chain.
+    /// Whether the frame comes from the AsyncContext chain.
     public var isAsync: Bool
-    /// The index in the image table; nil when no known image contains the pc.
+    /// The index in the image table; nil if no known image contains the pc.
     public var image: Int?
 
-    /// Makes a frame from its parts.
+    /// Creates a frame from its parts.
     public init(
       pc: UInt64, functionStart: UInt64?, trust: CrashReport.Trust, isExact: Bool, isAsync: Bool, image: Int?
     ) {

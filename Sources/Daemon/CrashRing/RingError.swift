@@ -1,43 +1,48 @@
-/// Why a ring was refused; nothing of it was read.
+/// The reason why a ring was refused.
 ///
-/// Each case says what was found. A refused process runs on without reports: report the error to its owner.
+/// Nothing in the ring was read.
+///
+/// Each case states what was found. The refused process continues without reports, so the error should be reported to
+/// its owner.
 public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The bytes are not as many as `cs_ring` has.
+  /// The number of bytes differs from the size of `cs_ring`.
   case size(found: Int, expected: Int)
-  /// The first eight bytes are not the ring's.
+  /// The first eight bytes are not the magic number of a ring.
   case magic(found: UInt64)
-  /// The process was built with another version of the library than this reader.
+  /// The process was built with a different version of the library than this reader.
   case version(found: UInt32, expected: UInt32)
-  /// The process runs on another architecture than this reader.
+  /// The process has a different architecture than this reader.
   case architecture(found: UInt32, expected: UInt32)
   /// The header's size does not match its version.
   case headerSize(found: UInt64, expected: UInt64)
-  /// The descriptor is no memfd, or lacks seals: its writer could truncate the file under the reader.
+  /// The descriptor is not a memfd, or it lacks seals.
+  ///
+  /// The writer could then truncate the file during the reading.
   case unsealed(missing: [String])
-  /// A spool entry is no regular file.
+  /// A spool entry is not a regular file.
   case notARegularFile
-  /// The system refused a call.
+  /// A system call failed.
   case systemCall(name: String, errno: Int32)
 
-  /// What was found, and what can be done.
+  /// A text that says what was found and what can be done.
   public var description: String {
     switch self {
     case .size(let found, let expected):
-      "the ring has \(found) bytes, expected \(expected): it is damaged, or of another version of the library"
+      "the ring has \(found) bytes, expected \(expected): it is damaged, or from another version of the library"
     case .magic(let found):
-      "the ring begins with \(hex(found)) instead of \"CSRING\": it is no ring, or was overwritten"
+      "the ring begins with \(hex(found)) instead of \"CSRING\": it is not a ring, or was overwritten"
     case .version(let found, let expected):
-      "the ring has version \(found), this reader knows \(expected): "
+      "the ring has version \(found), this reader supports \(expected): "
         + "build the program and crashd with the same release"
     case .architecture(let found, let expected):
-      "the ring is of architecture \(found), this machine's is \(expected): "
+      "the ring has architecture \(found), this machine has \(expected): "
         + "read it where the process ran"
     case .headerSize(let found, let expected):
       "the ring's header claims \(found) bytes, expected \(expected): it is damaged"
     case .unsealed(let missing):
       "the ring's descriptor lacks \(missing.joined(separator: ", ")): "
         + "only a memfd sealed by cs_shim_start is accepted"
-    case .notARegularFile: "the spool entry is no regular file: remove it"
+    case .notARegularFile: "the spool entry is not a regular file: remove it"
     case .systemCall(let name, let errno): "\(name) failed with errno \(errno)"
     }
   }

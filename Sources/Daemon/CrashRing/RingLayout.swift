@@ -26,14 +26,15 @@ enum RingLayout {
   /// Annotations, breadcrumbs and incidents, which are contiguous.
   static let smallTables = annotations..<classes
 
-  // Parts of a thread's entry.
+  // The parts of a thread's entry.
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
-  // Part of an incident: the word that marks it as used.
+  // The word of an incident that marks the incident as used.
   static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
 
-  // Parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is the slot's last field.
+  // The parts of a slot. The stack is the last field, and Swift does not import it, because it does not import arrays
+  // of more than 4,096 elements.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)
   static let recordInSlot = offset(of: \cs_ring_slot.record)
@@ -45,12 +46,12 @@ enum RingLayout {
   private static let incidents = offset(of: \cs_ring.incidents)
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
-  // Swift does not import such a large array; it is the ring's last field.
+  // The threads are the ring's last field. Swift does not import such a large array.
   private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {
     guard let offset = MemoryLayout<Layout>.offset(of: field) else {
-      preconditionFailure("BUG: \(field) is no stored field")
+      preconditionFailure("BUG: \(field) is not a stored field")
     }
     return offset
   }

@@ -3,24 +3,26 @@ internal import CrashReport
 internal import Glibc
 internal import Synchronization
 
-/// A process's ring, mapped read-only, or a spool file, read into memory.
+/// The ring of a process: either a read-only mapping, or a spool file that was read into memory.
 ///
-/// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock: any thread may read.
+/// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock, and any thread may
+/// read.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
   private let reader: RingReader
-  /// The number of readers that keep the pages between two readings.
+  /// The number of callers that keep the pages mapped between two readings.
   private let keepers = Atomic(0)
 
   /// Maps the memfd of a running process.
   ///
-  /// The seals make this safe: without them the process could truncate the file, and reading it would end the reader by
-  /// SIGBUS.
-  /// - Throws: `RingError` when it is no sealed memfd, or no ring.
+  /// The seals make the mapping safe. Without seals the process could truncate the file, and SIGBUS would end the
+  /// reader.
+  /// - Throws: `RingError` if the descriptor is not a sealed memfd or not a ring.
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
-    // A memfd of huge pages could fault for lack of one, but its size is a multiple of theirs, which the ring's is not.
+    // A memfd of huge pages could fault if no huge page is free. The size check excludes it, because its size is a
+    // multiple of the huge page size and the ring's size is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(
@@ -29,9 +31,9 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Reads a spool file into private memory, because its owner may still write or truncate it.
+  /// Reads a spool file into private memory, because its owner can still write to the file or truncate it.
   ///
-  /// - Throws: `RingError` when it is no regular file, or no ring.
+  /// - Throws: `RingError` if the file is not a regular file or not a ring.
   public init(spoolFile descriptor: Int32) throws(RingError) {
     let status = try Self.status(of: descriptor)
     guard status.st_mode & S_IFMT == S_IFREG else { throw RingError.notARegularFile }
@@ -47,7 +49,7 @@ public final class RingMapping: Sendable {
 
   /// Reads the current contents.
   /// - Parameters:
-  ///   - descriptor: The ring's descriptor, if any: then unused parts are not touched.
+  ///   - descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
   ///   - hasEnded: Whether the process has ended (`RingReader.contents`).
   /// - Returns: The contents, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
@@ -62,32 +64,34 @@ public final class RingMapping: Sendable {
     return reader.introduction()
   }
 
-  /// Reads how much of the program's memory records store, as the process reports now.
+  /// Reads which part of the program's memory the records contain, as the process reports now.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
   }
 
-  /// Whether the process wakes crashd for incidents, as it reports now.
+  /// Whether the process wakes crashd for incidents, as the process reports now.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
   }
 
-  /// Whether its library understands the message about the last crash.
+  /// Whether the process's library understands the message about the last crash.
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()
   }
 
-  /// Reads the result of the program's last guard self-test; nil: there was none.
+  /// Reads the result of the program's last guard self-test; nil if there is none.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }
     return reader.guardSelfTest()
   }
 
-  /// Reads the stamp, which changes with the records, at a fraction of the cost of `contents`.
-  /// - Parameter descriptor: The ring's descriptor, if any: then unused parts are not touched.
+  /// Reads the stamp, which changes with the records.
+  ///
+  /// This costs a fraction of `contents`.
+  /// - Parameter descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
   /// - Returns: The current stamp.
   public func stamp(usedBy descriptor: Int32? = nil) -> RingStamp {
     defer { letGo() }
@@ -95,8 +99,8 @@ public final class RingMapping: Sendable {
   }
 
   /// Reads only incidents and protected classes, with the images of their addresses.
-  /// - Parameter descriptor: The ring's descriptor, if any: then unused parts are not touched.
-  /// - Returns: These, in private memory.
+  /// - Parameter descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
+  /// - Returns: The incidents, classes and images, in private memory.
   public func observations(
     usedBy descriptor: Int32? = nil
   ) -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
@@ -110,20 +114,23 @@ public final class RingMapping: Sendable {
     return reader
   }
 
-  /// Keeps pages that are read from now on for the next reading, until `letGoOfPages` was called as often.
+  /// Keeps pages mapped after they are read, until `letGoOfPages` has been called as often as this method.
   ///
-  /// Releasing pages interrupts all processors. Any thread may keep them, any number of times.
+  /// This saves time, because unmapping pages interrupts all processors. Any thread may call this method, any number of
+  /// times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
-  /// Ends one `keepPages`.
+  /// Ends one call of `keepPages`.
   public func letGoOfPages() {
     keepers.subtract(1, ordering: .relaxed)
     letGo()
   }
 
-  /// Releases the pages, which stay the process's; they do not count for crashd until the next reading.
+  /// Unmaps the pages, which remain in the process's ring.
   ///
-  /// Any thread may read meanwhile: its next access maps the page again.
+  /// They do not count for crashd until the next reading.
+  ///
+  /// Other threads may read at the same time. Their next access maps the page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -131,7 +138,7 @@ public final class RingMapping: Sendable {
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
     let seals = fcntl(descriptor, getSeals)
     if seals < 0 {
-      // EINVAL: a file without seals, thus no memfd.
+      // EINVAL means that the file does not support seals, and therefore is not a memfd.
       guard errno == EINVAL else { throw RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: errno) }
       throw RingError.unsealed(missing: wantedSeals.map(\.name))
     }
@@ -146,7 +153,7 @@ public final class RingMapping: Sendable {
 
   private static func status(of descriptor: Int32) throws(RingError) -> stat {
     var status = stat()
-    // fstat fills the struct that it is given.
+    // fstat fills the struct whose address it gets.
     guard unsafe fstat(descriptor, &status) == 0 else {
       throw RingError.systemCall(name: "fstat", errno: errno)
     }
@@ -154,20 +161,20 @@ public final class RingMapping: Sendable {
   }
 }
 
-// <linux/fcntl.h>; Swift's Glibc module does not show them.
+// From <linux/fcntl.h>, which Swift's Glibc module does not import.
 private let getSeals: Int32 = 1034
 private let wantedSeals: [(bit: Int32, name: String)] = [
   (0x1, "F_SEAL_SEAL"), (0x2, "F_SEAL_SHRINK"), (0x4, "F_SEAL_GROW"),
 ]
 
-/// Mapped memory of one ring's size, unmapped at the end of its life.
+/// Mapped memory with the size of one ring, unmapped in deinit.
 @safe
 private final class Memory: @unchecked Sendable {
-  // Sendable: never changed after the initializers of RingMapping.
+  // Sendable: the memory is not changed after the initializers of RingMapping.
   let bytes: UnsafeRawBufferPointer
 
   init(protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
-    // No address is requested, so that no other mapping is replaced.
+    // No address is requested, so mmap replaces no existing mapping.
     let start = unsafe mmap(nil, RingLayout.size, protection, flags, descriptor, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else {
       throw RingError.systemCall(name: call, errno: errno)
@@ -176,21 +183,21 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // Mapped by init with this size; no other code has the pointer any more.
+    // init mapped this memory with this size, and no other code has the pointer any more.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
   /// Removes the pages of a shared mapping from this process's page table.
   func letGo() {
-    // This changes no byte of a shared mapping.
+    // MADV_DONTNEED does not change the bytes of a shared mapping.
     _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
   }
 
-  /// Reads the file from its start; each private byte is written at most once.
+  /// Reads the file from its start into the private memory.
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {
-      // offset + count is the size of the mapping, which init made writable for this.
+      // offset + count is at most the size of the mapping, which init made writable for this purpose.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
         RingLayout.size - offset, off_t(offset))

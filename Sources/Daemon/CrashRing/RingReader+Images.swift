@@ -2,7 +2,9 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// The valid entries of the image table; `total` is the number of images that the process loaded.
+  /// Returns the valid entries of the image table.
+  ///
+  /// `total` is the number of images that the process loaded.
   func images(total: UInt32, losses: inout Losses) -> [RingContents.Image] {
     let header = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
     // The header is at offset 0 of a ring whose size was checked.
@@ -20,7 +22,7 @@ extension RingReader {
 
   private func image(_ entry: PrivateCopy<cs_ring_image>, index: Int) -> RingContents.Image? {
     let (start, end, bias) = (entry[\.start], entry[\.end], entry[\.bias])
-    // A bias above the start would give link addresses below zero.
+    // A bias above the start would result in negative link addresses.
     guard start < end, bias <= start, entry[\.build_id_bytes] <= CS_RING_BUILD_ID_LIMIT_BYTES else { return nil }
     let flags = entry[\.flags]
     let isVdso = flags & CS_RING_IMAGE_VDSO != 0
@@ -37,14 +39,16 @@ struct ImageTable {
   private let images: [RingContents.Image]
   private let byIndex: [Int: RingContents.Image]
 
-  /// Makes a table of at most `RingLayout.imageLimit` images.
+  /// Creates a table of at most `RingLayout.imageLimit` images.
   init(_ images: [RingContents.Image]) {
     self.images = images
     byIndex = Dictionary(images.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The table index of the image that contains `address`: `hint` where that is right, else the one that was loaded
-  /// last (an image may have replaced an unloaded one).
+  /// Returns the table index of the image that contains `address`.
+  ///
+  /// This is `hint` if that image contains the address. Otherwise it is the image that was loaded last, because an
+  /// image may have replaced an unloaded one.
   func index(of address: UInt64, hint: UInt16) -> Int? {
     if let image = byIndex[Int(hint)], image.start <= address, address < image.end { return image.index }
     return images.last { $0.start <= address && address < $0.end }?.index

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Incidents and protected classes.
 extension RingReader {
-  /// Complete incidents, in the order of their first occurrence.
+  /// Returns the complete incidents, in the order of their first occurrence.
   func incidents(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [Incident] {
     losses.add(.incidents, header[\.incident_lost])
     var incidents: [Incident] = []
@@ -14,7 +14,8 @@ extension RingReader {
         let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
         unsafe cs_ring_incident_sequence_acquire(entry) != 0
       else { continue }
-      // Only two counters of a complete entry change. A ring that violates that is read as whatever the copy contains.
+      // In a complete entry, only two counters may change. If the process changes anything else, the reader uses the
+      // bytes that it copied.
       let copy = unsafe PrivateCopy<cs_ring_incident>(of: shared, at: offset)
       if let incident = Incident(copy) {
         incidents.append(incident)
@@ -25,7 +26,7 @@ extension RingReader {
     return incidents.sorted { ($0.first_ns, $0.key) < ($1.first_ns, $1.key) }
   }
 
-  /// Protected classes, in the order of their protection.
+  /// Returns the protected classes, in the order in which protection began.
   func protectedClasses(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [ProtectedClass] {
     let shownHeader = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
     // The header is at offset 0 of a ring whose size was checked.

@@ -3,7 +3,9 @@ internal import CrashReport
 
 /// The program's annotations and breadcrumbs.
 extension RingReader {
-  /// Complete annotations; an entry with an empty value was removed.
+  /// Returns the complete annotations.
+  ///
+  /// An entry with an empty value was removed.
   func annotations(losses: inout Losses) -> [String: String] {
     var annotations: [String: String] = [:]
     for index in 0..<RingLayout.annotationLimit {
@@ -16,7 +18,7 @@ extension RingReader {
     return annotations
   }
 
-  /// Complete breadcrumbs, oldest first.
+  /// Returns the complete breadcrumbs, oldest first.
   func breadcrumbs(losses: inout Losses) -> [RingContents.Breadcrumb] {
     var found: [(ticket: UInt64, crumb: RingContents.Breadcrumb)] = []
     for index in 0..<RingLayout.breadcrumbLimit {
@@ -65,7 +67,8 @@ extension RingReader {
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }
     for _ in 0..<readAttempts {
-      // 0: never used, or just being replaced, which loses a line that was about to be overwritten.
+      // 0 means that the entry was never used or is just being replaced. In the second case only the oldest line is
+      // lost, which was about to be overwritten.
       let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
       if before == 0 { return .unused }
       let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)
@@ -82,14 +85,14 @@ extension RingReader {
 }
 
 extension RingContents.Breadcrumb {
-  /// Nil where the lengths exceed the entry.
+  /// Returns nil if the lengths exceed the entry.
   ///
-  /// A level or a length of 0 is an absent one: so are all of an older library's.
+  /// A level or length of 0 means that the field is absent, as in all entries of an older library.
   fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>) {
     let (text, category) = (Int(clamping: copy[\.text_bytes]), Int(copy[\.category_bytes]))
     let metadata = Int(copy[\.metadata_bytes])
     let limit = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
-    // In this order no sum overflows.
+    // The additions are in an order in which no sum overflows.
     guard text <= limit, text + category + metadata <= limit else { return nil }
     let bytes = copy.bytes(\.text, count: text + category + metadata)
     self.init(
@@ -104,7 +107,9 @@ extension RingContents.Breadcrumb {
     return Int(number) <= known.count ? known[Int(number) - 1] : .init("\(number)")
   }
 
-  /// Keys and values, each of which ends with a NUL; a key without its value is dropped.
+  /// Returns keys and values, each of which ends with a NUL.
+  ///
+  /// A key without a value is dropped.
   private static func pairs(_ bytes: ArraySlice<UInt8>) -> [String: String] {
     let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
     var pairs: [String: String] = [:]
@@ -115,5 +120,7 @@ extension RingContents.Breadcrumb {
   }
 }
 
-/// How often a part is read again when its writer changed it meanwhile; then it counts as lost.
+/// How often a part is read again if its writer changed it during the reading.
+///
+/// After that the part counts as lost.
 let readAttempts = 4

@@ -1,9 +1,10 @@
 internal import CShimRing
 
 extension RingReader {
-  /// The complete records, copied out of the ring, in slot order.
+  /// Returns the complete records in slot order, copied out of the ring.
   ///
-  /// A pending record is a crash if the process has ended without a later one: its handler has not returned.
+  /// If the process has ended, a pending record without a later record counts as a crash, because its handler never
+  /// returned.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []

@@ -1,12 +1,13 @@
 internal import CShimRing
 
 extension RingReader {
-  /// The result of the program's last guard self-test.
+  /// Reads the result of the program's last guard self-test.
   ///
-  /// Nil: there was none, it is written all the time, or it contradicts itself.
+  /// Returns nil if there is no result, if the result changes during every attempt, or if the result contradicts
+  /// itself.
   public func guardSelfTest() -> GuardSelfTest? {
     let offset = RingLayout.selfTest
-    // The layout's assertions put it inside the header, aligned.
+    // The layout's assertions put the result inside the header, aligned.
     guard let test = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_self_test.self)
     else { return nil }
     for _ in 0..<readAttempts {
@@ -19,7 +20,9 @@ extension RingReader {
     return nil
   }
 
-  /// There are at least as many checks as tested kinds, and at least as many failures as failing kinds.
+  /// Checks the result.
+  ///
+  /// There must be at least as many checks as tested kinds, and at least as many failures as failing kinds.
   private func checked(_ copy: PrivateCopy<cs_ring_self_test>) -> GuardSelfTest? {
     let (asked, failing) = (copy[\.asked], copy[\.failing])
     let (checks, failures) = (Int(copy[\.checks]), Int(copy[\.failures]))
@@ -36,9 +39,11 @@ extension RingReader {
 
 /// The result of a process's guard self-test, as the process reports it.
 public struct GuardSelfTest: Sendable, Equatable {
-  /// When it ended, in nanoseconds since 1970.
+  /// The time when the test ended, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// The numbers of the tested kinds, in order; some may be of later versions.
+  /// The numbers of the tested kinds, in order.
+  ///
+  /// Some may be defined only by later versions.
   public var asked: [Int]
   /// The numbers of the kinds with a failed check, a subset of `asked`.
   public var failing: [Int]

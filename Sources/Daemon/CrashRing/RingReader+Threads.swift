@@ -2,18 +2,18 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// The threads of the sweep with complete records, in the order of the sweep.
+  /// Returns the threads of the sweep that have complete records, in the order of the sweep.
   ///
   /// - Parameters:
   ///   - header: A copy of the header, for the counts.
   ///   - images: The images of the frames.
-  ///   - losses: Counts threads that did not fit, or whose record differs from what its writer committed.
+  ///   - losses: Receives the counts of threads that did not fit, or whose record differs from the committed one.
   /// - Returns: The threads with complete records.
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // The threads of the next crash reuse the entries of a crash that the process survives.
+    // If the process survived a crash, the threads of the next crash reuse the entries.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
@@ -22,7 +22,7 @@ extension RingReader {
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // An uncommitted entry is not written yet, or belongs to an earlier sweep.
+      // An entry that is not committed was not written yet, or belongs to an earlier sweep.
       guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue
@@ -39,12 +39,12 @@ extension RingReader {
     return threads
   }
 
-  /// Nil when it differs from what its writer committed.
+  /// Returns nil if the record differs from what its writer committed.
   private func whole(_ index: Int, images: ImageTable) -> ThreadRecord? {
     let offset = RingLayout.thread(index)
     let record = unsafe PrivateCopy<cs_ring_thread_record>(of: shared, at: offset + RingLayout.recordInThread)
     let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInThread)
-    // The pointer holds for the call only, with the count of the array that it points into.
+    // The pointer is valid only during the call, and is passed with the count of its array.
     let found = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     let isWhole =
       found == crc && record[\.frame_count] <= CS_RING_THREAD_FRAME_LIMIT
@@ -65,7 +65,7 @@ extension RingReader {
       unwindStop: record[\.unwind_stop], task: record.task)
   }
 
-  /// The kernel's letters for a thread's state are capital or small letters.
+  /// Returns the kernel's letter for a thread's state, which is a capital or small letter.
   private func letter(_ value: UInt32) -> String {
     guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
     let scalar = Unicode.Scalar(byte)

@@ -1,21 +1,23 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Reads a ring whose bytes are all hostile and may change during the reading.
+/// Reads a ring whose bytes are untrusted and may change during the reading.
 ///
-/// It never traps, whatever the ring contains, and takes a bounded time: it copies each part into private memory,
+/// It never traps, whatever the ring contains, and takes a limited time. It copies each part into private memory,
 /// checks the copy and uses only the copy. Unreadable parts are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
-  // Sendable: the memory is only read, and its writer may change it at any time anyway.
+  // Sendable: the memory is only read, and every read expects that the writer changes it at any time.
   let shared: UnsafeRawBufferPointer
-  /// The parts that were ever used; nil: any may have been.
+  /// The parts that were ever used.
+  ///
+  /// Nil means that any part may have been used.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring of this version and architecture.
   ///
-  /// - Parameter bytes: The ring, aligned to 8 bytes; must stay readable for as long as the reader is used.
-  /// - Throws: `RingError`, which says what was found instead.
+  /// - Parameter bytes: The ring, aligned to 8 bytes. It must stay readable as long as the reader is used.
+  /// - Throws: `RingError`, which states what was found instead.
   public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
     guard bytes.count == RingLayout.size else {
       throw RingError.size(found: bytes.count, expected: RingLayout.size)
@@ -40,19 +42,20 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads the current contents.
   ///
-  /// It can be called repeatedly while the process runs. A record that is being written counts as `torn` until it is
-  /// committed, so losses are final only when the process has ended.
+  /// This method can be called repeatedly while the process runs. A record that is being written counts as `torn` until
+  /// it is committed. Losses are therefore final only after the process has ended.
   ///
-  /// - Parameter hasEnded: Whether the process has ended. While it runs, a record is skipped whose fault a handler of
-  ///   the program may still repair.
+  /// - Parameter hasEnded: Whether the process has ended. While the process runs, a record is skipped if a handler of
+  ///   the program may still repair its fault.
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
-    // Ordering: records come first. A handler adds its images before it commits, so that each committed record finds
-    // them.
+    // Ordering: records are read first. A handler adds its images before it commits a record, so the images of each
+    // committed record are found.
     let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
-    // Ordering: after the records, for the same reason. What a handler writes elsewhere is there when it commits.
+    // Ordering: the tables are read after the records. Whatever a handler writes to the tables is there before it
+    // commits.
     rest.used?.readTables()
     return rest.contents(records, losses: losses)
   }
@@ -92,7 +95,7 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads only incidents and protected classes, with the images of their addresses.
   ///
-  /// For a running process: a fraction of the work of `contents()`.
+  /// This costs a fraction of `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -103,20 +106,22 @@ public struct RingReader: @unchecked Sendable {
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
 
-  /// Whether an entry at `offset`, whose first word is zero until it is used, may be in use.
+  /// Whether the entry at `offset` may be in use.
+  ///
+  /// The first word of an unused entry is zero.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
-  /// How much of the program's memory records store, as the process reports now.
+  /// Reads which part of the program's memory the records contain, as the process reports now.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Whether the process wakes crashd for incidents, as it reports now.
+  /// Whether the process wakes crashd for incidents, as the process reports now.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
-  /// Whether its library understands the message about the last crash.
+  /// Whether the process's library understands the message about the last crash.
   public func takesLastCrash() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
   }
@@ -147,19 +152,19 @@ public struct RingReader: @unchecked Sendable {
       swiftVersion: Self.swiftVersion(header[\.swift_version]))
   }
 
-  /// Such as `6.3.1`, and `6.3` for `6.3.0`, as Swift names its releases; nil for 0.
+  /// Returns a version such as `6.3.1`, or `6.3` for `6.3.0`, as Swift names its releases; nil for 0.
   private static func swiftVersion(_ number: UInt32) -> String? {
     if number == 0 { return nil }
     let (minor, patch) = (number >> 8 & 0xff, number & 0xff)
     return "\(number >> 16).\(minor)" + (patch == 0 ? "" : ".\(patch)")
   }
 
-  /// A text that is no absolute path is a label, and marked, so that it is never used as a path or an option.
+  /// Marks a text that is not an absolute path as a label, so that it is never used as a path or an option.
   private static func executable(_ text: String) -> String {
     text.isEmpty || text.hasPrefix("/") ? text : RingContents.Identity.labelMark + text
   }
 
-  // CS_RING_MAGIC uses UINT64_C, which Swift does not import: "CSRING" and zeros as a little-endian number.
+  // "CSRING" and zeros as a little-endian number. CS_RING_MAGIC itself uses UINT64_C, which Swift does not import.
   static let magic: UInt64 = 0x0000_474e_4952_5343
 
   #if arch(x86_64)
@@ -170,6 +175,6 @@ public struct RingReader: @unchecked Sendable {
 }
 
 extension UInt64 {
-  /// The difference, or 0 where it would be negative.
+  /// Returns the difference, or 0 if it would be negative.
   func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

@@ -1,11 +1,11 @@
 internal import CShimRing
 
-/// The state of a ring's records, without the records.
+/// The state of a ring's records, without their contents.
 ///
-/// If two stamps are equal, the same records and threads were complete at both moments, and at every moment in between.
+/// If two stamps are equal, the same records and threads were complete at both times and at every time in between.
 /// Annotations, breadcrumbs and counts of incidents are not included.
 public struct RingStamp: Sendable, Equatable {
-  /// The states of slots and threads, and the header's counters of losses.
+  /// The states of slots and threads, and the loss counters of the header.
   let words: [UInt64]
   /// Whether no part of a crash was being written.
   public let isSettled: Bool
@@ -22,8 +22,8 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    // Tickets are taken in order, each before its slot has a state. Without any, all slots are read: the program may
-    // have overwritten the header before it crashed.
+    // Tickets are numbered in order, and each is taken before its slot has a state. If there is no ticket, all slots
+    // are read, because the program may have overwritten the header before it crashed.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
@@ -33,7 +33,7 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Never used: skipped, as `used` skips it.
+      // Skips slots that were never used, because `used` skips them too.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

@@ -1,35 +1,35 @@
-/// One thread that did not crash, sampled by the sweep after the crash.
+/// One thread that did not crash, sampled by the thread sweep after the crash.
 public struct ThreadRecord: Sendable, Equatable {
-  /// The thread.
+  /// The id of the thread.
   public var tid: Int32
   /// The thread's name.
   public var name: String
-  /// The outcome of sampling it.
+  /// Whether the thread wrote its stack.
   public var answer: Answer
-  /// The kernel's letter for its state (`R`, `S`, `D`, …), where it did not answer; else empty.
+  /// The kernel's letter for the thread's state (`R`, `S`, `D`, …) if the thread did not answer; otherwise empty.
   public var runState = ""
-  /// General registers by DWARF number; empty where it did not answer.
+  /// General registers by DWARF number; empty if the thread did not answer.
   public var registers: [UInt64] = []
   /// Processor flags.
   public var flags: UInt64 = 0
-  /// Innermost first; the async chain after the stack.
+  /// The frames, innermost first, with the async callers after the stack.
   public var frames: [CrashRecord.Frame] = []
-  /// How many of `frames` are before the gap of a deep recursion.
+  /// The number of `frames` before the gap of a deep recursion.
   public var frameHead = 0
   /// The depth of the stack.
   public var frameTotal = 0
-  /// Why unwinding ended (`cs_unwind_stop`).
+  /// The reason why unwinding ended (`cs_unwind_stop`).
   public var unwindStop: UInt32 = 0
-  /// The Swift task that it ran.
+  /// The Swift task that the thread ran.
   public var task: CrashRecord.TaskFacts?
 
-  /// Whether a thread wrote its stack.
+  /// The outcome of sampling a thread.
   public enum Answer: Sendable, Equatable {
-    /// It wrote its stack.
+    /// The thread wrote its stack.
     case whole
-    /// It did not answer in time.
+    /// The thread did not answer in time.
     case none
-    /// It could not, because it blocks the sampling signal.
+    /// The thread could not answer, because it blocks the sampling signal.
     case blocked
   }
 }

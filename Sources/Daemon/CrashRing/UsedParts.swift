@@ -1,19 +1,21 @@
 internal import Glibc
 
-/// Finds out which entries of a ring's file were ever used, without touching the rest.
+/// Determines which entries of a ring's file were ever used, without touching the other entries.
 ///
 /// Reading a hole of a memfd through a mapping allocates a page, which is charged to the reader. A process that has not
-/// crashed uses a few pages of the two thousand of its ring.
+/// crashed uses only a few of the two thousand pages of its ring.
 struct UsedParts: Sendable {
   let descriptor: Int32
-  /// A snapshot of the tables of small entries; empty: each word is read separately.
+  /// A snapshot of the tables of small entries.
+  ///
+  /// If it is empty, each word is read separately.
   private var tables: [UInt8] = []
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Reads the tables of small entries in one piece: they have hundreds of entries, few of which are used.
+  /// Reads the tables of small entries in one call, because they have hundreds of entries, of which few are used.
   ///
-  /// Precondition: called directly before the tables are read, because later uses are not seen.
+  /// Precondition: called immediately before the tables are read, because later uses are not detected.
   mutating func readTables() {
     let size = RingLayout.smallTables.count
     tables = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
@@ -22,11 +24,11 @@ struct UsedParts: Sendable {
     }
   }
 
-  /// Whether the word at `offset` is not zero, or cannot be read.
+  /// Whether the word at `offset` is not zero or cannot be read.
   ///
-  /// It uses `pread`, which allocates no page for a hole. It takes no lock of the file either, unlike `lseek` with
-  /// `SEEK_DATA`: a process that writes to its ring from memory that never arrives holds that lock for as long as it
-  /// likes.
+  /// Uses `pread`, which allocates no page for a hole. Unlike `lseek` with `SEEK_DATA`, `pread` takes no lock on the
+  /// file. A hostile process could hold that lock as long as it likes, by writing to its ring from memory whose pages
+  /// never become available.
   func contains(_ offset: Int) -> Bool {
     let size = MemoryLayout<UInt64>.size
     let place = offset - RingLayout.smallTables.lowerBound

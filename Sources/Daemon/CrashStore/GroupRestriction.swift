@@ -1,21 +1,24 @@
 import CrashProtocol
 import GRDB
 
-/// What a query of `group_reports` is restricted to: only what is asked for stands in the SQL, so that the tables' order
-/// serves it.
+/// The restriction of a query on `group_reports`, as SQL conditions.
+///
+/// The SQL contains only the conditions that the filter sets, so that SQLite can use the order of the tables.
 struct GroupRestriction {
   private var conditions: [String] = []
-  /// The same for `group_past`, whose rows are hours: one that lies within the period in part counts.
+  /// The restrictions for `group_past`, whose rows are hours.
+  ///
+  /// An hour that is partly within the period counts.
   private var pastConditions: [String] = []
-  /// The same for `group_totals`, as far as its columns go.
+  /// The restrictions for `group_totals`, as far as its columns allow.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Whether the sums of whole groups decide which groups pass, and which of them are last.
+  /// Whether the sums of whole groups decide which groups match and in which order.
   private(set) var isOfWholeGroups = true
-  /// Whether every report of a passing group passes.
+  /// Whether every report of a matching group matches.
   private(set) var hasWholeGroups = true
 
-  /// nil when no report can pass: keys are hexadecimal digits, in lower case.
+  /// Returns nil if no report can match, because group keys consist of lower-case hexadecimal digits.
   init?(_ filter: ReportFilter, _ visibility: Visibility) {
     isOfWholeGroups = filter.isOfWholeGroups
     hasWholeGroups = filter.isOfWholeGroups && filter.since == nil
@@ -26,7 +29,7 @@ struct GroupRestriction {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each row looks up its report: mostly among those that a group's key has selected.
+    // Each of these conditions looks up the report of a row. The group key has usually selected a few rows before.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
     for (field, wanted) in texts where field.match != .tag && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
@@ -37,11 +40,11 @@ struct GroupRestriction {
     }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
-    // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
+    // The last digit is f. Every key with the prefix therefore sorts before the prefix followed by g.
     add("group_key >= :group AND group_key < :group || 'g'", "group", group)
   }
 
-  /// Texts that the tables of groups have.
+  /// The text fields that the group tables have as columns.
   private static let columns: Set = ["name", "executable"]
 
   private static func ofReport(_ condition: String) -> String {
@@ -75,7 +78,7 @@ struct GroupRestriction {
 }
 
 extension ReportFilter {
-  /// Whether a group passes by its last occurrence, whatever else is in it.
+  /// Whether the last occurrence alone decides that a group matches.
   fileprivate var isOfWholeGroups: Bool {
     pid == nil && wantedTexts.isEmpty && tags == nil && until == nil
   }

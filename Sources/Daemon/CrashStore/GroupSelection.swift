@@ -1,12 +1,12 @@
 import CrashProtocol
 
-/// Which groups a list has, and in which order: as SQL, as far as the tables say it.
+/// Selects and orders the groups of a list in SQL, as far as the tables allow.
 struct GroupSelection {
   var order = GroupQuery.Order.last
-  /// Nil: groups in all states.
+  /// The wanted states; nil means all states.
   var states: Set<GroupQuery.State>?
 
-  /// Whether a state depends on the builds of the program, which SQL does not order.
+  /// Whether a wanted state depends on the builds of the program, which SQL cannot order.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
   /// Whether a group in this state is wanted.
@@ -15,7 +15,9 @@ struct GroupSelection {
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false
   }
 
-  /// All groups that may be wanted, in order: their keys, users and, without a filter, counts.
+  /// Returns the SQL for all groups that may be wanted, in order.
+  ///
+  /// The columns are key, user and, without a filter, count.
   func sql(_ wanted: GroupRestriction) -> String {
     "SELECT key, uid\(wanted.hasWholeGroups ? ", count" : "") FROM (\(sums(wanted))) AS found \(condition) ORDER BY \(ordering)"
   }

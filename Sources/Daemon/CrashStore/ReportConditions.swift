@@ -2,12 +2,16 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-/// A filter as SQL: only what is asked for stands in it, so that the order of an index serves the rest.
+/// The SQL of a filter.
 ///
-/// Where it asks for tags, the first one leads: its index has the reports in their order, within the bounds.
+/// The SQL contains only the conditions that the filter sets, so that SQLite can use the order of an index for the
+/// rest.
+///
+/// If the filter has tags, the query starts with the first tag, whose index has the reports in order and within the
+/// bounds.
 struct ReportConditions {
   private var conditions: [String] = []
-  /// What restricts the rows of the first tag; empty without tags.
+  /// The conditions on rows of the first tag; empty without tags.
   private var tagConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
@@ -23,8 +27,8 @@ struct ReportConditions {
       }
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
-    // Keys are digits up to f: everything that begins with the prefix stands before the prefix and a g.
-    // A report in which several threads crashed at once is in the group of each of them.
+    // The last digit of keys is f. Every key with the prefix therefore sorts before the prefix followed by g. A report
+    // in which several threads crashed at once is in the group of each thread.
     if let group = filter.group {
       let isInGroup = "group_key >= :group AND group_key < :group || 'g'"
       let others = """
@@ -40,12 +44,13 @@ struct ReportConditions {
   mutating func add(before sequence: Int64) { add("seq < :before", "before", sequence) }
   mutating func add(after sequence: Int64) { add("seq > :after", "after", sequence) }
 
-  /// The events within the bounds, in their order.
+  /// The SQL for the events within the bounds, in order.
   var events: String { "SELECT seq, id, time, json \(source()) ORDER BY \(order) LIMIT :limit" }
 
-  /// The numbers of the reports of a page.
+  /// Returns the SQL for the numbers of the reports on a page.
   ///
-  /// Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
+  /// The query uses an index that covers all conditions, because a report's row contains its JSON and takes several
+  /// database pages.
   func page(isOldestFirst: Bool) -> String {
     "SELECT seq \(source(Self.index)) ORDER BY \(order) \(isOldestFirst ? "ASC" : "DESC") LIMIT :limit"
   }
@@ -58,7 +63,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN keeps SQLite from another order of the tables. It applies the bounds of the reports to the tags itself.
+    // CROSS JOIN prevents SQLite from reordering the tables. SQLite itself applies the bounds of the reports to the
+    // tags.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -76,10 +82,12 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Whether a row of `report_tags` is a wanted tag, as SQL.
+  /// Returns the SQL that tests whether a row of `report_tags` is a wanted tag.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Whether a report has a wanted tag, as SQL; `sequence` is an expression.
+  /// Returns the SQL that tests whether a report has a wanted tag.
+  ///
+  /// `sequence` is an SQL expression.
   static func hasTag(_ number: Int, of sequence: String) -> String {
     "EXISTS (SELECT 1 FROM report_tags WHERE report_tags.seq = \(sequence) AND \(isTag(number)))"
   }
@@ -90,14 +98,14 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Text {
-  /// The same as SQL, of a table that has the column.
+  /// Returns the SQL condition for a table that has the column.
   func condition(of table: String = "") -> String {
     match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
   }
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and visibility shows the report, which no row has yet.
+  /// Whether a list with this filter and visibility includes a report that has no row yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

@@ -3,7 +3,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// A row whose columns have the names of the fields of a type of another module.
+/// A row whose columns are named after the fields of a type in another module.
 struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   var fields: Fields
 
@@ -12,31 +12,37 @@ struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }
 
-/// A row of `reports`: the fields of a report's summary, and its JSON.
+/// A row of `reports`, with the fields of a report's summary and its JSON.
 struct ReportRow: PersistableRecord {
   static let databaseTableName = "reports"
 
-  /// The number of the event; nil: the next one.
+  /// The number of the event; nil assigns the next number.
   var number: Int64?
   var report: CrashReport
   var json: Data
 
-  /// The fields of a summary with a column: `groupKey` is `group_key`.
+  /// The fields of a summary that have a column, and the names of these columns.
+  ///
+  /// For example, `groupKey` is stored in `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
     .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !tags.contains($0) }
     .map { field in
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
-  /// The fields of a summary that are tags.
+  /// The fields of a summary that are stored as tags.
   private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
 
-  /// The columns that `TypedRow<ReportSummary>` reads; the cursor is the event's number.
+  /// The columns that `TypedRow<ReportSummary>` reads.
+  ///
+  /// The cursor is the number of the event.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
     + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
 
-  /// The value of a tag as SQL; `sequence` is an expression.
+  /// Returns the SQL for the value of a tag.
+  ///
+  /// `sequence` is an SQL expression.
   static func tag(_ key: String, of sequence: String) -> String {
     "SELECT value FROM report_tags WHERE report_tags.seq = \(sequence) AND key = '\(key)'"
   }
@@ -55,8 +61,9 @@ struct EventRow: Decodable, FetchableRecord {
   var time: String
   var json: Data
 
-  /// Rows in their order: at most `limitBytes`, unless the first one alone has more.
-  /// - Returns: The readable rows, the count of the others, the number of the last row, and whether more may follow.
+  /// Returns rows in order, up to `limitBytes` unless the first row alone is larger.
+  /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more may
+  ///   follow.
   static func page(
     _ database: Database, sql: String, _ arguments: StatementArguments, limit: Int, limitBytes: Int
   ) throws -> (rows: [EventRow], unreadable: Int, last: Int64?, isFull: Bool) {

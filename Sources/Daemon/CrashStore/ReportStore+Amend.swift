@@ -3,13 +3,13 @@ public import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Rewrites a stored report without an event, for changes that are no news, such as a cross-check that agreed.
+  /// Rewrites a stored report without creating an event, for changes that subscribers need not receive.
   ///
-  /// Precondition: fields of lists and filters are unchanged.
+  /// Precondition: fields that lists and filters use are unchanged.
   /// - Parameters:
   ///   - report: The report.
-  ///   - expected: Its event: when it has another one meanwhile, nothing is written.
-  /// - Returns: Whether it was written.
+  ///   - expected: The cursor of the report. If the report has another cursor now, nothing is written.
+  /// - Returns: Whether the report was written.
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {
     return try Self.translating(path) {
@@ -20,7 +20,7 @@ extension ReportStore {
           arguments: [report.id, expected.sequence])
         guard let bytes else { return false }
         try database.execute(sql: "UPDATE reports SET json = ? WHERE id = ?", arguments: [json, report.id])
-        // Its owner's share is what the rows of its groups add up to.
+        // The owner's share must stay equal to the sum of the rows of its groups.
         let growth = json.count - bytes
         try database.execute(
           sql: "UPDATE group_reports SET bytes = bytes + ? WHERE id = ? AND bytes > 0", arguments: [growth, report.id])

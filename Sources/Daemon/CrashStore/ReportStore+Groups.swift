@@ -1,7 +1,7 @@
 public import CrashProtocol
 import GRDB
 
-/// A group that passes the filter, with its sum if the sum holds for the filter.
+/// A group that matches the filter, with the number of crashes if the stored sum is valid for the filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -22,17 +22,17 @@ private struct GroupPart: Decodable, FetchableRecord {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Groups of the reports that pass the filter, in an order.
+  /// Returns groups of the reports that match the filter.
   ///
-  /// What is kept of removed reports says neither process nor unit nor signal: with one of these in the filter, only
-  /// reports that are there are counted.
+  /// Removed reports leave no process, unit, signal or annotations in the store. If the filter contains one of these,
+  /// only existing reports are counted.
   /// - Parameters:
-  ///   - filter: Of which reports.
-  ///   - visibility: Whose.
-  ///   - order: What the first one has most of.
-  ///   - states: Only groups in one of these states.
-  ///   - offset: So many groups are left out before the first.
-  ///   - limit: How many at most.
+  ///   - filter: The filter of the reports.
+  ///   - visibility: The users whose reports may be returned.
+  ///   - order: The order of the groups, with the greatest value first.
+  ///   - states: The wanted states; nil means all states.
+  ///   - offset: The number of groups to skip.
+  ///   - limit: The maximum number of groups.
   /// - Returns: The groups.
   /// - Throws: `StoreError.unavailable`.
   public func groups(
@@ -47,9 +47,9 @@ extension ReportStore {
         if order != .last || states != nil {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
-        // With such a filter the sums serve, else all rows are read. Those with reports and those without are in two
-        // tables, each in an order that serves it: a group that is among the last of both together is among the last of
-        // one of them.
+        // If the filter permits, the stored sums are used. Otherwise all rows are read. Existing reports and removed
+        // reports are in two tables, and each table has an index with a suitable order. A group that is among the most
+        // recent groups of both tables together is also among the most recent groups of one table.
         let sql =
           wanted.isOfWholeGroups
           ? """
@@ -73,7 +73,7 @@ extension ReportStore {
     }
   }
 
-  /// The same in another order, or of some states: each group is found by its sums, then read as far as it is wanted.
+  /// Returns groups in another order or in certain states, reading each group only if it may be wanted.
   private static func groups(
     _ wanted: GroupRestriction, _ selection: GroupSelection, _ offset: Int, _ limit: Int, in database: Database
   ) throws -> [ReportGroup] {
@@ -81,7 +81,7 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Most groups before the page need not be read.
+      // Groups before the page are skipped unread, unless their state depends on builds.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue
@@ -94,8 +94,8 @@ extension ReportStore {
     return groups
   }
 
-  /// A group with its crashes by build and by day.
-  /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
+  /// Returns a group with its crashes by build and by day.
+  /// - Throws: `StoreError.noSuchGroup`, also if several keys begin with `prefix`; `unavailable`.
   public func groupDetail(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> GroupDetail {
     let pool = try pool
     return try Self.translating(path) {
@@ -145,7 +145,7 @@ extension ReportStore {
 
   /// Marks a group as resolved or reopens it, for the visible reports.
   /// - Returns: The whole key.
-  /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
+  /// - Throws: `StoreError.noSuchGroup`, also if several keys begin with `prefix`; `unavailable`.
   public func setResolved(
     _ isResolved: Bool, group prefix: String, at time: String, visibility: Visibility = .all
   ) throws(StoreError) -> String {
@@ -154,7 +154,7 @@ extension ReportStore {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
-      // Resolved outside of the writer, which stores crashes meanwhile.
+      // The key is resolved outside the writer, so that the writer can store crashes in the meantime.
       let found = try pool.read { database in
         try FoundGroup.fetchAll(
           database,
@@ -181,13 +181,13 @@ extension ReportStore {
     }
   }
 
-  /// nil when nothing of the group is there; within one transaction that does not happen.
+  /// Returns nil if the store has nothing of the group, which does not happen within one transaction.
   private static func group(
     _ found: FoundGroup, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
     let (key, uid) = (found.key, found.uid)
     let own = wanted.narrowed(to: key, uid)
-    // Each end stands at an end of the tables' order.
+    // The first and the last crash are at the ends of an index, and each query reads one row.
     let edge = { (order: String, of: (reports: String, past: String)) in
       try GroupEdge.fetchOne(
         database,
@@ -218,7 +218,7 @@ extension ReportStore {
       lastRelease: newest.release)
   }
 
-  /// How many crashes there were, and the builds and names of their programs.
+  /// Returns the number of crashes, and the builds and names of their programs.
   private static func sums(
     _ found: FoundGroup, _ wanted: GroupRestriction, _ own: GroupRestriction, in database: Database
   ) throws -> (count: Int, parts: [GroupPart]) {
@@ -228,7 +228,7 @@ extension ReportStore {
         arguments: [found.key, found.uid])
       return (count, parts)
     }
-    // Two passes over the group's rows: one that counted each build and name would have to sort them.
+    // Uses two passes over the group's rows, because counting per build and name in one pass would require a sort.
     let count = try Int.fetchOne(
       database,
       sql: """
@@ -244,7 +244,7 @@ extension ReportStore {
     return (count ?? 0, parts)
   }
 
-  /// How many of the groups that an operator has resolved stay so, and how many have crashed again.
+  /// Returns how many groups are still resolved, and how many of the resolved groups have crashed again.
   /// - Throws: `StoreError.unavailable`.
   public func resolvedGroups(
     visibility: Visibility = .all

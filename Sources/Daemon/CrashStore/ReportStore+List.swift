@@ -2,23 +2,23 @@ public import CrashProtocol
 import GRDB
 
 extension ReportStore {
-  /// Summaries, newest first.
-  /// - Throws: As `page`.
+  /// Returns summaries, newest first.
+  /// - Throws: The errors of `page`.
   public func list(
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
   ) throws(StoreError) -> [ReportSummary] {
     try page(filter, visibility: visibility, before: before, limit: limit).reports
   }
 
-  /// Summaries, newest first or oldest first.
+  /// Returns summaries, newest first or oldest first.
   /// - Parameters:
-  ///   - filter: Which.
-  ///   - visibility: Whose.
-  ///   - before: Only older ones than this cursor: that of the last one of the previous page.
-  ///   - after: Only newer ones: the same where the oldest come first.
-  ///   - isOldestFirst: Whether they do.
-  ///   - limit: How many at most.
-  ///   - counts: Whether to count how many more there are.
+  ///   - filter: The filter of the reports.
+  ///   - visibility: The users whose reports may be returned.
+  ///   - before: Returns only reports older than this cursor, which is usually that of the previous page's last report.
+  ///   - after: Returns only reports newer than this cursor, for lists with the oldest first.
+  ///   - isOldestFirst: Whether the oldest reports come first.
+  ///   - limit: The maximum number of reports.
+  ///   - counts: Whether to count the reports that follow the page.
   /// - Returns: The page.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func page(
@@ -52,16 +52,16 @@ extension ReportStore {
         if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
-        // As many as there may be were not looked for, or are all there.
+        // Without a last row, either no report was requested or all reports are already counted.
         let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }
     }
   }
 
-  /// The newest report of a user's program, by its executable and name; nil: there is none.
+  /// Returns the newest report of a user's program, selected by executable and name; nil if there is none.
   ///
-  /// Complexity: As many rows as the program has reports.
+  /// Complexity: reads one row per report of the program.
   /// - Throws: `StoreError.unavailable`.
   public func newest(uid: UInt32, executable: String, name: String) throws(StoreError) -> ReportSummary? {
     let (pool, _) = try current

@@ -2,14 +2,15 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-// Lists and look-ups that show reports that are not stored yet among those that are.
+// Lists and lookups that combine stored reports with reports that are not stored yet.
 extension ReportStore {
-  /// Summaries as `page` returns them, with reports that are not stored yet in their place: behind all events.
+  /// Returns summaries as `page` does, and places reports that are not stored yet after all events.
   ///
-  /// A list with the oldest first has none of them: it is in the order in which reports were stored. Their cursors continue
-  /// a list with `before`, and begin no stream of events. Of those that were read before this call and stored since, the page
-  /// has the stored ones; then it may be shorter than `limit`.
-  /// - Throws: As `page`; `StoreError.invalidCursor` also where `after` is the cursor of one that is not stored yet.
+  /// A list with the oldest first contains no unstored reports, because its order is that in which reports were stored.
+  /// Cursors of unstored reports can continue a list with `before`, but cannot begin a stream of events. If a report
+  /// was stored after the caller read `preliminary`, the page has the stored report, and the page may then be shorter
+  /// than `limit`.
+  /// - Throws: The errors of `page`. Also `StoreError.invalidCursor` if `after` is the cursor of an unstored report.
   public func page(
     with preliminary: [CrashReport], _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all,
     before: StoreCursor? = nil, after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int,
@@ -19,7 +20,7 @@ extension ReportStore {
     if let after, after.isUnstored { throw .invalidCursor(after.description) }
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
-    // All of them are behind a stored one, and none is before it.
+    // All unstored reports are after a stored cursor.
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
@@ -33,8 +34,9 @@ extension ReportStore {
     return page
   }
 
-  /// The report whose id begins with `prefix`, also one that is not stored yet; the newest one for nil.
-  /// - Throws: As `report`.
+  /// Returns the report whose id begins with `prefix`, including unstored reports; the newest report if `prefix` is
+  /// nil.
+  /// - Throws: The errors of `report`.
   public func report(
     with preliminary: [CrashReport], idPrefix prefix: String?, visibility: Visibility = .all
   ) throws(StoreError) -> StoredReport {
@@ -50,7 +52,7 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Asked after the look-up: what was stored between the two is found by the next one.
+    // Checked after the lookup. A report that was stored in between is found by the second lookup.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {
@@ -65,7 +67,7 @@ extension ReportStore {
     }
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
-    // As of those that are stored: one from the future is the last one only where there is no other.
+    // As among stored reports, a report whose time is in the future is used only if there is no other report.
     let epoch = try current.1
     let candidates = try Self.translating(path) {
       try others.map { try StoredReport(unstored: $0, epoch: epoch) } + (stored.map { [$0] } ?? [])
@@ -77,7 +79,9 @@ extension ReportStore {
     return newest
   }
 
-  /// Those of the reports that the store neither has nor had: one that was removed does not come back.
+  /// Returns the reports that the store neither has nor had.
+  ///
+  /// A removed report must not come back.
   public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool
@@ -93,12 +97,14 @@ extension ReportStore {
 }
 
 extension StoreCursor {
-  /// Behind all events, also those that are still to come, stand the reports that are not stored yet.
+  /// Unstored reports have numbers above all events, including future events.
   private static let firstUnstored = Int64(1) << 62
 
   package var isUnstored: Bool { sequence >= Self.firstUnstored }
 
-  /// Where a report stands that is not stored yet: by the 18 digits of its time below the century.
+  /// Returns the cursor of an unstored report.
+  ///
+  /// Its number is made from 18 digits of the report's time, without the century.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

@@ -4,13 +4,13 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// The report whose id begins with `prefix`; the newest one for nil.
+  /// Returns the report whose id begins with `prefix`; the newest report if `prefix` is nil.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unreadable`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        // Ids are hexadecimal digits; anything else matches none, and has no wildcard to smuggle in.
+        // Ids are hexadecimal digits. Any other prefix matches no report, and must not bring a wildcard into the query.
         let prefix = prefix ?? ""
         guard prefix.utf8.allSatisfy(Self.isHexadecimalDigit) else { throw StoreError.noSuchReport(id: prefix) }
         let wanted: StatementArguments = ["uid": visibility.uid, "glob": prefix.lowercased() + "*"]
@@ -19,17 +19,18 @@ extension ReportStore {
           let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
-        // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
+        // The newest report is the one with the latest crash, not the one stored last. Reports from the spool and
+        // reports that waited for symbols are stored late.
         let newest = { (bound: String) in
           try Row.fetchOne(
             database,
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
-        // One that a clock which was wrong has put into the future is the last one only where there is no other.
+        // If a wrong clock has dated a report into the future, the report is used only if there is no other.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        // In a damaged database a column may hold any type.
+        // In a damaged database, a column may have a value of any type.
         guard let event = try? EventRow(row: row) else {
           throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
         }
@@ -38,21 +39,21 @@ extension ReportStore {
     }
   }
 
-  /// A report and what the process wrote, of one moment.
-  /// - Throws: as `report`, and `changedMeanwhile`.
+  /// Returns a report and its raw record, both from the same moment.
+  /// - Throws: The errors of `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
   ) throws(StoreError) -> (cursor: StoreCursor, report: CrashReport, raw: [UInt8]) {
     let stored = try report(idPrefix: prefix, visibility: visibility)
     let raw = try raw(id: stored.id) ?? []
-    // Replaced between the two reads?
+    // Fails if the report was replaced between the two reads.
     guard try report(idPrefix: stored.id).cursor == stored.cursor else {
       throw StoreError.changedMeanwhile(id: stored.id)
     }
     return (stored.cursor, try stored.report, raw)
   }
 
-  /// What the process wrote; nil when there is no such report.
+  /// Returns the raw record that the process wrote; nil if there is no such report.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
     let pool = try pool
@@ -64,7 +65,7 @@ extension ReportStore {
     }
   }
 
-  /// Events after `cursor` in their order, at most `limit`.
+  /// Returns events after `cursor` in order, at most `limit`.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func events(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
@@ -72,21 +73,23 @@ extension ReportStore {
     try eventPage(after: cursor, filter, visibility: visibility, limit: limit).events
   }
 
-  /// Some events in their order.
+  /// A page of events in order.
   public struct EventPage: Sendable {
-    /// Those that can be read.
+    /// The events that can be read.
     public var events: [StoredReport]
-    /// How many stood among them that cannot be read any more.
+    /// The number of events on the page that cannot be read.
     ///
-    /// One such does not hold up the others.
+    /// Unreadable events do not block the following events.
     public var unreadable: Int
-    /// Where the next page begins: behind all that was read, so that what the filter leaves out is not read again.
+    /// The cursor of the next page.
+    ///
+    /// It is after all events that were read, so that events excluded by the filter are not read again.
     public var end: StoreCursor
-    /// Whether there was nothing behind it.
+    /// Whether no event followed.
     public var isLast: Bool
   }
 
-  /// Events after `cursor`: at most `limit`, and at most `limitBytes` unless the first one alone has more.
+  /// Returns events after `cursor`: at most `limit`, and at most `limitBytes` unless the first event alone is larger.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,
@@ -109,10 +112,10 @@ extension ReportStore {
     }
   }
 
-  /// Bytes of the reports of one page.
+  /// The default maximum number of bytes of the reports on one page.
   public static let eventPageLimitBytes = 4 << 20
 
-  /// Reads a cursor's text.
+  /// Parses the text of a cursor.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func cursor(_ text: String, kind: StoreCursor.Kind = .event) throws(StoreError) -> StoreCursor {
     guard let cursor = StoreCursor(text, of: try current.1, kind: kind) else {
@@ -121,7 +124,7 @@ extension ReportStore {
     return cursor
   }
 
-  /// The cursor of the newest event.
+  /// Returns the cursor of the newest event.
   /// - Throws: `StoreError.unavailable`.
   public func newestCursor() throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -130,7 +133,7 @@ extension ReportStore {
     }
   }
 
-  /// How many reports there are.
+  /// Returns the number of reports.
   /// - Throws: `StoreError.unavailable`.
   public func count(visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -139,14 +142,14 @@ extension ReportStore {
     }
   }
 
-  /// Of the sums: to count the rows takes time with each of them.
+  /// Returns the number of reports from the stored sums, because counting rows takes time for each row.
   static func count(_ visibility: Visibility, in database: Database) throws -> Int {
     try Int.fetchOne(
       database, sql: "SELECT ifnull(sum(reports), 0) FROM user_shares WHERE :uid IS NULL OR uid = :uid",
       arguments: ["uid": visibility.uid]) ?? 0
   }
 
-  /// The database's size, without its write-ahead log.
+  /// Returns the size of the database, without its write-ahead log.
   /// - Throws: `StoreError.unavailable`.
   public func sizeBytes() throws(StoreError) -> Int {
     let pool = try pool
@@ -159,12 +162,12 @@ extension ReportStore {
     }
   }
 
-  /// As reports have it.
+  /// The current time in the format of reports.
   static var now: String {
     Timestamp.string(since1970_ns: UInt64(max(0, Date().timeIntervalSince1970) * 1e9))
   }
 
-  /// Whether it may be how a group's key begins.
+  /// Whether the text may be the beginning of a group's key.
   static func isKeyPrefix(_ text: String) -> Bool {
     text.utf8.allSatisfy(isHexadecimalDigit) && text.lowercased() == text
   }
@@ -184,7 +187,7 @@ extension ReportStore {
     }
   }
 
-  /// The number last given out, also when its report was replaced since.
+  /// Returns the last number that was assigned, even if its report was replaced later.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

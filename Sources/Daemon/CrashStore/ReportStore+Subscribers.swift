@@ -3,10 +3,12 @@ import GRDB
 
 // Named subscribers.
 extension ReportStore {
-  /// Names of one user.
+  /// The maximum number of subscribers of one user.
   public static let subscriberLimit = 64
 
-  /// How far the subscriber has come; a name that is new begins behind the newest event.
+  /// Returns the cursor of the subscriber.
+  ///
+  /// A new name is registered and begins after the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
   public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
     return try Self.translating(path) {
@@ -33,8 +35,10 @@ extension ReportStore {
     }
   }
 
-  /// Records that the subscriber has every event up to `cursor`; an earlier one than before changes nothing.
-  /// - Returns: Its cursor now.
+  /// Records that the subscriber has processed every event up to `cursor`.
+  ///
+  /// A cursor before the recorded one changes nothing.
+  /// - Returns: The subscriber's cursor after the call.
   /// - Throws: `StoreError.noSuchSubscriber`, `invalidCursor`, `unavailable`.
   public func acknowledge(
     _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
@@ -50,7 +54,7 @@ extension ReportStore {
     }
   }
 
-  /// The subscriber's cursor.
+  /// Returns the subscriber's cursor.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -59,7 +63,7 @@ extension ReportStore {
     }
   }
 
-  /// Forgets the subscriber.
+  /// Removes the subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
     try Self.translating(path) {
@@ -71,7 +75,7 @@ extension ReportStore {
     }
   }
 
-  /// All that may be seen, by name.
+  /// Returns all visible subscribers, sorted by name.
   /// - Throws: `StoreError.unavailable`.
   public func subscribers(visibility: Visibility = .all) throws(StoreError) -> [Subscriber] {
     let (pool, epoch) = try current
@@ -94,7 +98,9 @@ extension ReportStore {
     }
   }
 
-  /// How many events were stored since; of one user's, how many of these are still there: the numbers count all users'.
+  /// Returns how many events were stored after the number.
+  ///
+  /// For one user, only existing reports are counted, because the numbers count the events of all users.
   private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
     guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
     return try Int.fetchOne(

@@ -12,26 +12,30 @@ private struct OldRow: Decodable, FetchableRecord {
 }
 
 extension ReportStore {
-  /// Of a report and its raw record together; of more, parts are left out, and counted in the report's losses.
+  /// The maximum size of a report and its raw record together.
+  ///
+  /// If it is exceeded, parts are dropped and counted in the report's losses.
   public static let reportLimitBytes = 8 << 20
 
-  /// Stores a report, or replaces the one with its id.
+  /// Stores a report, or replaces the report with the same id.
   ///
-  /// A replaced report gets a new cursor, so that subscribers see it again. A report that differs from the stored one
-  /// in nothing but its timing changes nothing, nor does one that was removed: what comes late of it was counted already.
-  /// A report of a restricted process stays one: its user does not see it because crashd learned less the second time.
+  /// A replaced report gets a new cursor, so that subscribers receive it again. Nothing changes if the report differs
+  /// from the stored one only in its timing, or if the report was removed, because it was already counted. A report of
+  /// a restricted process stays restricted, even if crashd had less information the second time. Otherwise the
+  /// process's user could read it.
   /// - Parameters:
   ///   - report: The report.
-  ///   - raw: What the process wrote.
-  ///   - expected: The event of the report that it replaces: only that one is replaced.
-  ///   - ownPID: The pid that the process claims; a report that was stored before it connected has that one.
-  /// - Returns: What it did.
-  /// - Throws: `StoreError.changedMeanwhile`, `StoreError.identifierTaken` when a report of another process has the id, `unavailable`.
+  ///   - raw: The raw record that the process wrote.
+  ///   - expected: The cursor of the report to replace. If the stored report has another cursor, the call fails.
+  ///   - ownPID: The pid that the process claims. A report that was stored before the process connected has this pid.
+  /// - Returns: The change that was made.
+  /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
+  ///   `unavailable`.
   public func put(
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      // What is written to a file without a name goes with this process.
+      // Data written to an unlinked file would be lost when crashd ends.
       if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
       let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in
@@ -67,7 +71,8 @@ extension ReportStore {
         return .unchanged
       }
       let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)
-      // A report that is replaced was counted when it came; a cause that was found later does not change the count.
+      // A replaced report was already counted when it was first stored. A cause that is found later does not change the
+      // count.
       if old == nil {
         try Self.count(.crash, EventCount(report), of: report.process.ownerKey, fairShare, full, in: database)
       }
@@ -76,19 +81,23 @@ extension ReportStore {
     }
   }
 
-  /// One that cannot be read is another.
+  /// Whether the stored report equals the new one except for its timing.
+  ///
+  /// An unreadable report is not equal.
   private static func isSame(_ json: Data, _ report: CrashReport) -> Bool {
     guard var old = try? JSONDecoder().decode(CrashReport.self, from: json) else { return false }
     old.timing = report.timing
     return old == report
   }
 
-  /// Writes a report that is not there; with the number of an event, or the next one.
+  /// Inserts a report with the given event number, or with the next number.
+  ///
+  /// The report must not exist.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    // GRDB prepares the statement once per connection: preparing costs more than running it.
+    // GRDB caches the prepared statement per connection, because preparing costs more than running.
     try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(
@@ -96,7 +105,8 @@ extension ReportStore {
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes, seq)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    // Its bytes count once, whatever the number of its groups. A tag is in its table and in both indexes.
+    // The bytes of a report are counted once, however many groups it has. A tag is stored three times: in its table and
+    // in two indexes.
     let tags = report.tags
     var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }
     for group in report.groups {

@@ -3,13 +3,16 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// Reports on disk: one SQLite database with a write-ahead log.
+/// Reports on disk, in one SQLite database with a write-ahead log.
 ///
-/// Every call may block on the disk; reads run beside one another and beside a write. Safe from any thread.
+/// Every call may block on the disk. Reads run concurrently with each other and with a write. All methods may be called
+/// from any thread.
 public final class ReportStore: Sendable {
-  /// The database's path.
+  /// The path of the database.
   public let path: String
-  /// The open database: another one after a corrupt one was set aside.
+  /// The open database.
+  ///
+  /// It is replaced when a corrupt database is set aside.
   struct Opened {
     var pool: DatabasePool
     var epoch: StoreEpoch
@@ -18,21 +21,25 @@ public final class ReportStore: Sendable {
 
   enum State {
     case open(Opened)
-    /// Such as on a full disk; with what was set aside, and is not taken over yet.
+    /// The database cannot be opened, for example on a full disk.
+    ///
+    /// `SetAside` is a database that was set aside and not yet recovered.
     case closed(StoreError, SetAside?)
   }
 
   private let state: Mutex<State>
-  /// Held while something is written, and while the database is replaced: nothing goes into the one that is set aside.
+  /// Held while data is written and while the database is replaced, so that no write goes into a database that was set
+  /// aside.
   let writing = Mutex<Void>(())
-  /// Decides whose rows are evicted when there are too many.
+  /// Decides whose rows are evicted if there are too many.
   let fairShare: FairShare
   let fullShares = FullShares()
   /// Groups that may have more reports than retention allows.
   let grown = Mutex(GrownGroups())
 
-  /// Opens the database, or makes it.
-  /// - Throws: `StoreError` `notADatabase`, `corrupt`, `tooNew` or `unavailable`. An existing file is never overwritten.
+  /// Opens the database, or creates it.
+  /// - Throws: `StoreError` `notADatabase`, `corrupt`, `tooNew` or `unavailable`. An existing file is never
+  ///   overwritten.
   public convenience init(path: String, fairShare: FairShare = FairShare()) throws(StoreError) {
     self.init(.open(try Self.translating(path) { try Self.open(path: path) }), path: path, fairShare: fairShare)
   }
@@ -43,17 +50,21 @@ public final class ReportStore: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Whether the database is open; else every call fails with `unavailable`, until `openAgain` succeeds.
+  /// Whether the database is open.
+  ///
+  /// If not, every call fails with `unavailable` until `openAgain` succeeds.
   public var isOpen: Bool { if case .open = state.withLock({ $0 }) { true } else { false } }
 
-  /// Why it is not; nil: it is open.
+  /// The reason why the database is not open; nil if it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// Part of every cursor; that of no store while the database is not open.
+  /// A part of every cursor.
+  ///
+  /// If the database is not open, it is the epoch of no store.
   public var epoch: StoreEpoch { (try? current.1) ?? .none }
   var pool: DatabasePool { get throws(StoreError) { try current.0 } }
 
-  /// Both of one moment.
+  /// The database and its epoch, both from the same moment.
   var current: (DatabasePool, StoreEpoch) {
     get throws(StoreError) {
       let opened = try opened
@@ -70,29 +81,32 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// What waits for a database to be taken over into.
+  /// A database that was set aside and waits to be recovered into a new database.
   var pending: SetAside? {
     if case .closed(_, let aside) = state.withLock({ $0 }) { aside } else { nil }
   }
 
   func replace(by new: State) { state.withLock { $0 = new } }
 
-  /// Readers of the old one go on until they have ended.
+  /// Replaces the open database.
+  ///
+  /// Current readers of the old database continue until they end.
   func replace(by new: Opened) { replace(by: .open(new)) }
 
-  /// Runs a transaction in the database that is open now.
+  /// Runs a transaction in the currently open database.
   ///
-  /// Ordering: the database is not replaced meanwhile, so that no write goes into one that was set aside.
+  /// Ordering: the database cannot be replaced during the transaction, so no write goes into a database that was set
+  /// aside.
   func write<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.write(updates) }
   }
 
-  /// The same without a transaction.
+  /// Runs writes without a transaction in the currently open database.
   func writeWithoutTransaction<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.writeWithoutTransaction(updates) }
   }
 
-  /// The same, with the epoch of that database.
+  /// Runs a transaction in the currently open database, and passes the epoch of that database.
   func writeInEpoch<Value: Sendable>(_ updates: (Database, StoreEpoch) throws -> Value) throws -> Value {
     try writing.withLock { _ in
       let (pool, epoch) = try current
@@ -100,12 +114,14 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Closes the database; later calls fail with `unavailable`.
+  /// Closes the database.
+  ///
+  /// Later calls fail with `unavailable`.
   public func close() throws(StoreError) {
     guard isOpen else { return }
     let pool = try pool
     try Self.translating(path) {
-      // The log's content goes into the database, so that neither is of use without the other for no longer than needed.
+      // The log is merged into the database file, so that the file is complete without the log.
       do {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
@@ -119,9 +135,10 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // A crash of the machine may lose the last transactions, never the database: SQLite's documented WAL promise.
+      // If the machine crashes, the last transactions may be lost, but the database stays intact, as SQLite documents
+      // for WAL.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
-      // Pages that are free can be given back to the file system; of no effect on a database that has tables already.
+      // Allows free pages to be returned to the file system. Has no effect on a database that already has tables.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
     makePrivately(path)
@@ -141,13 +158,15 @@ public final class ReportStore: Sendable {
       try giveRoom(to: pool)
       return Opened(pool: pool, epoch: epoch, files: StoreFiles(path))
     } catch {
-      // The first error is the one to tell; closing what could not be used has nothing to add.
+      // Only the first error is reported. An error of closing an unusable database adds no information.
       do { try pool.close() } catch _ {}
       throw error
     }
   }
 
-  /// A database of an older crashd keeps its free pages until it is written anew once; a large one goes on keeping them.
+  /// Converts a database of an older crashd so that it can return free pages.
+  ///
+  /// A large database is not converted, because that would take long.
   private static func giveBackPages(of pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       let mode = try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") ?? 0
@@ -156,21 +175,23 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// What one who writes many reports a second reads again and again stays in memory, and the log goes into the database
-  /// less often; both cost as many bytes as they say, at most.
+  /// Increases the cache and the size of the log.
+  ///
+  /// Rows that a busy writer reads repeatedly stay in memory, and the log is merged into the database less often. Each
+  /// limit is the maximum number of bytes used.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
-      // Negative: KiB.
+      // A negative value is a size in KiB.
       try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
       _ = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint = \(logPages)")
     }
   }
 
   private static let writerCacheKiB = 8_192
-  /// Of 4 KiB each.
+  /// The maximum number of pages in the log, 4 KiB each.
   private static let logPages = 2_500
 
-  /// Refuses another program's database; marks an empty one as ours.
+  /// Refuses a database of another program, and marks an empty database as crashd's.
   private static func claim(_ pool: DatabasePool, path: String) throws {
     try pool.write { database in
       let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -181,7 +202,7 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Turns the database's errors into ours.
+  /// Converts errors of the database to `StoreError`.
   static func translating<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
     do {
       return try body()
@@ -195,16 +216,19 @@ public final class ReportStore: Sendable {
   }
 }
 
-// A report has what its process had in memory: its database is for its owner alone, wherever it lies and whatever the umask.
+// Reports contain memory of processes. Therefore only the owner may access the database, whatever its directory and the
+// umask are.
 extension ReportStore {
-  /// Makes an empty file where there is none, before SQLite does: its log takes its mode.
+  /// Creates an empty file if none exists, before SQLite does.
+  ///
+  /// SQLite gives its log the same mode.
   static func makePrivately(_ path: String) {
     let number = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    // It is there, or cannot be made: SQLite says so.
+    // The file exists or cannot be created. In the second case SQLite reports the error.
     if number >= 0 { Glibc.close(number) }
   }
 
-  /// The same of a database that is ours and was made otherwise.
+  /// Restricts the mode of an existing database that belongs to crashd.
   static func keepPrivate(_ path: String) {
     for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }
   }

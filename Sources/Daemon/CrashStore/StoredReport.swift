@@ -1,22 +1,22 @@
 package import CrashProtocol
 public import CrashReport
 
-/// A report, as JSON, and its newest event.
+/// A report as JSON, with the cursor of its newest event.
 public struct StoredReport: Sendable, Equatable {
-  /// Its newest event.
+  /// The cursor of the newest event.
   public var cursor: StoreCursor
-  /// The report's.
+  /// The id of the report.
   public var id: String
-  /// When it crashed.
+  /// The time of the crash.
   public var time: String
-  /// The report, in the form of the crashd that stored it.
+  /// The report, in the format of the crashd version that stored it.
   package var json: JSONFragment
 
   /// The report.
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      // A key may be there twice, and its first value another one.
+      // The id is compared, because JSON may contain a key twice with different values.
       guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
@@ -35,12 +35,12 @@ public struct StoredReport: Sendable, Equatable {
   }
 }
 
-/// What a write did.
+/// The effect of storing a report.
 public enum StoreChange: Sendable, Equatable {
-  /// A report with this id is new.
+  /// The report is new.
   case inserted(StoreCursor)
-  /// The report replaced an earlier one with its id.
+  /// The report replaced an earlier report with the same id.
   case updated(StoreCursor)
-  /// The same report was there already; no event.
+  /// The same report was already stored, and there is no event.
   case unchanged
 }

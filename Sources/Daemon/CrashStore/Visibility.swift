@@ -1,4 +1,4 @@
-/// Whose reports a reader may see.
+/// The reports that a reader may see.
 public enum Visibility: Sendable, Hashable {
   /// Every report.
   case all

@@ -1,6 +1,6 @@
-/// GNU build ids as text: the key of symbol caches, unwind tables and debug files.
+/// GNU build ids as text, which are the keys of symbol caches, unwind tables and debug files.
 public enum BuildID: Sendable {
-  /// Lower-case hexadecimal digits, two a byte.
+  /// Returns lower-case hexadecimal digits, two per byte.
   public static func text(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }

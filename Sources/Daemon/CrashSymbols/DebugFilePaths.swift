@@ -1,6 +1,6 @@
-/// The paths of a stripped image's debug information, in the order of gdb's search.
+/// The paths of the debug files of a stripped image, in the order in which gdb searches.
 ///
-/// crashd tries them, and `crashctl doctor` reports what it would find.
+/// crashd opens these paths, and `crashctl doctor` reports which of them exist.
 public struct DebugFilePaths: Sendable {
   /// The directory of all debug files on Debian.
   public static let standardDirectory = "/usr/lib/debug"
@@ -10,13 +10,15 @@ public struct DebugFilePaths: Sendable {
   /// The path of the image.
   public var imagePath: String
 
-  /// Paths for the image at a path.
+  /// Creates the paths for the image at a path.
   public init(directory: String = Self.standardDirectory, imagePath: String) {
     self.directory = directory
     self.imagePath = imagePath
   }
 
-  /// The paths to try, for an image with this build id, and the file name that its `.gnu_debuglink` section has.
+  /// Returns the paths to try.
+  ///
+  /// `link` is the file name in the image's `.gnu_debuglink` section.
   public func paths(buildID: String, link: String?) -> [String] {
     var paths: [String] = []
     if buildID.utf8.count > 2 {
@@ -27,16 +29,19 @@ public struct DebugFilePaths: Sendable {
     }
     let folder = imagePath[..<slash]
     paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
-    // An image loaded through `$ORIGIN/../lib` has such a folder, but it names no place below the directory.
+    // An image loaded through `$ORIGIN/../lib` has `..` in its path. For such a path there is no corresponding path
+    // below the directory.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 
-  /// Whether a path has a component `..`, which may lead out of the directory that the path begins with.
+  /// Whether a path has the component `..`, which may lead out of the directory at the beginning of the path.
   public static func leadsUp(_ path: some StringProtocol) -> Bool {
     path.split(separator: "/").contains { $0 == ".." }
   }
 
-  /// One component of a path: the image chose it, and a slash in it would lead anywhere.
+  /// Whether the text is a single path component.
+  ///
+  /// The image chose the text, and a slash in it could lead to any directory.
   public static func isName(_ text: String) -> Bool {
     !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
       && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != 0x7f }

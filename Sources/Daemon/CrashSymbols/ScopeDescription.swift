@@ -1,82 +1,92 @@
-/// The scope at a code address: its variables that hold pointers, and the types of their targets.
+/// The scope at a code address: the variables that hold pointers, and the types of their targets.
 ///
-/// It comes from a confined process that has read an untrusted file. Invalid lines are skipped, and every number in it
-/// is only a number. `cs_scope.h` defines the format.
+/// The description comes from a sandboxed process that has read an untrusted file. Invalid lines are skipped, and
+/// numbers are used only as numbers. `cs_scope.h` defines the format.
 public struct ScopeDescription: Sendable, Equatable {
   /// A variable that holds a pointer.
   public struct Variable: Sendable, Equatable {
-    /// Its name in the source.
+    /// The name in the source.
     public var name: String
-    /// A register by its DWARF number.
+    /// The DWARF number of the register.
     public var register: Int
-    /// What is added to the register; a negative number as its two's complement.
+    /// The offset that is added to the register.
+    ///
+    /// A negative offset is a two's complement.
     public var offset: UInt64
-    /// Whether the sum is the address of the variable, not its value.
+    /// Whether the sum is the address of the variable.
+    ///
+    /// If false, the sum is the value of the variable.
     public var isMemory: Bool
-    /// The index in ``ScopeDescription/types``; nil where its target has no members.
+    /// The index of the target's type in ``ScopeDescription/types``; nil if the target has no members.
     public var type: Int?
   }
 
   /// A type with members.
   public struct Structure: Sendable, Equatable {
-    /// Its name in the source.
+    /// The name in the source.
     public var name: String
-    /// In the order of the debug information.
+    /// The members, in the order of the debug information.
     public var fields: [Field]
-    /// The size of an instance of a Swift class, where known.
+    /// The size of an instance of a Swift class; nil if unknown.
     public var size: UInt64?
-    /// The sizes of instances of derived classes, as far as the image has them.
+    /// The sizes of instances of derived classes, if the image contains them.
     public var derivedSizes: [UInt64] = []
   }
 
-  /// A member.
+  /// A member of a type.
   public struct Field: Sendable, Equatable {
-    /// Its name in the source; empty for a base class and an anonymous union.
+    /// The name in the source; empty for a base class and an anonymous union.
     public var name: String
-    /// The offset from the start of its type.
+    /// The offset from the start of the type.
     public var offset: UInt64
-    /// 0 when unknown.
+    /// The size; 0 if unknown.
     public var size: UInt64
-    /// The kind of its value.
+    /// The kind of value that the member has.
     public var content: Content
   }
 
-  /// The value of a member.
+  /// The kind of value of a member.
   public enum Content: Sendable, Equatable {
-    /// Nothing more is known.
+    /// The kind is not known.
     case plain
     /// A pointer to the type at this index in ``ScopeDescription/types``.
     case pointer(Int)
-    /// A value of that type.
+    /// A value of the type at this index in ``ScopeDescription/types``.
     case value(Int)
   }
 
-  /// A Swift class that the function there names: in its own name, or in the name of a callee or reference.
+  /// A Swift class that is named in the function's own name, or in the name of a function that it calls or refers to.
   public struct NamedClass: Sendable, Equatable {
-    /// Its name in the source.
+    /// The name in the source.
     public var name: String
     /// The size of an instance.
     public var size: UInt64
-    /// The sizes of instances of derived classes, as far as the image has them.
+    /// The sizes of instances of derived classes, if the image contains them.
     public var derivedSizes: [UInt64] = []
   }
 
-  /// Innermost scopes last.
+  /// The variables.
+  ///
+  /// Those of the innermost scope are last.
   public var variables: [Variable] = []
   /// The types of the targets of variables and members.
   public var types: [Structure] = []
-  /// Exists without debug information, too.
+  /// The classes that the function refers to.
+  ///
+  /// They are available even without debug information.
   public var namedClasses: [NamedClass] = []
-  /// The bytes of code before the address; they exist without debug information, too.
+  /// The code bytes before the address.
+  ///
+  /// They are available even without debug information.
   public var codeBefore: [UInt8] = []
 
-  /// The number of bytes that are read.
+  /// The maximum number of code bytes before the address.
   public static let codeBytes = 24
 
-  /// The limit of a description, above crash-analyse's own.
+  /// The maximum size of a description, which is above crash-analyse's own limit.
   public static let limitBytes = 64 << 10
 
-  /// Reads a description, up to the first invalid line.
+  /// Parses a description, up to the first invalid line.
   public init(_ bytes: [UInt8]) {
     for line in bytes.prefix(Self.limitBytes).split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)
@@ -141,7 +151,7 @@ public struct ScopeDescription: Sendable, Equatable {
     }
   }
 
-  /// The description as it is read.
+  /// The description in the format that `init` parses.
   public var text: String {
     var lines =
       codeBefore.isEmpty ? [] : ["B " + codeBefore.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()]

@@ -1,7 +1,7 @@
 /// Classifies functions by their short names.
 ///
 /// Swift's demangler writes words for the kinds of its nodes before an entity: `specialized partial apply for closure
-/// #1 in …`. No name of a program looks like them: a name with blanks is in backticks.
+/// #1 in …`. A name from the program cannot look like this, because a name with blanks is in backticks.
 enum SwiftNameKind {
   /// The nodes of functions that only forward to another one, as `SimplifiedUIDemangleOptions` prints them.
   private static let thunks = [
@@ -23,7 +23,7 @@ enum SwiftNameKind {
 
   private static let specialized = Array("specialized ".utf8)
 
-  /// Whether a short name is that of a thunk, specialized or not.
+  /// Whether a short name is the name of a thunk, specialized or not.
   static func isThunk(short name: String) -> Bool {
     let bytes = Array(name.utf8)
     let entity = bytes.starts(with: specialized) ? bytes.dropFirst(specialized.count) : bytes[...]

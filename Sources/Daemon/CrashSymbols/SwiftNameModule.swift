@@ -1,26 +1,27 @@
-/// Finds the module in a name that `swift_demangle` has demangled; the runtime's short form omits it.
+/// Finds the module in a full name from `swift_demangle`, because the runtime's short form omits the module.
 ///
-/// Works on bytes: it runs for every frame of every report, and Swift's characters are ten times as slow.
+/// The code works on bytes, because it runs for every frame of every report and Swift's characters are ten times as
+/// slow.
 enum SwiftNameModule {
-  /// The module of a full name; nil when it names none.
+  /// Returns the module in a full name; nil if the name has no module.
   static func module(ofFull name: String) -> String? {
     let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
-    // Its types would be taken as the name.
+    // The types in the name of a reabstraction thunk would be mistaken for the entity.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
     if entity.starts(with: extensionStart) {
       return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
     }
     guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
-    // Words may precede it: `static shop.Cart.total()`.
+    // Other words may come before the module: `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
   }
 
-  /// The length of the specialization in a name: up to the last `> of `.
+  /// Returns the length of the specialization at the beginning of a name, which ends with the last `> of `.
   ///
-  /// Its brackets do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), and no later text contains
-  /// these words.
+  /// The brackets of a specialization do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), so
+  /// they cannot be counted. The text `> of ` does not occur after the specialization.
   private static func specializationBytes(_ name: String) -> Int {
     guard name.contains("specialization <") else { return 0 }
     let bytes = Array(name.utf8)
@@ -29,11 +30,11 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// The entity that a closure, a specialization or a protocol witness belongs to.
+  /// Returns the entity to which a closure, a specialization or a protocol witness belongs.
   ///
-  /// It is the text after the last " in ", " of " or " for " outside of parentheses.
+  /// The entity is the text after the last " in ", " of " or " for " outside parentheses.
   ///
-  /// After " in " it may be just a module: `isBare`.
+  /// After " in ", the text may be only a module. `isBare` is true after " in ".
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

@@ -1,10 +1,12 @@
-// Lines for code without one: compilers give line 0 to merged calls, to the code after a check, and to the instruction
-// where an async function resumes.
+// Lines for code that has none. Compilers assign line 0 to merged calls, to the code after a check, and to the
+// instruction where an async function resumes.
 extension SymbolCache {
-  /// As ``frames(at:)``; a function without a line there gets its nearest other line, marked as approximate.
+  /// Returns the same as ``frames(at:)``, but uses the nearest line of the same function where a function has no line.
   ///
-  /// Complexity: Linear in the ranges around the address that belong to one function, at most 128 for each of the four
-  /// innermost functions that lack a line.
+  /// Such a line is marked as approximate.
+  ///
+  /// Complexity: linear in the number of ranges around the address that belong to one function. At most 128 ranges are
+  /// read for each of the four innermost functions that lack a line.
   public func framesWithNearestLines(at linkAddress: UInt64) -> [SourceFrame] {
     var frames = frames(at: linkAddress)
     guard frames.last?.symbolAddress != nil, frames.contains(where: { $0.line == nil }) else { return frames }
@@ -23,10 +25,10 @@ extension SymbolCache {
     return frames
   }
 
-  /// How many ranges are searched before and after the address.
+  /// The maximum number of ranges that are searched before the address, and after the address.
   private static var reach: UInt32 { 64 }
 
-  /// The location of the function in the nearest range where it has a line.
+  /// Returns the location of the function in the nearest range where the function has a line.
   private func nearest(to linkAddress: UInt64, of name: UInt32, depth: Int, entry: UInt32) -> SymbolCachePlace? {
     guard let here = rangeNumber(at: linkAddress) else { return nil }
     var best: (distance: UInt64, place: SymbolCachePlace)?
@@ -37,7 +39,7 @@ extension SymbolCache {
         let distance = isForward ? start &- linkAddress : linkAddress &- start
         if let best, best.distance <= distance { break }
         let chain = places(at: start)
-        // Beyond the function's own code is other code.
+        // The search ends here, because this range belongs to another function.
         guard chain.last?.entry == entry else { break }
         guard chain.count >= depth else { continue }
         let place = chain[chain.count - depth]
@@ -62,7 +64,7 @@ extension SymbolCache {
     return isWhole ? places : []
   }
 
-  /// The number of the range that contains an address.
+  /// Returns the number of the range that contains an address.
   private func rangeNumber(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
@@ -74,7 +76,9 @@ extension SymbolCache {
     return next &- 1
   }
 
-  /// The link address where a range starts: bisection finds the page that contains it.
+  /// Returns the link address where a range starts.
+  ///
+  /// Bisection finds the page that contains the start.
   private func rangeStart(_ number: UInt32) -> UInt64? {
     guard number < header.rangeCount, header.pageCount > 0, let start = sections.starts[number] else { return nil }
     var (low, high) = (0 as UInt32, header.pageCount - 1)

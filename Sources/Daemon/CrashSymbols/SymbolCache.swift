@@ -1,9 +1,11 @@
-/// Maps addresses to function, file and line for one build of one image.
+/// Maps addresses to function, file and line, for one build of one image.
 ///
-/// A cache is mapped and searched, never loaded: opening it reads the file once (for its checksum), an answer costs
-/// some 200 instructions. Keep a cache open as long as its image may crash. Safe from any thread.
+/// A cache is mapped and searched without loading it. Opening reads the file once, to verify its checksum. A lookup
+/// takes some 200 instructions. A cache should stay open as long as its image may crash. All methods may be called from
+/// any thread.
 ///
-/// The file is crashd's own, but no byte of it is trusted: a damaged or hostile one is refused, or gives no answer.
+/// The file belongs to crashd, but none of its bytes are trusted. A damaged or hostile file is refused, or lookups
+/// return nothing.
 public struct SymbolCache: Sendable {
   let file: MappedFile
   let header: SymbolCacheHeader
@@ -11,7 +13,7 @@ public struct SymbolCache: Sendable {
 
   /// Opens the cache of a build.
   ///
-  /// `buildID` is in lower-case hexadecimal digits; empty accepts any.
+  /// `buildID` has lower-case hexadecimal digits. An empty text accepts any build.
   public init(path: String, buildID: String) throws(SymbolCacheError) {
     do throws(MappedFile.Errno) {
       file = try MappedFile(path: path, limitBytes: SymbolCacheFormat.fileLimitBytes)
@@ -29,29 +31,33 @@ public struct SymbolCache: Sendable {
     }
   }
 
-  /// The image's build id in hexadecimal digits; empty when it has none.
+  /// The image's build id in hexadecimal digits; empty if the image has none.
   public var buildID: String { BuildID.text(header.buildID) }
 
-  /// Whether it knows lines and inlined functions; without, it has function names only.
+  /// Whether the cache has lines and inlined functions.
+  ///
+  /// Otherwise it has only function names.
   public var hasDebugInformation: Bool { header.flags.contains(.debugInformation) }
 
-  /// Whether part of the debug information was unreadable, so that some code has no lines.
+  /// Whether part of the debug information could not be read, so that some code has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
-  /// The name of the file with the debug information, from the image; nil when it has none.
+  /// The name of the file with the debug information, from the image; nil if the image has none.
   ///
-  /// The image chose it: check it before it becomes part of a path.
+  /// The image is untrusted, so the name must be checked before it becomes part of a path.
   public var debugLink: String? { header.debugLink == 0 ? nil : string(header.debugLink) }
 
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   public var size: Int { file.count }
 
-  /// Whether it was built for some addresses only: a whole cache may have more.
+  /// Whether the cache was built only for some addresses.
+  ///
+  /// A whole cache may have more.
   public var isPartial: Bool { header.flags.contains(.partial) }
 
-  /// The functions at a link address, innermost first; empty when unknown.
+  /// Returns the functions at a link address, innermost first; empty if unknown.
   ///
-  /// A return address belongs to the instruction before it: subtract 1.
+  /// A return address belongs to the instruction before it, so the caller must subtract 1.
   public func frames(at linkAddress: UInt64) -> [SourceFrame] {
     var frames: [SourceFrame] = []
     let isWhole = forEachPlace(at: linkAddress) { place in
@@ -62,7 +68,7 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Reads the texts of a place; nil when the cache is damaged there.
+  /// Reads the texts of a place; nil if the cache is damaged there.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

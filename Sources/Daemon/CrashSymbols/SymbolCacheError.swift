@@ -1,25 +1,27 @@
 import Glibc
 
-/// Why a symbol cache was not opened.
+/// The reason why a symbol cache was not opened.
 ///
-/// In each case the solution is to build it again.
+/// In each case, building the cache again solves the problem.
 public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The file cannot be read: it does not exist, is no regular file, is empty or far too large.
+  /// The file cannot be read.
+  ///
+  /// It does not exist, is not a regular file, is empty or is far too large.
   case unreadable(path: String, errno: Int32)
-  /// The file is something else.
+  /// The file is not a symbol cache.
   case notACache(path: String)
-  /// Another version of crash-analyse made it.
+  /// The file was created by another version of crash-analyse.
   case otherVersion(path: String, version: UInt32)
-  /// It is truncated or changed.
+  /// The file is truncated or was changed.
   case damaged(path: String, problem: String)
-  /// It belongs to another build of the image.
+  /// The file belongs to another build of the image.
   case wrongBuildID(path: String, expected: String, found: String)
 
-  /// One line for people.
+  /// A readable text of one line.
   public var description: String {
     switch self {
     case .unreadable(let path, let errno):
-      // strerror answers for every number, with a string of the C library.
+      // strerror accepts every number, and returns a string that the C library owns.
       "cannot read symbol cache '\(path)': \(unsafe String(cString: strerror(errno)))"
     case .notACache(let path): "'\(path)' is not a symbol cache"
     case .otherVersion(let path, let version):

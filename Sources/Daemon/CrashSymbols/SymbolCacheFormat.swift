@@ -1,6 +1,9 @@
-/// The layout of a symbol cache: one file per build id, made once, then only mapped and searched.
+/// The layout of a symbol cache.
 ///
-/// All integers are little-endian, 32 bits wide unless said. Sections follow the header without gaps, in this order:
+/// A cache is one file per build id, which is written once and then only mapped and searched.
+///
+/// All integers are little-endian, and 32 bits wide unless stated otherwise. The sections follow the header without
+/// gaps, in this order:
 ///
 /// | section   | item                            | meaning                                                         |
 /// |-----------|---------------------------------|-----------------------------------------------------------------|
@@ -13,16 +16,18 @@
 /// | starts    | one byte a range                | where in its page the range starts                              |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
-/// Pages and `entry` count from the header's base; `name` and `file` are byte offsets into the strings; `location`,
-/// `context`, `function` and `parent` (a location) are indexes, or ``none``. A parent stands before its children, so
-/// every chain ends. A location's line adds to its context's; a line or column of 0 is unknown.
+/// Pages and `entry` count from the header's base. `name` and `file` are byte offsets into the strings. `location`,
+/// `context`, `function` and `parent` (a location) are indexes, or ``none``. A parent is stored before its children, so
+/// every chain ends. The line of a location is added to the line of its context. A line or column of 0 means unknown.
 ///
-/// Two ranges in three start in the page of their neighbor, and a location repeats the function, file and parent of
-/// many others. With whole addresses and whole locations the file was half as large again.
+/// Two of three ranges start in the same page as their neighbor, and many locations have the same function, file and
+/// parent. If ranges had whole addresses and locations had all fields, the file would be half as large again.
 enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
-  /// Incremented by every change of the layout; crashd rebuilds caches of another version.
+  /// Incremented with every change of the layout.
+  ///
+  /// crashd rebuilds caches of another version.
   static let version: UInt32 = 4
   static let none = UInt32.max
 
@@ -33,15 +38,19 @@ enum SymbolCacheFormat {
   static let locationBytes = 8
   static let contextBytes = 16
   static let functionBytes = 16
-  /// Longer than any linker's: SHA-1 has 20.
+  /// The limit is above the build ids of all linkers.
+  ///
+  /// SHA-1 needs 20 bytes.
   static let buildIDLimitBytes = 64
-  /// The checksum covers everything after itself.
+  /// The checksum covers all bytes after the checksum.
   static let checksummedFrom = 16
-  /// The nesting limit of inlined calls; the builder follows at most 200.
+  /// The nesting limit of inlined calls.
+  ///
+  /// The builder follows at most 200.
   static let chainLimit = 256
   /// A longer name or path is truncated.
   static let textLimitBytes = 8192
-  /// The builder's RLIMIT_FSIZE, too.
+  /// The maximum size of a file, which is also the builder's RLIMIT_FSIZE.
   static let fileLimitBytes = 256 << 20
 }
 
@@ -85,18 +94,22 @@ struct SymbolCacheHeader: Equatable {
   var functionsOffset: Int { contextsOffset + Int(contextCount) * SymbolCacheFormat.contextBytes }
   var startsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
   var stringsOffset: Int { startsOffset + Int(rangeCount) }
-  /// Counts of 32 bits cannot overflow it.
+  /// Cannot overflow, because all counts have 32 bits.
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }
 
-/// What a cache's header says about its contents.
+/// The properties of a cache's contents, as stored in the header.
 struct SymbolCacheFlags: OptionSet {
   var rawValue: UInt32
-  /// Made from DWARF: it knows lines and inlined functions, not only names.
+  /// The cache was built from DWARF.
+  ///
+  /// It has lines and inlined functions, not only names.
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
-  /// Part of the DWARF was unreadable, so that some code has no lines.
+  /// Part of the DWARF could not be read, so some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
-  /// Made for one crash: it has the requested addresses, and little more.
+  /// The cache was built for one crash.
+  ///
+  /// It has the requested addresses and little more.
   static let partial = SymbolCacheFlags(rawValue: 4)
 }
 
@@ -125,7 +138,7 @@ extension SymbolCacheHeader {
     return bytes
   }
 
-  /// Reads the header; nil when the file is too short or the build id too long.
+  /// Reads the header; nil if the file is too short or the build id too long.
   init?(of file: MappedFile) {
     guard
       let checksum: UInt64 = file.integer(at: 8), let base: UInt64 = file.integer(at: 16),

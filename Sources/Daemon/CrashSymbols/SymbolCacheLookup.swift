@@ -1,24 +1,26 @@
-/// One function of a chain, in numbers: names and files are offsets of the cache's strings.
+/// One function of a chain, as numbers.
+///
+/// Names and files are offsets into the cache's strings.
 public struct SymbolCachePlace: Sendable, Equatable {
   /// The linkage name.
   public var name: UInt32
-  /// The function's first byte, counted from the image's base; `UInt32.max` for inlined functions.
+  /// The offset of the function's first byte from the image's base; `UInt32.max` for inlined functions.
   public var entry: UInt32
-  /// 0 when unknown, as the line and the column.
+  /// The file; 0 if unknown.
   public var file: UInt32
-  /// From 1.
+  /// The line, starting with 1; 0 if unknown.
   public var line: UInt32
-  /// From 1.
+  /// The column, starting with 1; 0 if unknown.
   public var column: UInt32
   /// Whether it was inlined into the next place of the chain.
   public var isInline: Bool
-  /// The file of the function's declaration; 0 when unknown, as the line.
+  /// The file of the function's declaration; 0 if unknown.
   public var declarationFile: UInt32
-  /// From 1.
+  /// The line of the function's declaration, starting with 1; 0 if unknown.
   public var declarationLine: UInt32
 }
 
-/// The sections of a cache, each bounded by its count of items.
+/// The sections of a cache, each of which is limited by its count of items.
 struct SymbolCacheSections: Sendable {
   struct Location: BitwiseCopyable {
     var context: UInt32
@@ -48,7 +50,7 @@ struct SymbolCacheSections: Sendable {
   let functions: MappedSection<Function>
   let starts: MappedSection<UInt8>
 
-  /// Nil when they do not lie in the file.
+  /// Returns nil if the sections do not lie within the file.
   init?(of header: SymbolCacheHeader, in file: MappedFile) {
     guard
       let pages: MappedSection<UInt32> = file.section(at: header.pagesOffset, count: header.pageCount),
@@ -69,42 +71,42 @@ struct SymbolCacheSections: Sendable {
   }
 }
 
-// The search, without any text: this is what a crash of thousands of frames repeats.
+// The search without any text, which runs for every frame of a crash with thousands of frames.
 extension SymbolCache {
   /// Calls `body` for each place at a link address, innermost first, until it returns false.
   ///
-  /// It does not allocate. For text, see ``frames(at:)``.
-  /// - Returns: Whether the chain was complete; an empty chain is not.
+  /// The search does not allocate. To get texts, use ``frames(at:)``.
+  /// - Returns: Whether the chain was complete. An empty chain is not complete.
   @inline(__always)
   public func forEachPlace(at linkAddress: UInt64, _ body: (SymbolCachePlace) -> Bool) -> Bool {
     guard var index = locationIndex(at: linkAddress) else { return false }
     for _ in 0..<SymbolCacheFormat.chainLimit {
       guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
       if parent == SymbolCacheFormat.none { return true }
-      // Parents precede their children; anything else would be a loop.
+      // Parents must come before their children. Otherwise the chain would be a loop.
       guard parent < index else { return false }
       index = parent
     }
     return false
   }
 
-  /// The location of the last range that starts at or before the address.
+  /// Returns the location of the last range that starts at or before the address.
   @inline(__always)
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // For an address below the first page this is far too large.
+    // If the address is below the first page, this number is far too large.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // None in this page: the last range of the pages before extends into it.
+    // If no range in this page starts before the address, the last range of earlier pages extends to the address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }
 
-  /// A place and the index of the location that it was inlined into.
+  /// Returns a place, and the index of the location into which the place was inlined.
   @inline(__always)
   private func place(ofLocation index: UInt32) -> (SymbolCachePlace, parent: UInt32)? {
     guard

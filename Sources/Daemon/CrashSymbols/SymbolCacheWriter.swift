@@ -1,31 +1,33 @@
 import Glibc
 
-/// The tables of a symbol cache before they are written; `SymbolCacheFormat` defines the words.
+/// The tables of a symbol cache before they are written.
+///
+/// `SymbolCacheFormat` defines their words.
 public struct SymbolCacheContents: Sendable {
-  /// Link address that starts and entries count from.
+  /// The link address from which starts and entries count.
   public var base: UInt64
-  /// The image's build id; empty when it has none.
+  /// The image's build id; empty if the image has none.
   public var buildID: [UInt8]
-  /// Two words each, sorted by the first: start, location.
+  /// The ranges, with two words each, start and location, sorted by start.
   public var ranges: [UInt32]
-  /// Two words each: context, line and column.
+  /// The locations, with two words each: context, line and column.
   public var locations: [UInt32]
-  /// Four words each: function, file, parent, line.
+  /// The contexts, with four words each: function, file, parent, line.
   public var contexts: [UInt32]
-  /// Four words each: name, entry, file and line of the declaration.
+  /// The functions, with four words each: name, entry, file and line of the declaration.
   public var functions: [UInt32]
-  /// Each ended by a zero byte.
+  /// The strings, each of which ends with a zero byte.
   public var strings: [UInt8]
-  /// Whether it was made from debug information.
+  /// Whether the tables were built from debug information.
   public var hasDebugInformation: Bool
-  /// Whether some of the debug information was unreadable.
+  /// Whether some of the debug information could not be read.
   public var isIncomplete: Bool
-  /// Whether it was built for some addresses only.
+  /// Whether the tables were built only for some addresses.
   public var isPartial = false
-  /// The name of the file with the debug information; empty when the image names none.
+  /// The name of the file with the debug information; empty if the image names none.
   public var debugLink = ""
 
-  /// Makes the contents from the finished tables.
+  /// Creates the contents from finished tables.
   public init(
     base: UInt64, buildID: [UInt8], ranges: [UInt32], locations: [UInt32], contexts: [UInt32], functions: [UInt32],
     strings: [UInt8], hasDebugInformation: Bool = true, isIncomplete: Bool = false
@@ -44,31 +46,33 @@ public struct SymbolCacheContents: Sendable {
 
 /// Writes a symbol cache into an open file.
 public enum SymbolCacheWriter: Sendable {
-  /// Why a cache could not be written.
+  /// The reason why a cache could not be written.
   public enum Failure: Error, Sendable, Equatable {
-    /// The tables exceed the limit of a cache file; the build has no cache then.
+    /// The tables exceed the size limit of a cache file.
+    ///
+    /// The build then has no cache.
     case tooLarge
     /// `write` failed with this errno.
     case write(Int32)
   }
 
-  /// Writes from the descriptor's current position on.
+  /// Writes the cache, starting at the descriptor's current position.
   ///
-  /// The caller renames the file when it is complete.
+  /// The caller renames the file after it is complete.
   public static func write(_ contents: SymbolCacheContents, to descriptor: Int32) throws(Failure) {
     let index = RangeIndex(of: contents.ranges)
     var header = try header(of: contents, index)
     var file = header.encoded
     file.reserveCapacity(header.fileBytes)
     for words in [index.pages, index.locations, contents.locations, contents.contexts, contents.functions] {
-      // The machine is little-endian, as the format is: the words are the bytes.
+      // The machine and the format are both little-endian, so the words can be written as bytes.
       unsafe words.withUnsafeBytes { unsafe file.append(contentsOf: $0) }
     }
     file.append(contentsOf: index.starts)
     file.append(contentsOf: contents.strings)
     if header.debugLink != 0 { file += Array(contents.debugLink.utf8) + [0] }
     header.checksum = unsafe file.withUnsafeBytes {
-      // The header alone is longer than the part without checksum.
+      // The file is longer than the part that the checksum does not cover, because it contains the header.
       unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: $0[SymbolCacheFormat.checksummedFrom...]))
     }
     file.replaceSubrange(0..<SymbolCacheFormat.headerBytes, with: header.encoded)
@@ -93,7 +97,7 @@ public enum SymbolCacheWriter: Sendable {
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
       contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 4),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
-    // It is after the other strings.
+    // The name is stored after the other strings.
     let link = contents.debugLink.utf8.count
     if link > 0, link <= SymbolCacheFormat.textLimitBytes {
       header.debugLink = header.stringsBytes
@@ -119,22 +123,24 @@ public enum SymbolCacheWriter: Sendable {
   }
 }
 
-/// The three sections of a cache that find a range by its address.
+/// The three sections of a cache that are used to find a range by address.
 struct RangeIndex {
-  /// The page of the first range's start.
+  /// The page in which the first range starts.
   private(set) var firstPage: UInt32 = 0
-  /// For each page the number of ranges that start before it, and at the end their total; empty without ranges.
+  /// For each page, the number of ranges that start before the page.
+  ///
+  /// The last item is the total. Empty if there are no ranges.
   private(set) var pages: [UInt32] = []
   private(set) var locations: [UInt32] = []
   private(set) var starts: [UInt8] = []
 
-  /// Splits ranges of two words each, start and location, sorted by start.
+  /// Splits ranges that have two words each, start and location, and are sorted by start.
   init(of ranges: [UInt32]) {
     guard ranges.count >= 2 else { return }
     let count = ranges.count / 2
     firstPage = ranges[0] >> SymbolCacheFormat.pageBits
     let lastPage = ranges[2 * count - 2] >> SymbolCacheFormat.pageBits
-    // Unsorted ranges have no index: the cache answers nothing.
+    // Unsorted ranges get no index, and lookups in the cache return nothing.
     guard firstPage <= lastPage else { return }
     pages.reserveCapacity(Int(lastPage - firstPage) + 2)
     locations.reserveCapacity(count)

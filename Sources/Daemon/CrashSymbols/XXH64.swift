@@ -1,13 +1,14 @@
-/// The XXH64 checksum (seed 0): distinguishes a damaged cache from an intact one at memory speed.
+/// The XXH64 checksum with seed 0, which detects a damaged cache at the speed of memory.
 ///
-/// It is no protection: an attacker can make a file with a correct checksum, so readers check every index as well.
+/// The checksum does not protect against attackers, who can create a file with a correct checksum. Therefore readers
+/// also check every index.
 struct XXH64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9e37_79b1_85eb_ca87, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63,
     0x27d4_eb2f_1656_67c5
   )
 
-  /// The checksum of all bytes.
+  /// Returns the checksum of all bytes.
   static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count
     var offset = 0
@@ -20,7 +21,7 @@ struct XXH64 {
       offset += 8
     }
     if count - offset >= 4 {
-      // Four bytes are left at `offset`.
+      // At least four bytes are left at `offset`.
       let half = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
       hash ^= UInt64(half) &* primes.0
       hash = rotate(hash, 23) &* primes.1 &+ primes.2
@@ -35,7 +36,7 @@ struct XXH64 {
     return avalanche(hash)
   }
 
-  /// Four lanes over as many whole 32 bytes as there are.
+  /// Processes all complete blocks of 32 bytes with four lanes.
   private static func stripes(of bytes: UnsafeRawBufferPointer, offset: inout Int) -> UInt64 {
     var a = primes.0 &+ primes.1
     var b = primes.1
@@ -56,7 +57,7 @@ struct XXH64 {
 
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-    // The callers leave at least eight bytes after `offset`.
+    // The callers ensure that at least eight bytes follow `offset`.
     unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 

@@ -112,10 +112,10 @@ struct SettingsTests {
     Wrong(
       yaml: "forward:\n  - path: /run/a\n    unit: shop",
       error: "crashd.yaml:3: forward's unit takes the name of a unit, such as shop.service, not 'shop'"),
-    Wrong(yaml: "forward:\n  - format: jsonl", error: "crashd.yaml:2: each of forward's needs a path"),
+    Wrong(yaml: "forward:\n  - format: jsonl", error: "crashd.yaml:2: each collector of forward needs a path"),
     Wrong(
       yaml: "forward:\n  - path: /run/a\n  - path: /run/a",
-      error: "crashd.yaml:3: '/run/a' stands in the list a second time"),
+      error: "crashd.yaml:3: '/run/a' is in the list twice"),
     Wrong(
       yaml: "forward:\n  - path: run/a",
       error: "crashd.yaml:2: forward's path takes the path of a socket, at most 107 bytes, not 'run/a'"),
@@ -142,7 +142,7 @@ struct SettingsTests {
       error: "crashd.yaml:2: privacy.no-memory takes a list of rules, such as - exe: /usr/bin/shop"),
     Wrong(
       yaml: "privacy:\n  no-memory:\n    - {}",
-      error: "crashd.yaml:3: each of privacy.no-memory's has keys, such as exe: /usr/bin/shop"),
+      error: "crashd.yaml:3: each rule of privacy.no-memory needs a key, such as exe: /usr/bin/shop"),
     Wrong(
       yaml: "privacy:\n  no-memory:\n    - name: ''",
       error:
@@ -152,7 +152,7 @@ struct SettingsTests {
       error: "crashd.yaml:2: there is no key 'access.gruop'; did you mean 'access.group'?"),
     Wrong(
       yaml: "access:\n  group: 0",
-      error: "crashd.yaml:2: access.group takes own, none, or a group's name or number, but 0 and nogroup, not '0'"),
+      error: "crashd.yaml:2: access.group takes own, none, or a group's name or number, except 0 and nogroup, not '0'"),
     Wrong(
       yaml: "limits:\n  message-bytes: 1023",
       error: "crashd.yaml:2: limits.message-bytes takes a size such as 64MiB or 2GiB, at least 1KiB, not '1023'"),

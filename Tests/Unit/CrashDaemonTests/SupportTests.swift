@@ -224,7 +224,7 @@ struct StartTests {
         try other.write { try $0.execute(sql: "PRAGMA application_id = 7; CREATE TABLE other (x)") }
       }
     }
-    #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is no report database"))
+    #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is not a report database"))
   }
 
   @Test("a file that is no database is set aside at the start, and reported")

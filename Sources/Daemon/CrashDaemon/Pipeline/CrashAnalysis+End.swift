@@ -4,15 +4,15 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-// The end of a process: facts of a crash that are known only then.
+// Work on a crash that is possible only after its process has ended.
 extension CrashAnalysis {
-  /// How often a rebuilt report is retried when another change comes in between.
+  /// The maximum number of attempts to store the rebuilt report, because other changes may come in between.
   private static let endAttempts = 4
 
-  /// Among several crashed threads, puts the one first whose signal ended the process.
+  /// Puts the thread first whose signal ended the process, if several threads crashed.
   ///
-  /// Precondition: a permit is held, because this needs as much memory as a reading. It uses the symbols that exist;
-  /// late ones improve the report when they arrive.
+  /// Takes a permit, because the rebuild needs as much memory as a reading. It uses the symbols that exist now. Late
+  /// symbols improve the report when they arrive.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -23,12 +23,12 @@ extension CrashAnalysis {
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
-        // The report waits in memory, or was removed meanwhile.
+        // The report is held in memory, or was removed in the meantime.
         return
       } catch {
-        // The store's keeper reports an outage.
+        // The task that maintains the store reports an outage.
         if !error.isOutage {
-          logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
+          logger.warning("cannot record the signal that ended the process of report \(id): \(error), ignoring")
         }
         return
       }
@@ -57,7 +57,7 @@ extension CrashAnalysis {
 
   /// Reports an unreported exit, unless the process ended normally.
   ///
-  /// A process that crashed before, and did not end because of that, has two reports.
+  /// A process that crashed earlier and then ended for another reason gets two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
     return await permits.withPermit(for: ended.process.facts.peer.uid) { _ in

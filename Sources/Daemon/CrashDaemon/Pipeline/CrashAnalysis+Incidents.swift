@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import Logging
 
-/// Non-fatal incidents: from the ring to the store.
+/// Moves non-fatal incidents from the ring to the store.
 extension CrashAnalysis {
   /// The occurrences of each incident of a ring, by its key.
   typealias Occurrences = [UInt64: UInt64]
@@ -12,7 +12,7 @@ extension CrashAnalysis {
   /// - Parameters:
   ///   - process: The process of the ring.
   ///   - seen: The result of the last reading.
-  ///   - whenUnstored: Called where the store did not take them: they must be read again.
+  ///   - whenUnstored: Called when the store did not accept the incidents, which must then be read again.
   /// - Returns: The result of this reading.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
@@ -29,11 +29,11 @@ extension CrashAnalysis {
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
-      // One transaction per reading: a flood of incidents delays no crash.
+      // One transaction per reading keeps a flood of incidents from delaying crashes.
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // They are new to the next reading.
+      // The next reading treats the same incidents as new.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen
@@ -55,7 +55,7 @@ extension CrashAnalysis {
     await policy.saw([], process.ring.observations().classes, of: process)
   }
 
-  /// Counts the unstored incidents of a process that has ended as lost: its ring is not read again.
+  /// Counts the unstored incidents of an ended process as lost, because its ring is not read again.
   func loseUnstored(of process: AttachedProcess, seen: Occurrences) {
     let count = Self.new(process.ring.observations().incidents, seen: seen).count
     if count == 0 { return }
@@ -64,7 +64,7 @@ extension CrashAnalysis {
 
   /// Incidents with more occurrences than in `seen`.
   ///
-  /// Those that a crash follows belong to its report.
+  /// Excludes incidents that were followed by a crash: they are part of the crash report.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
     incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }

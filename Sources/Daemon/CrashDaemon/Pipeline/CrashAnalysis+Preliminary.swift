@@ -3,14 +3,15 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 
-// The first crash of a build: its preliminary report while its symbols are read.
+// The preliminary report of a crash, listed while the symbols of its build are read.
 extension CrashAnalysis {
-  /// Lists a crash without the symbols that it waits for.
+  /// Lists a crash before its missing symbols arrive.
   ///
-  /// Names come from existing caches, where each was checked before; no child runs. A crash with a stored earlier
-  /// report is listed with that one.
+  /// Names come only from existing caches, whose names were checked earlier, so no child process runs. A crash whose
+  /// earlier report is stored is listed with the stored report.
   ///
-  /// A report with too many frames is listed without the threads that did not crash, or not at all.
+  /// If the report has too many frames, the threads that did not crash are omitted. If that is not enough, nothing is
+  /// listed.
   func showPreliminary(_ contents: RingContents, of process: AttachedProcess) async {
     let (ring, user) = (RingKey(process.facts), process.facts.peer.uid)
     guard preliminary.hasRoom(for: user, limits), let contents = sized(contents) else { return }
@@ -20,15 +21,15 @@ extension CrashAnalysis {
     builder.noteHistory()
     guard var report = builder.report(id: ring.id) else { return }
     report.isPreliminary = true
-    // Without names the group key would differ from the one of the same crash a moment later.
+    // Without names, the group key would differ from the key of the final report.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
-    // If the store fails, nothing is listed.
+    // If the store fails, no report is listed.
     guard let new = try? store.unstored([report]), !new.isEmpty else { return }
     preliminary.show(report, of: ring, limits)
   }
 
-  /// The contents reduced to the size of a preliminary report; nil where the crashed threads alone exceed it.
+  /// Returns the contents reduced to the size of a preliminary report, or nil if the crashed threads alone exceed it.
   private func sized(_ contents: RingContents) -> RingContents? {
     let crashed = contents.records.reduce(0) { $0 + $1.frames.count }
     guard crashed <= limits.preliminaryFrames else { return nil }

@@ -13,12 +13,12 @@ extension CrashAnalysis {
     var raw: [UInt8] = []
     /// Contents, copy and stamp are from the same moment.
     var isConsistent = false
-    /// The process recorded non-fatal incidents.
+    /// Whether the process recorded non-fatal incidents.
     var hasIncidents: Bool
-    /// Those of the first reading.
+    /// The losses that the first reading found.
     var losses: [String: Int]
 
-    /// What the report contains.
+    /// The part of the ring that the report covers.
     var seen: Seen { Seen(contents, stamp: isConsistent ? stamp : nil) }
   }
 
@@ -51,14 +51,16 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // While the process lives, a torn record is still being written, and a thread may still answer.
+    // While the process runs, a torn record is still being written, and a silent thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
   }
 
-  /// Whether none of its memory is stored, whatever its ring contains: an operator has set that, or the process had
-  /// more rights than its user and a library that ignores it.
+  /// Whether no memory of the process is stored, whatever its ring contains.
+  ///
+  /// Either the operator has set that, or the process had more privileges than its user and its library records memory
+  /// anyway.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

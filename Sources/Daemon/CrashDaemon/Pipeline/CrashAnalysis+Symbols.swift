@@ -5,10 +5,10 @@ import LinuxSystem
 
 // The second step of a crash: the symbols of its frames.
 extension CrashAnalysis {
-  /// How often the frames may lead to new images while the symbols of the others are built.
+  /// The maximum number of further symbol requests, which are needed if new frames refer to more images.
   private static let symbolRounds = 4
 
-  /// Finds the symbols of a snapshot, and updates the snapshot with what the ring records meanwhile.
+  /// Finds the symbols of a snapshot, and updates the snapshot with the records written in the meantime.
   ///
   /// The permit, the ring's pages and the snapshot's contents are released while symbols are built.
   @inline(never)
@@ -30,11 +30,11 @@ extension CrashAnalysis {
       snapshot.contents = read(process, isFinal: source.isFinal)
       snapshot.hasIncidents = snapshot.contents.hasObservations
     }
-    // More threads may have crashed while symbols were built, perhaps in other images. The rounds are bounded: the last
-    // frames of a process that continues to do so stay addresses.
+    // More threads may have crashed while symbols were built, perhaps in other images. The number of rounds is limited:
+    // if threads keep crashing, the last frames are stored as addresses without names.
     for _ in 0..<Self.symbolRounds {
-      // The stamp is read before the contents and after the copy: equal stamps mean that both are from one moment. A
-      // newer copy would hide its additional records; an older one could not reproduce the report.
+      // The stamp is read before the contents and again after the copy. Equal stamps mean that contents and copy are
+      // from the same moment. Otherwise the copy could contain more records than the report, or fewer.
       snapshot.raw = try excerpt(process)
       let after = process.ring.stamp()
       snapshot.isConsistent = after == snapshot.stamp && symbols.cover(snapshot.contents.addressesOfFrames)
@@ -52,7 +52,7 @@ extension CrashAnalysis {
     return symbols
   }
 
-  /// A ring that is not written any more, and its current symbols.
+  /// Returns the contents of a ring that is no longer written, and the symbols available now.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -62,7 +62,7 @@ extension CrashAnalysis {
     await openCaches(SymbolQuestion(contents), nil, for: process.facts.peer.uid)
   }
 
-  /// The current symbols that exist without waiting.
+  /// Returns the symbols that are available without waiting.
   func openCachesThatAreThere(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let wanted = contents.addressesOfFrames
     return await judged(wanted, await caches.answer(to: wanted, for: process.facts.peer.uid, timeout_ms: 0))
@@ -80,7 +80,7 @@ extension CrashAnalysis {
     }
   }
 
-  // Waits for the images that are not `ready`.
+  // Waits for symbols unless `ready` already has them.
   private func openCaches(
     _ question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
   ) async -> OpenCaches {
@@ -101,13 +101,14 @@ extension CrashAnalysis {
     return open
   }
 
-  /// The builder of the report, and the one with the earlier state; with the variables at the place of the bad pointer.
+  /// Returns a builder that has the earlier report's state, if any, and the variables in scope where a bad pointer was
+  /// used.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
     endSignal: Int32? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
-    // A report keeps what it says of that moment.
+    // A report keeps the context that was recorded at the time of the crash.
     builder.context = old.map { ProcessContext($0) } ?? process.context
     builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
@@ -118,12 +119,12 @@ extension CrashAnalysis {
       let scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
     {
       builder.codeBefore = scope.codeBefore
-      // Without debug information only the code is described.
+      // Without debug information, only the code is described.
       if !scope.types.isEmpty { builder.scope = scope }
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true
-    // One deadline for all of them.
+    // All lookups share one deadline.
     let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
     for place in places where builder.namedClasses.isEmpty {
       guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,
@@ -139,7 +140,7 @@ extension CrashAnalysis {
 }
 
 extension RingContents {
-  /// Drops the payload.
+  /// Drops the payload to free its memory.
   fileprivate mutating func forgetAll() {
     (records, threads, images, incidents) = ([], [], [], [])
     (breadcrumbs, annotations, protectedClasses) = ([], [:], [])

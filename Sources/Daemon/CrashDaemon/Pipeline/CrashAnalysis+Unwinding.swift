@@ -2,13 +2,13 @@ import CrashReport
 import CrashStore
 import Logging
 
-/// The unwind cross-check of a stored report; it delays no subscriber.
+/// The unwind cross-check of a stored report, which does not delay subscribers.
 extension CrashAnalysis {
   /// Unwinds the crashed threads of a final ring again, and adds the findings to the report.
   ///
-  /// An agreement causes no event. Better frames do: subscribers get the report again.
+  /// If both results agree, no event is sent. If frames improved, subscribers receive the report again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // Checked first: reading a ring only to find no permit would cost most when crashes are most frequent.
+    // Checked before the ring is read: when crashes are most frequent, most calls get no permit.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
@@ -29,7 +29,7 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Without its raw record the report could never be analyzed again.
+      // Without its raw record, the report could never be analyzed again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {

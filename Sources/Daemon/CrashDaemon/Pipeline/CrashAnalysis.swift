@@ -12,11 +12,13 @@ struct CrashAnalysis: Sendable {
   var unwinder: SnapshotUnwinder
   /// Permits for reading, symbolicating and storing rings.
   var permits: FairSemaphore
-  /// The time spent on reading the rings of each user.
+  /// The time spent on reading each user's rings.
   ///
-  /// Beyond its allowance, a user's rings are read with a lower priority.
+  /// When a user exceeds the allowance, that user's rings are read at a lower priority.
   var lookTime: CPUAccounts
-  /// The same for announced incidents, which wait instead: they lower no crash's priority.
+  /// The time spent on reading each user's announced incidents.
+  ///
+  /// When a user exceeds the allowance, that user's incidents wait. Crashes keep their priority.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -25,14 +27,14 @@ struct CrashAnalysis: Sendable {
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
-  /// Which processes' memory is not stored.
+  /// Selects the processes whose memory is not stored.
   var settings = LiveSettings()
-  /// The reports of crashes that wait for their symbols.
+  /// Reports of crashes that wait for their symbols.
   var preliminary = PreliminaryReports()
-  /// Gets use-after-free crashes and the quarantine's incidents; nil in some tests.
+  /// Receives use-after-free crashes and the quarantine's incidents; nil in some tests.
   var policy: PolicyKeeper?
 
-  /// Charges the time of one reading, without the time that it waits for symbols.
+  /// Charges the time of one reading, excluding the time spent waiting for symbols.
   func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }
 
   /// Charges the time of one reading of announced incidents.
@@ -45,23 +47,25 @@ struct CrashAnalysis: Sendable {
 
   /// The outcome of reading a ring.
   enum Outcome: Sendable, Equatable {
-    /// No thread has crashed, or none since the last reading.
+    /// No thread has crashed since the last reading.
     case nothingNew
     case stored(id: String, seen: Seen)
     /// The report is held in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store fails now; the report stays in its file, which is as safe as memory.
+    /// The store is failing.
+    ///
+    /// The report remains in its spool file, which is as safe as memory.
     case unanswered(StoreError)
     case failed
   }
 
-  /// The result of a reading, to decide whether the next one finds more.
+  /// What one reading found, to decide whether the next reading finds more.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// Threads of the sweep: they complete a report.
+    /// Threads of the thread sweep; if a later reading finds more threads, the report is completed.
     var threads: [Int32]
     var losses: [String: Int]
-    /// The stamp of the ring with exactly these contents; nil when it changed meanwhile.
+    /// The stamp of the ring with exactly these contents; nil if the ring changed during the reading.
     var stamp: RingStamp?
 
     init(_ contents: RingContents, stamp: RingStamp? = nil) {
@@ -71,12 +75,12 @@ struct CrashAnalysis: Sendable {
       losses = contents.losses
     }
 
-    /// Two readings may be equal although their stamps differ.
+    /// Ignores the stamps: two readings may find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }
 
-    /// Whether a ring with that stamp has no more to read, even after its process ends.
+    /// Whether a ring with this stamp contains nothing new, even after its process ends.
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
@@ -105,7 +109,7 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// The same for a spool file, when a permit is free.
+  /// Analyzes a spool file as soon as a permit is free.
   func analyse(_ file: SpooledFile) async -> Outcome {
     await permits.withPermit(for: file.process.facts.peer.uid) { await analyse(file, $0).outcome }
   }

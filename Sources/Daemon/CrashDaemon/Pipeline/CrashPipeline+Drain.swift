@@ -4,19 +4,20 @@ import Synchronization
 
 // Reading rings.
 extension CrashPipeline {
-  /// Reads an announced ring in its turn.
+  /// Waits for a permit, and then reads an announced ring.
   ///
-  /// The task begins with the turn: in a storm thousands of rings wait, and a task has a stack of 12 KB.
+  /// The task is created only when the permit is granted: in a storm thousands of rings wait, and each task has a stack
+  /// of 12 KB.
   func begin(_ process: AttachedProcess) {
     let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
       analysis.permits.enter(uid) { permit in
-        // Each priority has its own threads: rings that change all the time delay no other user's crash.
+        // Each priority has its own threads. Rings that change constantly do not delay the crashes of other users.
         let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
     }
-    // Makes sure that symbols exist or are being built.
+    // First waits until the symbols exist or are being built.
     guard let preparation = entry(process.number)?.preparation else { return enter() }
     Task.detached {
       await preparation.value
@@ -24,7 +25,7 @@ extension CrashPipeline {
     }
   }
 
-  /// One turn.
+  /// Reads the ring once, and finishes the process if it has ended.
   private func drain(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async {
     let number = process.number
     let start_ns = Moment.monotonic_ns()
@@ -34,7 +35,7 @@ extension CrashPipeline {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
     }
-    // Read again: the end may have arrived while the ring was read.
+    // The state is read again, because the process may have ended while its ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
       if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
@@ -44,12 +45,12 @@ extension CrashPipeline {
     finish(number, process)
   }
 
-  /// The part of a turn that holds the permit.
+  /// The part of a drain that holds the permit.
   /// - Returns: Whether the process had ended when its ring was read, and whether it recorded non-fatal incidents.
   private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
     defer { permit.giveBack() }
     guard let entry = takeTurn(process.number) else { return nil }
-    // Ordering: cleared before the reading, so that later records are announced again.
+    // Ordering: the flag is cleared before the reading, and later records are then announced again.
     process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
     let isFinal = process.hasEnded.load(ordering: .acquiring)
     if entry.ring == .read { return (isFinal, false) }
@@ -63,7 +64,9 @@ extension CrashPipeline {
     }
   }
 
-  /// Begins another turn if there is more to read; else the next announcement begins it.
+  /// Begins another drain if there is more to read.
+  ///
+  /// Otherwise the next announcement begins it.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)
@@ -87,11 +90,11 @@ extension CrashPipeline {
   private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
-    // Before the process disappears from the state.
+    // The spool copy is removed before the process disappears from the state.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
     state.withLock { state in
       state.entries[number] = nil
-      // In the same critical section: a caller finds the process in one of the two.
+      // Both changes happen in one critical section, so that a caller finds the process in one of the two lists.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)
@@ -100,9 +103,9 @@ extension CrashPipeline {
     rings.remove(ring)
     tellCount()
     register.note(.ended(entry.process))
-    // Everything is stored, so the next crashd has nothing to do for this ring.
+    // Everything is stored, and the next crashd does not need this ring.
     if let name = entry.process.keptName, analysis.outage.mayForget(name) { store?.forget(name) }
-    // A failed report would fail again: its file stays for the next start.
+    // A failed report would fail again, so its file stays in the spool until the next start.
     if !entry.isDone && entry.crash != .failed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }
 }

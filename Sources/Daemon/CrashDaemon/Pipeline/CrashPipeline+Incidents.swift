@@ -3,7 +3,9 @@ import Synchronization
 
 // Non-fatal incidents.
 extension CrashPipeline {
-  /// Reads announced incidents until crashd stops; the stop reads every ring once more anyway.
+  /// Reads announced incidents until crashd stops.
+  ///
+  /// During the stop every ring is read once more anyway.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -11,7 +13,8 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // The waiting reading stores them, or `readUnannounced`. Later ones are announced again.
+          // The reading that already waits will store these incidents, or else `readUnannounced` will. Incidents
+          // recorded later are announced again.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -19,10 +22,11 @@ extension CrashPipeline {
     }
   }
 
-  /// A process decides how often it announces, and crashd how often it reads: a ring has a pause after each reading,
-  /// and a user a share of the time.
+  /// Limits the readings, because processes decide how often they announce.
   ///
-  /// A waiting reading retains no process: one that ends meanwhile is released.
+  /// Each ring has a pause after a reading, and each user has a share of the time.
+  ///
+  /// A waiting reading does not retain the process, so a process that ends in the meantime is released.
   private func readIncidents(of ring: RingKey, first number: UInt64) async {
     let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
     let wait_ns = min(
@@ -32,18 +36,19 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: cleared before the reading, so that later records are announced again.
+    // Ordering: the flag is cleared before the reading, and later records are then announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another reading waits for its turn, and serves both: while one waits for symbols, at most one waits.
+    // Another reading already waits and will read these incidents too. At most one reading waits while another one
+    // waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
-    // A separate task: a reading cancelled by a stop would store incidents without their symbols.
+    // Runs as a separate task: if a stop canceled the reading, incidents would be stored without their symbols.
     await Task { await observe(process) }.value
     analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
 
-  /// Periodically reads what is not announced: the counters of protected classes, and incidents that no announcement
-  /// has stored (docs/decisions/0125).
+  /// Periodically reads what is not announced: the counters of protected classes, and incidents that no announced
+  /// reading has stored (docs/decisions/0125).
   func watch() async {
     while !Task.isCancelled {
       do {
@@ -57,7 +62,7 @@ extension CrashPipeline {
   func readUnannounced() async {
     for process in attached() {
       let ring = RingKey(process.facts)
-      // A ring that is being read needs no second read.
+      // A ring that is already being read is skipped.
       await observing.runIfFree(ring) {
         if process.ring.announcesIncidents() && !rings.isUnread(ring) {
           await analysis.sampleClasses(of: process)
@@ -73,7 +78,7 @@ extension CrashPipeline {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Runs in a turn of its own: two concurrent readings would count new incidents twice for the policy.
+  /// Must not run twice at once for one ring: two concurrent readings would count new incidents twice for the policy.
   private func observeAlone(_ process: AttachedProcess) async {
     // The policy accepts incidents only of registered processes.
     await register.settle()
@@ -84,9 +89,9 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// A process that has the ring: the one with this number, or another one after its end.
+  /// Returns a process that has this ring: the process with this number, or another one if that process has ended.
   ///
-  /// All callers that wait for a turn of the ring share it, for whichever of its processes they wait.
+  /// Calls that wait to read the same ring share one reading, although they may wait for different processes.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
     state.withLock { state in
       if let entry = state.entries[number] { return entry.process }
@@ -94,7 +99,7 @@ extension CrashPipeline {
     }
   }
 
-  /// Counts what its last reading could not store as lost.
+  /// Counts the incidents that the last reading could not store as lost.
   func loseUnstored(of process: AttachedProcess) {
     guard entry(process.number) != nil else { return }
     analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))

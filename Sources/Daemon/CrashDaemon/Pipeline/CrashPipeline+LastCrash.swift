@@ -4,17 +4,20 @@ import CrashStore
 import Logging
 import Synchronization
 
-// The last crash of a program, for its next process.
+// Notifies a new process of the last crash of its program.
 extension CrashPipeline {
-  /// Earlier processes of the program whose reports are waited for, of which a supervisor starts one at a time.
+  /// The maximum number of earlier processes to wait for.
+  ///
+  /// A supervisor runs only one process at a time.
   private static let earlierLimit = 8
 
-  /// Tells a process of the last stored crash of its program: the same user, executable and name.
+  /// Sends a process the last stored crash of its program, that is, of the same user, executable and name.
   ///
-  /// A process that a supervisor starts again attaches before its predecessor's report is stored, so that is waited for.
+  /// A restarted process attaches before the report of its predecessor is stored. This method therefore waits for that
+  /// report.
   func tellLastCrash(to process: AttachedProcess) async {
     let (facts, key) = (process.facts, ServiceKey(process.facts))
-    // The reports of processes with more rights than their user are not their user's.
+    // A user must not receive the reports of processes that had more privileges than the user.
     guard process.ring.takesLastCrash(), !key.isRestricted, !facts.identity.executable.isEmpty else { return }
     let earlier = state.withLock { state in
       state.entries.values.filter { entry in
@@ -29,7 +32,7 @@ extension CrashPipeline {
         uid: facts.peer.uid, executable: facts.identity.executable, name: facts.identity.name)
       lastCrashes.put(LastCrashNotice(report), for: process.number)
     } catch {
-      // The process learns nothing, which is what it has without crashd.
+      // The process receives no notice, as if crashd did not run.
       analysis.logger.debug("the last crash of '\(facts.identity.name)' is unknown: \(error)")
     }
   }

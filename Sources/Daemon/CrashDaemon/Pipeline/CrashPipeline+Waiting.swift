@@ -1,16 +1,16 @@
 import CrashRing
 import Synchronization
 
-// Waiting for a process.
+// Waiting until the reports of a process are stored.
 extension CrashPipeline {
-  /// The state of a process.
+  /// The state of a process, for `AwaitProcess`.
   struct Progress: Sendable, Equatable {
     var isAttached: Bool
     var isSettled: Bool
     var reports: [String]
   }
 
-  /// Waits until everything that a process announced is stored, at most `timeout_ms`.
+  /// Waits until everything that a process announced is stored, but at most `timeout_ms`.
   func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
     await wait(pid, timeout_ms: timeout_ms)
     let (all, ended, isSettled) = state.withLock { state in
@@ -21,7 +21,7 @@ extension CrashPipeline {
     guard let newest = live.last?.process.facts ?? past.last?.facts else {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
-    // A process that replaced its program attached more than once, and the ends may arrive in any order.
+    // A process that replaced its program (exec) attached more than once, and the ends may arrive in any order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
@@ -42,7 +42,7 @@ extension CrashPipeline {
         if hasSettled(pid, state) { return true }
         state.nextWaiter += 1
         let number = state.nextWaiter
-        // Under the lock, so that the alarm finds its waiter, however short the time-out is.
+        // The alarm starts under the lock, because it must find its waiter even if the time-out is very short.
         let alarm = Task {
           do { try await Task.sleep(for: .milliseconds(timeout_ms)) } catch { return }
           giveUp(number)
@@ -61,7 +61,7 @@ extension CrashPipeline {
   /// Wakes the waiters of one process, or all.
   func wakeWaiters(of pid: Int32? = nil) {
     let woken = state.withLock { state in
-      // Checked first: in a storm almost no call waits, and to check all entries takes time.
+      // Filtered by pid first: in a storm almost no call waits, and checking all entries takes time.
       let possible = state.waiters.filter { pid == nil || $0.value.pid == pid }
       let settled = possible.filter { hasSettled($0.value.pid, state) }
       for number in settled.keys { state.waiters[number] = nil }

@@ -4,11 +4,13 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Serializes the work per process: consumes attach and spool events in order, never reads one ring from two tasks at
-/// once, and knows when everything of a process is stored.
+/// Serializes the work per process.
 ///
-/// Not an actor: in a storm of crashes each of its short jobs would queue behind the readings of all rings, and read
-/// rings would stay until the end of the storm (docs/decisions/0099).
+/// The pipeline consumes attach and spool events in order, never reads one ring from two tasks at once, and records
+/// when everything of a process is stored.
+///
+/// The pipeline is a class with a lock, not an actor. In a storm of crashes, each short job of an actor would queue
+/// behind the readings of all rings. Rings already read would stay until the storm ends (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]
@@ -18,7 +20,7 @@ final class CrashPipeline: Service {
     var isStopping = false
   }
 
-  /// What `AwaitProcess` returns for an ended process.
+  /// What `AwaitProcess` returns for a process that has ended.
   struct Ended {
     var facts: ProcessFacts
     var reports: [String]
@@ -33,21 +35,21 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Held for moments.
+  /// Held only for short, non-blocking work.
   ///
-  /// Under it only the locks of `Outstanding` and `StoreOutage` are taken, which guard nothing else.
+  /// While it is held, only the locks of `Outstanding` and `StoreOutage` may be taken, and these take no further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
-  /// Gets the number of processes after each change.
+  /// Receives the number of processes after each change.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Ordering: held during the callback, so that the last call has the last number.
+  /// Ordering: held during the callback, so that the last call reports the latest number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
   let rings = RingTable()
   let unwindings: SecondUnwindings
-  /// Turns for reading the incidents of a ring.
+  /// Ensures that one reading at a time handles the incidents of a ring.
   let observing = SharedTurns<RingKey>()
   /// Announced rings that are not read yet.
   let drains = Outstanding()
@@ -56,12 +58,12 @@ final class CrashPipeline: Service {
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
   private let heartbeat: Heartbeat
   private let images: RecentImages
-  /// Changes of the store: one stream for calls that wait for a process, one for the spool.
+  /// Health changes of the store: one stream for calls that wait for a process, one stream for the spool.
   private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
-  /// Tasks that follow `changes` until the pipeline is deinitialized: the store's keeper stores the last reports after
-  /// `run` has returned.
+  /// Tasks that follow `changes` until the pipeline is deinitialized, because the last reports are stored after `run`
+  /// has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
-  /// How often the improvement of a report is retried when it changes meanwhile.
+  /// How often the improvement of a report is retried when the report changes in the meantime.
   private static let improvements = 4
 
   init(
@@ -97,7 +99,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // Stored reports are safe: systemd does not wait for unwind cross-checks.
+      // The reports are already stored, so systemd need not wait for unwind cross-checks.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -107,7 +109,7 @@ final class CrashPipeline: Service {
     await spooler.finish()
     await unwindings.finish()
     await register.settle()
-    // A service that returns before the shutdown counts as failed.
+    // ServiceLifecycle treats a service that returns before the shutdown as failed.
     try await gracefulShutdown()
   }
 
@@ -130,7 +132,7 @@ final class CrashPipeline: Service {
     case .asked: break
     case .attached(let process, let images):
       attach(process, images)
-      // Not of the group: a stop does not wait for it.
+      // The task is not part of the group, because a stop does not wait for it.
       Task { await tellLastCrash(to: process) }
     case .announced(let process):
       if announce(process) { begin(process) }
@@ -148,7 +150,7 @@ final class CrashPipeline: Service {
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
-      // No report waits for these.
+      // No report waits for unwind tables.
       entry.tables = Task { await tables.prepare(files, for: user) }
     }
     register.note(.attached(process))
@@ -161,7 +163,7 @@ final class CrashPipeline: Service {
     telling.withLock { _ in whenChanged(state.withLock { $0.entries.count }) }
   }
 
-  /// - Returns: Whether a turn for its ring must begin.
+  /// - Returns: Whether a drain of the ring must begin.
   private func announce(_ process: AttachedProcess) -> Bool {
     let hasEnded = process.hasEnded.load(ordering: .acquiring)
     let announcement = change(process.number) { entry in
@@ -169,18 +171,18 @@ final class CrashPipeline: Service {
     }
     if announcement == .isIgnored {
       analysis.ledger.refuse(
-        "wake-up", from: process.facts.peer, because: "they bring nothing new; ignored from now on")
+        "wake-up", from: process.facts.peer, because: "too many brought no new records; later ones are ignored")
     }
     return announcement == .begins
   }
 
-  /// Ordering: under the lock, so that a stop waits for every turn that began before it.
+  /// Ordering: counted under the lock, so that a stop waits for every drain that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
   }
 
-  /// Nil: no such entry exists.
+  /// Returns nil if the entry does not exist.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in
@@ -192,7 +194,7 @@ final class CrashPipeline: Service {
 
   func entry(_ number: UInt64) -> ProcessLife? { state.withLock { $0.entries[number] } }
 
-  /// The number of attached processes, and how many of them have ended and wait for their last reading.
+  /// The number of attached processes, and how many of these have ended and wait for their last reading.
   func count(mayRead: (Peer) -> Bool) -> (all: Int, ending: Int) {
     state.withLock { state in
       state.entries.values.reduce(into: (0, 0)) { counts, entry in
@@ -220,14 +222,14 @@ extension CrashPipeline {
   }
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
-    // Meanwhile more threads may be read, or stacks cross-checked, perhaps with the earlier symbols.
+    // In the meantime more threads may be read, or stacks cross-checked, perhaps with the earlier symbols.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
-        // The report may have been removed.
+        // The report may also have been removed.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
         return
       }

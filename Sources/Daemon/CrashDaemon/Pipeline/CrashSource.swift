@@ -1,27 +1,27 @@
 import CrashRing
 import CrashStore
 
-/// A ring that is read for a crash: of an attached process, or from a spool file.
+/// A ring that is read for a crash, either of an attached process or from a spool file.
 protocol CrashSource: Sendable {
   var process: AttachedProcess { get }
   /// The result of the last reading.
   var seen: CrashAnalysis.Seen? { get }
-  /// The process can write no more.
+  /// Whether the process can no longer write to the ring.
   var isFinal: Bool { get }
 
   /// Counts the losses that a final reading found.
   ///
-  /// Called twice: after the reading, and when the ring `isSettled`, that is, everything in it is stored or nothing is
+  /// Called twice: first after the reading, then with `isSettled` when everything in the ring is stored or nothing is
   /// new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Holds a report in memory while the store does not accept it.
-  /// - Returns: False when there is no room, or when the source itself still has the report.
+  /// - Returns: False if there is no room, or if the source itself keeps the ring.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool
-  /// The outcome of a report that is neither stored nor held; nil when it is lost.
+  /// The outcome of a report that is neither stored nor held; nil if the report is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?
 }
 
-/// The ring of a process that is attached, or was until now.
+/// The ring of a process that is attached or has just ended.
 struct AttachedRing: CrashSource {
   let process: AttachedProcess
   let seen: CrashAnalysis.Seen?
@@ -46,12 +46,12 @@ struct SpooledFile: CrashSource {
   var seen: CrashAnalysis.Seen? { nil }
   var isFinal: Bool { true }
 
-  /// Every earlier reading would count them again.
+  /// Counts only settled losses, because the file may be read several times before its report is stored.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger) {
     if isSettled { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
   }
 
-  /// The file is as safe a place as memory.
+  /// Holds nothing, because the file is as safe a place as memory.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool { false }
 
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { error.isOutage ? .unanswered(error) : nil }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Notifies listeners that the store has something new.
 ///
-/// Listeners read the news from the store: nothing is queued here.
+/// Listeners read the new entries from the store. The hub queues nothing.
 final class EventHub: Sendable {
   enum Topic { case reports, incidents }
 
@@ -19,7 +19,7 @@ final class EventHub: Sendable {
     var readers: [UInt64: StoreCursor] = [:]
   }
 
-  /// Subscribers that hold a page of events.
+  /// Permits of subscribers that hold a page of events.
   let pages: FairSemaphore
   private let state = Mutex(State())
 
@@ -36,7 +36,7 @@ final class EventHub: Sendable {
     notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
-  /// The store was replaced: each topic may have something new.
+  /// Notifies all listeners, because a replaced store may have something new for each topic.
   func notifyOfNewStore() { notify { _ in true } }
 
   private func notify(_ isMeant: (Listener) -> Bool) {
@@ -59,12 +59,13 @@ final class EventHub: Sendable {
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
 
-  /// The position of the slowest current reader.
+  /// The cursor of the slowest current reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// One element for any number of news since the last element.
+  /// Returns a stream with one element for any number of changes since the last element.
   ///
-  /// Incidents wake only a listener whose `visibility` includes their process; reports wake every listener.
+  /// An incident wakes only listeners whose `visibility` includes the process of the incident. A report wakes every
+  /// listener.
   func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

@@ -2,13 +2,13 @@ import Synchronization
 
 /// Notifies the policy of attached and ended processes, in order.
 ///
-/// All pending notes take one turn of its actor. In a storm of crashes an actor that is called for each gets one turn
-/// per reading of a ring, and a caller that waits for its turn keeps its ring.
+/// All pending notes are handled in one call of the policy's actor. During a storm, one call per note would wait behind
+/// many other calls, and each waiting caller would keep its ring mapped.
 final class PolicyRegister: Sendable {
   enum Note: Sendable {
     case attached(AttachedProcess)
     case ended(AttachedProcess)
-    /// Resumed after every earlier note was handled.
+    /// The continuation is resumed after every earlier note was handled.
     case settled(CheckedContinuation<Void, Never>)
   }
 

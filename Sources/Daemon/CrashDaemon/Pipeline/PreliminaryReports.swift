@@ -1,22 +1,26 @@
 import CrashReport
 import Synchronization
 
-/// Reports of crashes that wait for their symbols, listed until the store has the complete report.
+/// Reports of crashes that wait for their symbols.
 ///
-/// They are in memory only. No group counts them, no subscriber gets them, and they are lost with crashd: the ring
-/// stays in place until its report is stored.
+/// They are listed until the store has the complete report.
+///
+/// The reports are only in memory. Groups do not count them, and subscribers do not receive them. If crashd ends, they
+/// are lost, but each ring stays until its report is stored.
 final class PreliminaryReports: Sendable {
   private let reports = Mutex<[RingKey: CrashReport]>([:])
 
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// Whether one more report of a user is listed: a storm of crashes of a new build does not need all of them.
+  /// Whether one more report of this user may be listed.
+  ///
+  /// A storm of crashes of a new build does not need all of them.
   func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
     reports.withLock { Self.hasRoom(in: $0, for: user, limits) }
   }
 
-  /// Lists a report, if there is room.
+  /// Lists a report if there is room.
   func show(_ report: CrashReport, of ring: RingKey, _ limits: Limits) {
     reports.withLock { reports in
       guard reports[ring] != nil || Self.hasRoom(in: reports, for: ring.user, limits) else { return }
@@ -24,7 +28,7 @@ final class PreliminaryReports: Sendable {
     }
   }
 
-  /// Removes the report after the reading of its ring: the final one is stored, or never will be.
+  /// Removes the preliminary report after its ring was read, whether or not a final report could be stored.
   func remove(_ ring: RingKey) { reports.withLock { _ = $0.removeValue(forKey: ring) } }
 
   private static func hasRoom(in reports: [RingKey: CrashReport], for user: UInt32, _ limits: Limits) -> Bool {

@@ -1,7 +1,7 @@
 /// The life of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four states change independently: the turn of its ring, the presence of the process, the ring, and the outcome of
-/// its crash. An empty cell changes nothing.
+/// Four states change independently: the turn (when its ring is read), the presence of the process, the ring, and the
+/// outcome of its crash. An empty cell means no change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -14,25 +14,25 @@
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline asks for a permit. ² When its socket is closed. ³ In its turn a ring is read, symbolicated and
-/// committed (`CrashAnalysis.analyse`). ⁴ By the final reading, after which it is not read again. ⁵ Unless there was
-/// nothing new.
+/// ¹ The pipeline requests a permit. ² If its socket is closed. ³ With the permit, the ring is read, symbolicated and
+/// committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the reading found
+/// something new.
 ///
-/// At the end of a turn with the final reading of a process that has ended, the pipeline reports an unreported exit, if
-/// it was one, and removes the process.
+/// A turn that makes the final reading of an ended process ends as follows: the pipeline reports an unreported exit, if
+/// there was one, and removes the process.
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
-    /// The ring has news and waits for its turn.
+    /// The ring has unread records, and the process waits for a permit.
     case queued
     case reading
-    /// More news came since the turn began.
+    /// More records were announced since this reading began.
     case readingAndDue
   }
 
   enum Presence: Sendable {
     case attached
-    /// Its socket is closed, and how it ended is not known yet.
+    /// The socket is closed, but the cause of the end is still unknown.
     case disconnected
     case ended(EndedProcess)
   }
@@ -46,26 +46,26 @@ struct ProcessLife: Sendable {
   enum Crash: Sendable {
     case none
     case stored
-    /// The report waits in memory.
+    /// The report is held in memory.
     case held
-    /// It could not be stored, and is counted as lost.
+    /// The report could not be stored, and is counted as lost.
     case failed
   }
 
   /// The effect of an announcement.
   enum Announcement: Sendable {
-    /// A turn must begin.
+    /// A reading must begin.
     case begins
-    /// A turn is under way or queued.
+    /// A reading is running or queued.
     case joins
-    /// Too many of its wake-ups have brought nothing new.
+    /// Too many wake-ups of this process brought nothing new.
     case isIgnored
   }
 
   let process: AttachedProcess
-  /// Ends when the symbol jobs for its images are queued; nil: they were already.
+  /// Ends when the symbol jobs for the process's images are queued; nil if they were already queued.
   var preparation: Task<Void, Never>?
-  /// The same for the jobs of its unwind tables.
+  /// Ends when the jobs for the process's unwind tables are queued; nil if they were already queued.
   var tables: Task<Void, Never>?
 
   private(set) var turn = Turn.idle
@@ -79,9 +79,9 @@ struct ProcessLife: Sendable {
   init(process: AttachedProcess) { self.process = process }
 }
 
-// Events.
+// The events that change the state.
 extension ProcessLife {
-  /// Its ring has news, or its socket `isClosed`.
+  /// Notes that the ring has new records, or that the socket `isClosed`.
   mutating func announce(isClosed: Bool, emptyWakesLimit: Int) -> Announcement {
     if isClosed, case .attached = presence { presence = .disconnected }
     if emptyWakes >= emptyWakesLimit && !isClosed { return .isIgnored }
@@ -100,7 +100,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // `unanswered` comes only from spool files: the report of a process's ring is stored, held or lost.
+    // `unanswered` comes only from spool files. The report of an attached process is stored, held or lost.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }
@@ -109,7 +109,7 @@ extension ProcessLife {
 
   mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) { note(outcome) }
 
-  /// - Returns: Whether the next turn must begin.
+  /// - Returns: Whether another reading must begin.
   mutating func finishTurn() -> Bool {
     let isDue = turn == .queued || turn == .readingAndDue
     turn = isDue ? .queued : .idle
@@ -141,23 +141,27 @@ extension ProcessLife {
 
 // Derived values.
 extension ProcessLife {
-  /// How the process ended; nil until that is known.
+  /// How the process ended; nil until known.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }
 
-  /// A record was read, or could not be stored.
+  /// Whether a crash record was read, including a record that could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// A crashed process is settled when its record is read: as far as is known, that is its end.
+  /// A crashed process counts as settled when its record is read, because the crash most probably ends the process.
   var isSettled: Bool {
     guard turn == .idle else { return false }
     if case .disconnected = presence { return hasCrashed && ring == .read }
     return true
   }
 
-  /// Several threads crashed: the exit status shows which of them ended the process.
+  /// Whether several threads crashed.
+  ///
+  /// The exit status then shows which thread ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
-  /// Everything of it is stored, and no more can come: a process that runs on may leave another ring at any moment.
+  /// Whether everything of the process is stored and the process has exited.
+  ///
+  /// A process that still runs may write another ring at any moment.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

@@ -7,20 +7,20 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// Analyzes stored raw records again, with the current rules and symbols.
+/// Analyzes stored raw records again with the current rules and symbols.
 ///
-/// One at a time for each user, because it costs as much as a crash and any user may request it.
+/// Each user may run one re-analysis at a time, because it costs as much as a crash and any user may request it.
 actor Reanalysis {
   /// Why a report stays unchanged.
   enum Failure: Error, Equatable {
     case store(StoreError)
-    /// The raw record is missing, or of another ring version.
+    /// The raw record is missing, or has another ring version.
     case unreadable(String)
-    /// The symbols of these builds no longer exist: the new report would contain less.
+    /// The symbols of these builds no longer exist, and the new report would contain less.
     case symbolsGone([String])
-    /// The report changed meanwhile: more threads of its process were read.
+    /// The report changed in the meantime, because more threads of its process were read.
     case changed
-    /// Another re-analysis of this user runs, or too many run.
+    /// Another re-analysis of this user is running, or too many are running.
     case busy
   }
 
@@ -42,9 +42,9 @@ actor Reanalysis {
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// Analyzes the report whose id begins with `prefix` again, and stores the result.
+  /// Finds the report whose id begins with `prefix`, analyzes it again, and stores the result.
   ///
-  /// The call fails with `busy` instead of waiting for unwind cross-checks, unless it `waits`.
+  /// Without `waits`, the call fails with `busy` if it would have to wait for unwind cross-checks.
   func run(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
   ) async throws(Failure) -> Outcome {
@@ -52,17 +52,18 @@ actor Reanalysis {
     defer { busy.remove(user) }
     let (before, builder, unwinding) = try await reopen(prefix, visibility, waits: waits)
     let (old, symbols) = (before.report, builder.symbols)
-    guard var report = Self.report(builder, old) else { throw .unreadable("no thread's record in it is whole") }
+    guard var report = Self.report(builder, old) else { throw .unreadable("no thread record in it is complete") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
-    // Losses are those of the first reading; the copy of a ring that was still being written would count more.
+    // Losses are those of the first reading. The stored copy may have been taken while the ring was written, and would
+    // yield more losses.
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // An agreement causes no event here either.
+      // As in `unwindAgain`, an agreement causes no event.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }
@@ -75,7 +76,7 @@ actor Reanalysis {
     return Outcome(report: new, hasChanged: change != .unchanged)
   }
 
-  /// Evaluates every current rule for the report whose id begins with `prefix`, and stores nothing.
+  /// Finds the report whose id begins with `prefix`, evaluates every current rule for it, and stores nothing.
   func explain(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility
   ) async throws(Failure) -> Explanation {
@@ -90,12 +91,14 @@ actor Reanalysis {
     return Explanation(report: old, rules: builder.explanation())
   }
 
-  /// Takes the user's permit; the caller gives it back.
+  /// Marks the user as busy; the caller removes the mark.
   private func begin(_ user: UInt32, _ visibility: Visibility) throws(Failure) {
     guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
   }
 
-  /// Reads the report and its raw record; the frames are those of an unwind cross-check where these are better.
+  /// Reads the report and its raw record.
+  ///
+  /// The builder uses the frames of an unwind cross-check where they are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (
@@ -125,12 +128,12 @@ actor Reanalysis {
     return (before, builder, second?.findings)
   }
 
-  /// The threads whose frames come from an unwind cross-check.
+  /// Returns the threads whose frames come from an unwind cross-check.
   private static func better(_ unwinding: [CrashReport.Unwinding]?) -> Set<Int> {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// An unreported exit stays one: only its report says how the process ended.
+  /// An unreported exit stays an unreported exit, because only its report states how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
     var report: CrashReport?
     if let death = old.death, let time = Moment(rfc3339: old.time) {
@@ -142,10 +145,12 @@ actor Reanalysis {
     return report
   }
 
-  /// The process at the time of the crash: from the ring, and from the report where only crashd could know.
+  /// Reconstructs the process at the time of the crash from the ring.
+  ///
+  /// Facts that only crashd recorded come from the report.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
-      throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
+      throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record has another version")
     }
     guard let uid = UInt32(exactly: report.process.uid), let pid = Int32(exactly: report.process.pid) else {
       throw .unreadable("its process has an impossible id")
@@ -164,7 +169,9 @@ actor Reanalysis {
     }
   }
 
-  /// The process of a raw record without a report; its owner is crashd's own user.
+  /// Reconstructs the process of a raw record that has no report.
+  ///
+  /// The owner is set to crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
     guard let ring = RingExcerpt.unpack(raw) else { return nil }
     do {
@@ -179,7 +186,7 @@ actor Reanalysis {
     }
   }
 
-  /// The raw stacks of a report's crashed threads; empty when the record cannot be read.
+  /// Returns the raw stacks of a report's crashed threads, or nothing if the record cannot be read.
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }
     return process.ring.contents().records.filter { !$0.stack.isEmpty }.map { record in
@@ -187,7 +194,7 @@ actor Reanalysis {
     }
   }
 
-  /// Whether an address that had a name has none now.
+  /// Whether an address that had a name in the old report has no name in the new report.
   private static func losesNames(_ new: CrashReport, of old: CrashReport) -> Bool {
     let named = { (report: CrashReport) in
       Set(report.threads.flatMap { $0.frames.filter { !$0.function.isEmpty }.map(\.address) })

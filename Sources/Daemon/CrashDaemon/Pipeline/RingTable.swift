@@ -1,7 +1,7 @@
 import CrashRing
 import Synchronization
 
-/// A ring and its owner: the identity of a spool file.
+/// A ring and its owner, which together identify a spool file.
 struct RingKey: Hashable, Sendable {
   var id: String
   var user: UInt32
@@ -12,28 +12,36 @@ struct RingKey: Hashable, Sendable {
 
 /// The rings of attached processes.
 ///
-/// Each may also be in the spool directory.
+/// A ring may also be in the spool directory.
 final class RingTable: Sendable {
   private struct State {
-    /// The number of processes of each ring: a process that reconnects counts twice for a moment.
+    /// The number of processes per ring.
+    ///
+    /// A process that reconnects counts twice for a moment.
     var counts: [RingKey: Int] = [:]
     /// The stored incidents of each ring.
     ///
-    /// They belong to the ring: one that arrives over many connections is read as one.
+    /// They are kept per ring, because one ring may arrive over many connections and must be read as one ring.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time of each ring's last incident reading.
     var readings_ns: [RingKey: UInt64] = [:]
-    /// Rings with incidents that no announcement has stored: `readUnannounced` reads them.
+    /// Rings with incidents that no announced reading has stored.
+    ///
+    /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []
-    /// Rings whose announced incidents wait to be read, and their number by account.
+    /// Rings whose announced incidents wait to be read.
+    ///
+    /// `waitingCounts` has their number per account.
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
-    /// Rings without a process, oldest first; one may have returned.
+    /// Rings without a process, oldest first.
+    ///
+    /// A ring in this list may have a process again.
     var left: [RingKey] = []
   }
 
   private let state = Mutex(State())
-  /// The limit of rings without a process whose incidents are remembered.
+  /// The maximum number of rings without a process whose incidents are remembered.
   private static let leftLimit = 1_024
 
   func add(_ ring: RingKey) { state.withLock { $0.counts[ring, default: 0] += 1 } }
@@ -57,7 +65,7 @@ final class RingTable: Sendable {
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
 
-  /// Records that a reading of incidents begins, for a ring with a process.
+  /// Records that a reading of incidents begins, if the ring has a process.
   func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
     state.withLock { state in
       state.unread.remove(ring)
@@ -65,7 +73,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Marks a ring with a process as having unstored incidents that it may not announce again.
+  /// Marks a ring as having unstored incidents that may not be announced again, if the ring has a process.
   func noteUnread(_ ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.unread.insert(ring) }
@@ -75,7 +83,8 @@ final class RingTable: Sendable {
   func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
 
   /// Queues a ring's announced incidents until `endWaiting`.
-  /// - Returns: False: they wait already, or `limit` rings of the account do; then the ring is marked as unread.
+  /// - Returns: False if the incidents already wait, or if `limit` rings of the account wait. In the second case the
+  ///   ring is marked as unread.
   func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
     state.withLock { state in
       if state.waiting.contains(ring) { return false }
@@ -96,7 +105,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// How long the ring's incidents must not be read again.
+  /// Returns the time that must pass before the ring's incidents may be read again.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {
@@ -105,7 +114,7 @@ final class RingTable: Sendable {
     return end_ns > now_ns ? end_ns - now_ns : 0
   }
 
-  /// Records the stored incidents of a ring with a process.
+  /// Records the stored incidents of a ring, if the ring has a process.
   func note(_ occurrences: CrashAnalysis.Occurrences, of ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.occurrences[ring] = occurrences }

@@ -1,6 +1,6 @@
 /// Starts unwind cross-checks.
 ///
-/// They delay no other ring and no reader of a report.
+/// A cross-check delays neither other rings nor readers of a report.
 final class SecondUnwindings: Sendable {
   private let analysis: CrashAnalysis
   private let outstanding = Outstanding()
@@ -9,9 +9,9 @@ final class SecondUnwindings: Sendable {
 
   /// Precondition: the report is stored.
   ///
-  /// The ring stays mapped, so its file can be removed, and readers have the report.
+  /// The ring stays mapped, so its file can be removed during the cross-check.
   func start(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
-    // In a storm most get no permit: their rings are not retained to find that out later.
+    // In a storm most cross-checks get no permit, and their rings need not be retained.
     guard analysis.unwinder.isOpen(for: process.facts.peer.uid) else { return }
     outstanding.begin()
     Task.detached { [self] in
@@ -21,6 +21,6 @@ final class SecondUnwindings: Sendable {
     }
   }
 
-  /// Returns when the cross-checks started so far have ended.
+  /// Returns when all cross-checks started so far have ended.
   func finish() async { await outstanding.finish() }
 }

@@ -3,7 +3,7 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-/// Reads the rings that processes have left in the spool directory, one file after the other.
+/// Reads the rings that processes have left in the spool directory, one file at a time.
 actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
@@ -13,17 +13,19 @@ actor SpoolTaker {
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
-  /// The last list of the spool was truncated.
+  /// The last listing of the spool was truncated.
   private var isListFull = false
-  /// Files that need no more reading: removed, or failed.
+  /// The number of files that need no further reading, because they were removed or failed.
   private var settledFiles = 0
-  /// Unchanged files that failed.
+  /// Files that failed and have not changed since.
   ///
-  /// They would fail again, until the store has failed and recovered.
+  /// Reading them again would fail again, until the store has failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that were refused for lack of resources, which is logged once.
+  /// Names of files that were refused because crashd lacked resources.
+  ///
+  /// Each of these refusals is logged only once.
   private var toldFiles: Set<String> = []
-  /// Files to read again after a change of the store, and how many had been left until then.
+  /// Files to read again after a change of the store, and the count of left files at the start of that pass.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
@@ -46,11 +48,13 @@ actor SpoolTaker {
   func finish() async { await taking?.value }
 }
 
-// After a change of the store.
+// Handling of changes in the health of the store.
 extension SpoolTaker {
-  /// Reads all files again; also those that failed, when the store has recovered.
+  /// Reads all files again.
   ///
-  /// Returns before they are read: more files may come all the time.
+  /// If the store has recovered, this includes files that failed.
+  ///
+  /// Returns before the files are read, because more files may keep arriving.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
@@ -68,13 +72,15 @@ extension SpoolTaker {
   }
 }
 
-// Tidying.
+// Removal of foreign files and files beyond the quota.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
-  /// A file that is being written grows without an event.
+  /// Events do not show that a file being written grows, so the directory is checked again after this time.
   private static let whileWritten_ms = 10_000
 
-  /// Removes foreign and excess files; at most once a second, and once more when that was requested meanwhile.
+  /// Removes foreign files and files beyond the quota.
+  ///
+  /// It runs at most once a second, and once more if another call came in the meantime.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -89,11 +95,11 @@ extension SpoolTaker {
       return
     }
     for (name, owner) in found.foreign {
-      let reason = "'\(CleanName.of(name))' is no spool file's name, and was removed"
+      let reason = "'\(CleanName.of(name))' is not the name of a spool file, and was removed"
       analysis.ledger.refuse("spool file", from: Peer(pid: 0, uid: owner), because: reason)
     }
     for (owner, count) in found.excess {
-      analysis.ledger.lose(["spool": count], of: Peer(pid: 0, uid: owner), process: "its spool files beyond the quota")
+      analysis.ledger.lose(["spool": count], of: Peer(pid: 0, uid: owner), process: "spool files beyond the quota")
     }
     if found.hasPartial { tidy(after_ms: Self.whileWritten_ms) }
   }
@@ -113,17 +119,19 @@ extension SpoolTaker {
   }
 }
 
-// Taking.
+// Reading of spool files.
 extension SpoolTaker {
   /// Reads a file if it exists.
   ///
-  /// Checked without a turn of this actor: in a storm of crashes hardly any file exists, and a waiting caller keeps its
-  /// ring.
+  /// The check does not run on this actor. In a storm of crashes hardly any file exists, and a caller that waits for
+  /// the actor would keep its ring mapped.
   nonisolated func takeIfThere(_ name: String) async {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the named files, or all; one after the other across all callers.
+  /// Reads the named files, or all files if `names` is nil.
+  ///
+  /// Only one file is read at a time across all callers.
   func take(_ names: [String]?) async {
     tidy()
     queueSpool(names)
@@ -136,14 +144,14 @@ extension SpoolTaker {
         pass?.names.remove(name)
         endPassIfDone()
       }
-      // The directory had more files than fit into a list: continue while there is room for them.
+      // The listing was truncated: continue with the rest as long as files leave the spool.
       guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty
     isSpoolBusy = false
   }
 
-  /// - Returns: False: the spool cannot be read.
+  /// - Returns: False if the spool cannot be read.
   @discardableResult
   private func queueSpool(_ names: [String]?) -> Bool {
     if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }
@@ -158,7 +166,8 @@ extension SpoolTaker {
     }
   }
 
-  /// Whether an entry has the same ring and removes the file at its end, or the report is held in memory.
+  /// Whether the file needs no reading: an attached process has the same ring and removes the file when it ends, or the
+  /// report is held in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }
@@ -167,7 +176,7 @@ extension SpoolTaker {
 
   private func takeSpoolFile(_ name: String) async {
     guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
-    // Stays open until the end, so that no other file can get its inode number.
+    // Stays open until the end, so that no other file can get the same inode number.
     var left: AttachedProcess?
     defer { withExtendedLifetime(left) {} }
     do throws(SpoolRefusal) {
@@ -175,7 +184,7 @@ extension SpoolTaker {
       guard let left else { return }
       guard await take(left, name, file) else { return }
     } catch {
-      // crashd lacks resources: the file is read again later, and the failure logged once.
+      // crashd lacks resources. The file is read again later, and the failure is logged once.
       if error.isPassing {
         analysis.outage.leaveFile()
         guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
@@ -188,8 +197,8 @@ extension SpoolTaker {
       if error.isPassing { return }
     }
     toldFiles.remove(name)
-    // A live process may have replaced the file meanwhile, which the watch reports. A file that its owner changed in
-    // place waits for the next list.
+    // A running process may have replaced the file in the meantime, which the watch reports. A file that its owner
+    // changed in place is read after the next listing.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
@@ -200,15 +209,15 @@ extension SpoolTaker {
     }
   }
 
-  /// Skips the file as long as it does not change.
+  /// Skips the file until it changes.
   private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
     guard failedFiles.count < limits.spoolFiles else { return }
     failedFiles[name] = file
     settledFiles += 1
   }
 
-  /// Stores the contents of a file, unless all of it is stored.
-  /// - Returns: False: not stored, or not yet; the file stays until it is, or for the next start.
+  /// Stores the contents of a file, unless everything in it is already stored.
+  /// - Returns: False if the contents are not stored yet. The file then stays for a later reading or the next start.
   private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
     switch await analysis.compare(left) {
     case .stored: return true

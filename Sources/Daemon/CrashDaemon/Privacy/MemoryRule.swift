@@ -1,14 +1,16 @@
 import CrashRing
 
-/// Processes whose memory crashd does not store (`privacy.no-memory`): those that match all keys of a rule.
+/// Selects processes whose memory crashd does not store (`privacy.no-memory`).
+///
+/// A process must match all keys of a rule.
 public struct MemoryRule: Sendable, Equatable {
-  /// A pattern of the executable's path, as the process reports it.
+  /// A pattern for the path of the executable, as the process reports it.
   public var executable: String?
-  /// A pattern of the process's name, as it reports it.
+  /// A pattern for the name of the process, as the process reports it.
   public var name: String?
-  /// A pattern of the systemd unit, with its `.service`.
+  /// A pattern for the systemd unit, including the suffix `.service`.
   public var unit: String?
-  /// The user's number.
+  /// The numeric user ID.
   public var user: UInt32?
 
   /// An empty rule, which matches no process.
@@ -19,8 +21,8 @@ public struct MemoryRule: Sendable, Equatable {
 
   /// Whether the rule matches a process.
   ///
-  /// Less is known about the process of a spooled ring. A rule with a unit matches where the unit cannot be known:
-  /// memory that was stored by mistake cannot be taken back.
+  /// For a spooled ring, crashd has fewer facts. If the unit is unknown, a rule with a unit matches, because memory
+  /// stored by mistake cannot be withdrawn.
   func holds(for process: ProcessFacts) -> Bool {
     guard !isEmpty, user ?? process.peer.uid == process.peer.uid else { return false }
     if let executable, !Glob.matches(executable, process.identity.executable) { return false }
@@ -36,16 +38,18 @@ extension [MemoryRule] {
 }
 
 extension ProcessFacts {
-  /// Whether a missing `unit` means that there is none: crashd read `/proc` while the process existed.
+  /// Whether a missing `unit` means that the process has none, because crashd read `/proc` while the process existed.
   fileprivate var knowsUnit: Bool { unit != nil || startTime != nil }
 }
 
-/// Patterns of names: `*` matches any characters, also none and `/`; `?` matches one byte.
+/// Matches names against patterns: `*` matches any number of bytes, including none and including `/`.
+///
+/// `?` matches one byte.
 enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (place, at) = (0, 0)
-    // The last `*`, and where its match ended: the search only ever backtracks to that one.
+    // The last `*`, and the end of the text that it matches so far. The search backtracks only to the last `*`.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

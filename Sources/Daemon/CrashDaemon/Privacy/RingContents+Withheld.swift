@@ -2,7 +2,9 @@ import CrashRing
 import Glibc
 
 extension RingContents {
-  /// Removes the program's memory from the contents, as `cs_ring_slot_withhold` does in the ring beside the report.
+  /// Removes the program's memory from the contents.
+  ///
+  /// `cs_ring_slot_withhold` does the same in the ring stored beside the report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)
@@ -14,7 +16,9 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// The processor could not fetch the instruction at pc, so only data can be there.
+  /// Whether the processor could not fetch the instruction at pc.
+  ///
+  /// Then the bytes there can only be data.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

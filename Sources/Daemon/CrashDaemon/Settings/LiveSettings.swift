@@ -4,9 +4,9 @@ import Synchronization
 
 /// The settings that can change while crashd runs.
 ///
-/// Users read them each time, or subscribe to changes.
+/// Components read the values each time, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// A snapshot.
+  /// The values at one moment.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []
@@ -34,7 +34,7 @@ final class LiveSettings: Sendable {
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func change(to new: Values) {
-    // Ordering: listeners get the values under the lock, so that they see changes in order. `yield` does not block.
+    // Ordering: listeners get the values under the lock, so that changes arrive in order. `yield` does not block.
     let wake = state.withLock { state in
       state.values = new
       for listener in state.listeners.values { listener.yield(new) }
@@ -43,7 +43,7 @@ final class LiveSettings: Sendable {
     wake?()
   }
 
-  /// The current values, then those of each change.
+  /// Returns a stream of the current values and then the values after each change.
   func changes() -> AsyncStream<Values> {
     let (stream, continuation) = AsyncStream.makeStream(of: Values.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

@@ -3,7 +3,9 @@ import CrashSettings
 import CrashStore
 
 extension Settings {
-  /// Every key; `systemd/crashd.yaml` explains each.
+  /// All keys.
+  ///
+  /// `systemd/crashd.yaml` explains each key.
   static let table = SettingsTable<Settings>(
     keys, lists: [noMemoryRules, collectors], variablesBegin: "CRASHD_",
     but: ["CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE"])
@@ -18,7 +20,7 @@ extension Settings {
     .path("state-directory", \.stateDirectory),
     .path("analyse-path", \.analysePath),
     .path("fetch-path", \.fetchPath),
-    // The text separates them with blanks, because URLs may contain commas.
+    // In text, blanks separate the URLs, because URLs may contain commas.
     .list(
       "debuginfod-urls", \.debuginfodURLs,
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",
@@ -27,8 +29,8 @@ extension Settings {
     .flag("automatic-protection", \.protectsAutomatically, isLive: false),
 
     .value(
-      "access.group", \.accessGroup, "own, none, or a group's name or number, but 0 and nogroup", { AccessGroup($0) },
-      { $0.text }),
+      "access.group", \.accessGroup, "own, none, or a group's name or number, except 0 and nogroup",
+      { AccessGroup($0) }, { $0.text }),
 
     .age("retention.age", \.retention.age_s),
     count("retention.reports-per-group", \.retention.reportsPerGroup, isLive: true),
@@ -83,7 +85,7 @@ extension Settings {
     .number(name, path, "a number", 1...1_000_000, isLive: isLive)
   }
 
-  // crash-fetch takes them as arguments.
+  // crash-fetch receives the URLs as arguments.
   private static func isServer(_ url: String) -> Bool {
     (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.contains { $0.isWhitespace || $0 == "\0" }
   }

@@ -27,11 +27,11 @@ extension Settings {
         filter(text.name, \.filter[text: text.name], text.takes, where: text.isGood)
       }
   ) { forward, others in
-    if forward.path.isEmpty { return "each of forward's needs a path" }
-    return others.contains { $0.path == forward.path } ? "'\(forward.path)' stands in the list a second time" : nil
+    if forward.path.isEmpty { return "each collector of forward needs a path" }
+    return others.contains { $0.path == forward.path } ? "'\(forward.path)' is in the list twice" : nil
   }
 
-  /// A Varlink reply is an acknowledgement, so that the key has no effect there.
+  /// A Varlink reply is already an acknowledgement, so the key has no effect on Varlink collectors.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
     key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }
@@ -50,7 +50,7 @@ extension Settings {
     "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
     example: "exe: /usr/bin/shop", empty: MemoryRule(),
     keys: [
-      // A rule that never matches would only seem to protect something.
+      // A path pattern that can never match is refused, because the rule would only seem to protect a program.
       .text(
         "exe", \.executable, "a path, in which * stands for any characters",
         where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),
@@ -63,9 +63,9 @@ extension Settings {
         "user", \.user, "the name or the number of a user of this machine", { user($0).map { $0 } },
         { $0.map { "\($0)" } ?? "" }),
     ], isInline: true
-  ) { rule, _ in rule.isEmpty ? "each of privacy.no-memory's has keys, such as exe: /usr/bin/shop" : nil }
+  ) { rule, _ in rule.isEmpty ? "each rule of privacy.no-memory needs a key, such as exe: /usr/bin/shop" : nil }
 
-  /// A number need not belong to a user of this machine: containers have others.
+  /// A number need not belong to a user of this machine, because containers have users of their own.
   private static func user(_ text: String) -> UInt32? {
     if let number = UInt32(text) { return number == .max ? nil : number }
     var entry = unsafe passwd()

@@ -1,6 +1,8 @@
 public import CrashSettings
 
-/// Merges settings from a file, the environment and the command line: later sources take precedence.
+/// Merges settings from a file, the environment and the command line.
+///
+/// Later sources take precedence.
 public struct SettingsReader: Sendable {
   /// The settings so far.
   public private(set) var settings = Settings()
@@ -8,8 +10,8 @@ public struct SettingsReader: Sendable {
   /// Starts with the defaults.
   public init() {}
 
-  /// Reads a file of YAML or JSON.
-  /// - Throws: `SettingsError` with the line.
+  /// Reads a YAML or JSON file.
+  /// - Throws: `SettingsError`, which contains the line.
   public mutating func read(file path: String) throws(SettingsError) {
     try Settings.table.read(file: path, into: &settings)
   }
@@ -20,7 +22,7 @@ public struct SettingsReader: Sendable {
   }
 
   /// Reads `CRASHD_…` variables.
-  /// - Throws: `SettingsError`, also for a variable that does not exist.
+  /// - Throws: `SettingsError`, also for an unknown `CRASHD_…` variable.
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     try Settings.table.read(environment: environment, into: &settings)
   }
@@ -35,12 +37,14 @@ public struct SettingsReader: Sendable {
     try Settings.table.set(name, .text(value), at: "--set \(name)", in: &settings)
   }
 
-  /// Reads an option of the command line with the name of a key, such as `log-level`.
+  /// Reads a command-line option that has the name of a key, such as `log-level`.
   /// - Throws: `SettingsError`.
   public mutating func read(option name: String, _ value: String) throws(SettingsError) {
     try Settings.table.set(name, .text(value), at: "--\(name)", in: &settings)
   }
 
-  /// Every key with its value, one per line, and the lists: a file that results in the same settings.
+  /// Returns every key with its value, one per line, and the lists.
+  ///
+  /// A file with this text results in the same settings.
   public static func text(_ settings: Settings) -> String { Settings.table.text(settings) }
 }

@@ -2,33 +2,33 @@ import CrashSettings
 import Logging
 import UnixSignals
 
-/// SIGHUP: reads the settings again, and logs which changed and which need a restart.
+/// Handles SIGHUP: reads the settings again, and logs which settings changed and which need a restart.
 struct SettingsReload: Sendable {
   /// The settings that crashd runs with.
   var settings: Settings
   var live: LiveSettings
   var logger: Logger
 
-  /// Reads the settings at each signal, until it is cancelled.
+  /// Reads the settings at each signal until the task is canceled.
   func follow(_ hangups: UnixSignalsSequence, by read: @Sendable () throws(SettingsError) -> Settings) async {
     var settings = settings
     for await _ in hangups { settings = reload(settings, by: read) }
   }
 
-  /// - Returns: The settings that crashd runs with from now on.
+  /// - Returns: The settings that are in effect from now on.
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
     do throws(SettingsError) { new = try read() } catch {
-      logger.error("cannot reload the settings: \(error), keeping the old ones")
+      logger.error("cannot reload the settings: \(error), keeping the old settings")
       return old
     }
     let (changed, needRestart) = Settings.table.changes(from: old, to: new)
     live.change(to: new.live)
-    logger.notice("settings were read again; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
+    logger.notice("settings reloaded; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
     if !needRestart.isEmpty {
       logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
-    // Each reload logs again which settings need a restart, until it is done.
+    // Settings that need a restart keep their old value here, so each reload logs them again until crashd restarts.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
     running.noMemory = new.noMemory

@@ -2,15 +2,16 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// Every user may write into the spool directory: foreign files and excess files are removed.
+// Quotas of the spool directory. Every user may write to the directory, so foreign files and files beyond the quota are
+// removed.
 extension SpoolDirectory {
   /// What was removed from the directory.
   struct Tidying {
-    /// Files that no shield creates: other names, and files that are not regular.
+    /// Files that the shield never creates, because of the name or because the file is not regular.
     var foreign: [(name: String, owner: UInt32)] = []
     /// The number of rings beyond the quota, by account.
     var excess: [UInt32: Int] = [:]
-    /// A file is being written, or was left partially written.
+    /// Whether a file is being written, or was left partially written.
     var hasPartial = false
   }
 
@@ -21,16 +22,17 @@ extension SpoolDirectory {
     var changed: (Int, Int)
   }
 
-  /// The minimum charge of a file: an empty one takes an inode and a name.
+  /// The minimum size that is charged for a file, because an empty file still takes an inode and a name.
   private static let leastBytes = 4_096
 
-  /// Whether the name has the form of a shield's files.
+  /// Whether the shield creates files with such a name.
   static func isOurs(_ name: String) -> Bool {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign files, and of each account but root's the least recently changed files, until the rest fits the
-  /// quota.
+  /// Removes foreign files.
+  ///
+  /// For each account except root's, it then removes the least recently changed files until the rest fits the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -41,7 +43,7 @@ extension SpoolDirectory {
         return true
       }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
-      // In blocks of 512 bytes, whatever the file system's are. The change time is the kernel's.
+      // `st_blocks` counts blocks of 512 bytes on every file system. The kernel sets the change time.
       let bytes = Int(status.st_blocks) * 512
       let entry = Entry(
         name: name, bytes: max(bytes, Self.leastBytes), isEmpty: bytes == 0,
@@ -57,7 +59,7 @@ extension SpoolDirectory {
     return found
   }
 
-  /// A quarter of the whole file system at most.
+  /// The configured quota, but at most a quarter of the whole file system.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
     // fstatvfs writes one structure.
@@ -79,7 +81,7 @@ extension SpoolDirectory {
     return lost
   }
 
-  /// - Returns: False: it is a directory that is not empty, which only its owner can empty.
+  /// - Returns: False if the entry is a directory with contents, which only its owner can empty.
   private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true
@@ -88,7 +90,7 @@ extension SpoolDirectory {
   /// The number of complete files.
   func count() -> Int {
     var count = 0
-    // The log reports a directory that cannot be read.
+    // If the directory cannot be read, the count is 0, and the log already reports the error.
     try? forEachName { name in
       if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { count += 1 }
       return true

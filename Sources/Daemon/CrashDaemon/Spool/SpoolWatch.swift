@@ -1,16 +1,20 @@
 import Glibc
 import LinuxSystem
 
-/// Watches the spool directory by inotify: which files were put there, and whether others were begun.
+/// Watches the spool directory with inotify.
+///
+/// It reports which files were put there, and whether new files were begun.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
-  /// The events since the last reading.
+  /// The events since the last call of `read`.
   struct News: Equatable {
     var names: [String] = []
-    /// A file was created that may be foreign, or too much.
+    /// Whether a file was created that may be foreign or beyond the quota.
     var hasBegun = false
-    /// The kernel's queue overflowed: the whole directory must be read.
+    /// Whether the kernel's queue overflowed.
+    ///
+    /// The whole directory must then be read.
     var overflowed = false
   }
 
@@ -25,10 +29,10 @@ struct SpoolWatch: Sendable {
     }
   }
 
-  /// Reads the pending events; never blocks.
+  /// Reads the pending events without blocking.
   ///
-  /// A reading is bounded: a process that renames files without end must not hold the reader. The next reading
-  /// continues.
+  /// Reads a limited number of times, because a process that keeps renaming files could otherwise block crashd. The
+  /// next call continues.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)
@@ -45,7 +49,7 @@ struct SpoolWatch: Sendable {
     let headerSize = MemoryLayout<inotify_event>.size
     var rest = bytes
     while rest.count >= headerSize {
-      // The kernel writes whole events; an inotify_event is plain numbers.
+      // The kernel writes whole events, and an inotify_event contains only integers.
       let event = unsafe rest.withUnsafeBytes { unsafe $0.loadUnaligned(as: inotify_event.self) }
       rest = rest.dropFirst(headerSize)
       let name = rest.prefix(Int(event.len)).prefix { $0 != 0 }

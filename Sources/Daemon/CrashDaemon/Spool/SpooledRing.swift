@@ -2,50 +2,53 @@ import CrashReport
 import CrashRing
 import CrashStore
 
-/// A ring in the spool, compared with its stored report.
+/// The result of comparing a ring in the spool with its stored report.
 ///
-/// A process that has announced its crash also leaves its ring in the spool. A crashd that was killed may have stored
-/// it, or an earlier state of it, without removing the file.
+/// A process that has announced its crash also leaves its ring in the spool. If crashd was killed, it may have stored
+/// the ring, or an earlier state of the ring, without removing the file.
 enum SpooledRing: Sendable {
-  /// The store has all of it.
+  /// The store has everything in the ring.
   case stored
-  /// The store has less or nothing of it: the process, as far as it is known.
+  /// The store has only part of the ring, or nothing.
+  ///
+  /// The associated value has the known facts of the process.
   case news(AttachedProcess)
-  /// The store fails now.
+  /// The store is failing, and the comparison is not possible.
   case unknown(StoreError)
 
-  /// Whether a reading found anything that the stored one lacks.
+  /// Whether the ring contains anything that the stored report lacks.
   static func hasNews(_ found: CrashAnalysis.Seen, beside stored: CrashAnalysis.Seen) -> Bool {
     var generations: [UInt64: UInt64] = [:]
     for record in stored.records where record.count == 2 { generations[record[0]] = record[1] }
-    // A slot that was reused since is older in the file.
+    // If a slot was reused after the file was written, the file has the older generation.
     let hasRecord = found.records.contains { record in
       record.count == 2 && generations[record[0]].map { $0 < record[1] } ?? true
     }
-    // The same crash, with its thread sweep.
+    // Otherwise the file has news only if it has the same crash with more threads of the sweep.
     return hasRecord || (found.records == stored.records && found.threads.count > stored.threads.count)
   }
 }
 
 extension CrashAnalysis {
-  /// Compares a spooled ring with the stored report of its id and owner.
+  /// Compares a spooled ring with the stored report that has the same id and owner.
   func compare(_ process: AttachedProcess) async -> SpooledRing {
     let facts = process.facts
     let (old, raw): (CrashReport, [UInt8])
     do throws(StoreError) {
       (_, old, raw) = try stored(facts)
     } catch {
-      // Any other error occurs again when the ring is stored, and is counted then.
+      // Any other error occurs again when the ring is stored, and is counted at that time.
       return error.isOutage ? .unknown(error) : .news(process)
     }
-    // The id alone proves nothing: another user's process may have chosen it.
+    // The id alone is no proof, because a process of another user may have chosen the same id.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
     if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))
     {
       return .stored
     }
-    // A connection reported its pid, unit, rights and context; a file reports none of them.
+    // A connection provides the pid, unit, privileges and context. A file provides none of them, so they come from the
+    // report.
     var known = facts
     known.peer.pid = Int32(clamping: old.process.pid)
     known.unit = old.process.unit
@@ -55,9 +58,10 @@ extension CrashAnalysis {
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 
-  /// The report with the ring's id, also one that its user may not read: the report of a restricted process is root's.
+  /// Returns the report with the ring's id, even if its user may not read it: the report of a restricted process is
+  /// visible only to root.
   ///
-  /// Late symbols or an unwind cross-check may rebuild it at the same time.
+  /// Retries, because late symbols or an unwind cross-check may rebuild the report at the same time.
   private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoreCursor, CrashReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Decides whether the time of day can be trusted: retention must not remove reports because the clock jumped.
+/// Decides whether the time of day can be trusted, because retention must not remove reports after the clock jumped.
 struct ClockWatch {
-  /// A jump larger than any usual correction of a clock.
+  /// A change that is larger than any usual clock correction counts as a jump.
   private static let leap_ns: Int64 = 3_600_000_000_000
-  /// How long the clock is mistrusted after a jump.
+  /// How long the clock is not trusted after a jump.
   private static let patience_ns: UInt64 = 3_600_000_000_000
 
   private typealias Reading = (real: UInt64, boot: UInt64)
@@ -16,13 +16,13 @@ struct ClockWatch {
 
   /// - Parameters:
   ///   - real: The time of day.
-  ///   - boot: The time since the machine started, sleep included.
-  /// - Returns: False after a jump forward, until the clock has returned, or has not jumped for an hour.
+  ///   - boot: The time since the machine started, including sleep.
+  /// - Returns: False after a jump forward. True again when the clock has returned, or has not jumped for an hour.
   mutating func isTrusted(real: UInt64, boot: UInt64) -> Bool {
     let now = (real, boot)
     defer { last = now }
     if let sound, let last, Self.leap(from: sound, to: now) > Self.leap_ns {
-      // A jump back that does not reach the trusted time is another jump.
+      // A jump back that does not reach the trusted time counts as another jump.
       if Self.leap(from: last, to: now).magnitude > Self.leap_ns.magnitude { doubtfulUntil = boot &+ Self.patience_ns }
       if boot < doubtfulUntil { return false }
     }
@@ -30,7 +30,7 @@ struct ClockWatch {
     return true
   }
 
-  /// How much more the time of day has changed than the time since boot; at most 292 years.
+  /// Returns how much more the time of day has changed than the time since boot, up to 292 years.
   private static func leap(from old: Reading, to new: Reading) -> Int64 {
     Int64(bitPattern: (new.real &- old.real) &- (new.boot &- old.boot))
   }
@@ -38,7 +38,7 @@ struct ClockWatch {
   /// CLOCK_BOOTTIME in nanoseconds.
   static func boot_ns() -> UInt64 {
     var time = timespec()
-    // clock_gettime writes one timespec; the clock exists since Linux 2.6.39.
+    // clock_gettime writes one timespec. The clock exists since Linux 2.6.39, so the call cannot fail.
     unsafe clock_gettime(CLOCK_BOOTTIME, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }

@@ -3,22 +3,22 @@ import CrashRing
 import CrashStore
 import Logging
 
-// The third step of a crash: into the store, or into memory during an outage of the store.
+// The third step of a crash: storing the report, or holding it in memory during an outage of the store.
 extension CrashAnalysis {
-  /// The place of a report.
+  /// Where a report was put.
   enum Place: Sendable {
     case store
     case memory
   }
 
-  /// How many ids are tried for a report.
+  /// How many ids are tried for one report.
   static let attempts = 8
 
   /// Builds the report of a snapshot, and stores it.
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can withdraw its records.
+    // A process can withdraw its records, which leaves nothing to report.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var builder = await builder(snapshot.contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
@@ -39,19 +39,20 @@ extension CrashAnalysis {
     }
   }
 
-  /// What the stored report of a ring says of its process.
+  /// Returns what the stored report of a ring records about its process.
   ///
-  /// A later reading knows less of that moment: after a restart of crashd the process may have no memory any more.
+  /// A later reading has less information about the time of the crash. After a restart of crashd, for example, the
+  /// memory of the process may no longer exist.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
-    // What keeps the store from reading keeps it from storing, too, and is an error there.
+    // An error is ignored here, because storing the report meets the same error and reports it.
     guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
     return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }
 
-  /// Stores under the ring's id.
+  /// Stores a report under the ring's id.
   ///
-  /// Stores under an id derived from the process's identity where a report of another process has the ring's id, by
-  /// chance or on purpose. The id of a process's second report is derived in the same way.
+  /// If a report of another process already has that id, by chance or on purpose, the id is derived from the identity
+  /// of the process. The id of a process's second report is also derived.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
@@ -76,7 +77,8 @@ extension CrashAnalysis {
   }
 
   /// Stores a report, and notifies subscribers.
-  /// - Throws: `StoreError`. An outage is thrown only when the source keeps the report, or memory has no room for it.
+  /// - Throws: `StoreError`. An outage is thrown only if the source keeps the ring, or if memory has no room for the
+  ///   report.
   private func keep(
     _ report: CrashReport, raw: [UInt8], of source: some CrashSource
   ) throws(StoreError) -> Place {
@@ -102,10 +104,10 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds a report from a raw record whose report is lost.
+  /// Rebuilds the report of a raw record that has lost its report.
   ///
-  /// The owner is lost with the report, and the ring's statement of it is not verified: only users who may see
-  /// everything see the new report.
+  /// The owner was lost with the report, and the owner that the ring states is not verified. Only users who may read
+  /// everything can read the new report.
   /// - Returns: Whether the report exists now.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }
@@ -116,7 +118,7 @@ extension CrashAnalysis {
     do throws(StoreError) {
       return try store.put(report, raw: orphan.raw) != .unchanged
     } catch {
-      logger.warning("cannot store report \(orphan.id) anew: \(error)")
+      logger.warning("cannot store rebuilt report \(orphan.id): \(error)")
       return false
     }
   }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Free space of a file system.
 enum FileSystemSpace {
-  /// Bytes that a user who is not root may still write; nil when the call fails.
+  /// Returns the bytes that a non-root user may still write, or nil if the call fails.
   static func freeBytes(at path: String) -> Int? {
     var space = statvfs()
     // statvfs writes one struct statvfs.

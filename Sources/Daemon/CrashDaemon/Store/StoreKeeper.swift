@@ -4,18 +4,17 @@ import LinuxSystem
 import Logging
 import ServiceLifecycle
 
-/// Maintains the store: retention after each report, retries of reports that could not be stored, repair of a corrupt
-/// database.
+/// Maintains the store: applies retention, retries failed reports, and repairs a corrupt database.
 actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
     /// The directory whose file system must keep some free space.
     var directory: String
-    /// The status line that shows an outage; nil: none.
+    /// The status line that shows an outage; nil means none.
     var status: StatusLine?
     var descriptors: DescriptorStore?
-    /// The database that the start has set aside.
+    /// The corrupt database that was set aside at the start.
     var setAside: ReportStore.SetAside?
     /// Creates missing directories.
     var makeDirectories: @Sendable () -> Void = {}
@@ -35,7 +34,7 @@ actor StoreKeeper: Service {
   private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// When left files are read again.
+  /// When the files left in the spool are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -51,7 +50,7 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // No task stores reports any more; left files stay for the next crashd.
+    // No other task stores reports any more. Files left in the spool stay for the next crashd.
     await keepOpen()
     if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
     let lost = outage.count
@@ -69,7 +68,8 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         outage.wake()
-        // One round for all events meanwhile: in a storm of crashes a round for each would cost as much as storing.
+        // One round handles all events of this interval. In a storm of crashes, one round per event would cost as much
+        // as storing.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
     }
@@ -107,7 +107,7 @@ actor StoreKeeper: Service {
     let isStored = storeHeld()
     let isWell = recover()
     tell()
-    // While reports wait in memory, files would only wait, too.
+    // While reports wait in memory, spool files cannot be stored either.
     let isDue = outage.count == 0 && outage.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
@@ -116,8 +116,8 @@ actor StoreKeeper: Service {
     if isStored || isWell || isDue { outage.publish(StoreOutage.Change(isWell: isWell)) }
   }
 
-  /// Stores the oldest waiting report.
-  /// - Returns: Whether one less waits.
+  /// Stores the waiting reports, oldest first.
+  /// - Returns: Whether fewer reports wait than before.
   private func storeHeld() -> Bool {
     var isStored = false
     while let item = outage.first {
@@ -130,7 +130,7 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // The report was refused, not delayed: its id is taken meanwhile, for example.
+        // The store refused the report for good, for example because its id was taken in the meantime.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -144,14 +144,14 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// - Returns: Whether the store had failed, and nothing waits any more.
+  /// - Returns: Whether the store had failed and no report or file waits any more.
   private func recover() -> Bool {
     guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
     return outage.recovered()
   }
 
-  /// Logs an outage loudly, and its end.
+  /// Logs the beginning of an outage as critical, and its end as a notice.
   private func tell() {
     let isWrong =
       outage.count > 0 || !store.isOpen || store.displacement() != nil
@@ -172,7 +172,7 @@ extension StoreKeeper {
     let isTrusted = clock.isTrusted(real: now, boot: ClockWatch.boot_ns())
     if isTrusted == hasDoubtedClock {
       hasDoubtedClock = !isTrusted
-      if !isTrusted { logger.warning("the clock has leapt forward: no report is removed for its age for an hour") }
+      if !isTrusted { logger.warning("the clock jumped forward: no report is removed because of its age for an hour") }
     }
     do throws(StoreError) {
       var counts: [String: Int] = [:]
@@ -183,7 +183,7 @@ extension StoreKeeper {
       {
         configuration.heartbeat.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
-        // Crashes take precedence.
+        // Yields, because storing crashes takes precedence.
         await Task.yield()
       }
       try store.forgetHistory(policy, now_ns: now)
@@ -195,14 +195,14 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // Such as a full disk, where removal fails too. Reports that wait have a log line of their own.
+        // For example a full disk, on which removal fails too. Waiting reports are logged separately.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
 }
 
-// A database that is not open, or whose file has been removed.
+// Handling of a database that is not open, or whose file was removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {
@@ -223,22 +223,23 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// Writes what crashd holds open into a new file: otherwise the end of crashd would destroy it.
+  /// Writes the contents of the open database to a new file, because its own file was removed or replaced and the
+  /// contents would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
-    logger.critical("'\(store.path)': \(what); writing what crashd holds open to a new one")
-    // Copying a large database takes minutes.
+    logger.critical("'\(store.path)': \(what); writing the contents that crashd has open to a new file")
+    // Copying a large database takes minutes. No heartbeat is expected meanwhile.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
     configuration.makeDirectories()
     let aside = try await onThread(named: "copy") { () throws(StoreError) in try store.writeAnew(at: time) }
-    let kept = aside.map { "; the file that was put there is kept as '\($0)': stop crashd before you replace it" } ?? ""
-    let sentence = "the report database '\(store.path)': \(what); all that crashd held is in a new one\(kept)"
+    let kept = aside.map { "; the file put in its place is kept as '\($0)'; stop crashd before replacing it" } ?? ""
+    let sentence = "the report database '\(store.path)': \(what); all that crashd had open is in a new file\(kept)"
     outage.note(sentence)
     logger.critical("\(sentence)")
   }
 
-  /// Runs on a thread of its own: such work takes minutes, and the threads of Swift's pool are few.
+  /// Runs on a dedicated thread, because the work takes minutes and threads of Swift's pool are few.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -248,16 +249,16 @@ extension StoreKeeper {
           continuation.resume(returning: .failure(error))
         }
       }
-      // Without a thread it runs here.
+      // If no thread can be started, the work runs here.
       do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
     }
     return try result.get()
   }
 }
 
-// A database that is corrupt.
+// Handling of a corrupt database.
 extension StoreKeeper {
-  /// Reads the whole database once after the start, on a thread of its own.
+  /// Reads the whole database once after the start, on a dedicated thread.
   private func check() async {
     let store = store
     let problem: String? = await withCheckedContinuation { continuation in
@@ -272,7 +273,7 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // Reading a large database takes minutes.
+    // Reading a large database takes minutes. No heartbeat is expected meanwhile.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     do throws(StoreError) {
@@ -283,7 +284,7 @@ extension StoreKeeper {
   }
 
   private func rescue(_ aside: ReportStore.SetAside) async {
-    logger.critical("\(aside.reason): it is set aside as '\(aside.path)', and a new one begins")
+    logger.critical("\(aside.reason): it is set aside as '\(aside.path)', and a new database is created")
     do throws(StoreError) {
       let store = store
       let rescued = try await onThread(named: "rescue") { () throws(StoreError) in try store.rescue(aside) }
@@ -292,16 +293,16 @@ extension StoreKeeper {
       let what =
         rescued.isReadable
         ? """
-        \(rescued.reports) of its reports were taken over, \(analysed) were made again from raw records, \
+        \(rescued.reports) of its reports were recovered, \(analysed) were rebuilt from raw records, \
         \(rescued.unreadable) could not be read
         """ : "nothing in it could be read"
-      let cursors = aside.keepsCursors ? "" : "; cursors of before are not good any more"
+      let cursors = aside.keepsCursors ? "" : "; earlier cursors are no longer valid"
       let sentence = "the report database was corrupt and is kept as '\(aside.path)': \(what)\(cursors)"
       outage.note(sentence)
       logger.critical("\(sentence)")
       configuration.analysis.hub.notifyOfNewStore()
     } catch {
-      outage.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
+      outage.note("the report database was corrupt and is kept as '\(aside.path)'; recovery is incomplete: \(error)")
       outage.note(error)
     }
   }

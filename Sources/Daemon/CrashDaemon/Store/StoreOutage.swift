@@ -4,7 +4,8 @@ import Synchronization
 
 /// Failures of the store, and the reports that wait in memory until it recovers.
 ///
-/// During an outage, such as a full disk or a replaced database, no crash is lost while its reports fit.
+/// During an outage, such as a full disk or a replaced database, no crash is lost as long as the reports fit into
+/// memory.
 final class StoreOutage: Sendable {
   /// A report that is not stored yet.
   struct Held: Sendable {
@@ -14,7 +15,7 @@ final class StoreOutage: Sendable {
     var process: String
     /// The pid in the process's own namespace.
     var ownPID: Int?
-    /// The name in systemd's descriptor store, which holds the ring until the report is stored.
+    /// The name of the ring in systemd's descriptor store, which holds the ring until the report is stored.
     var keptName: String?
     /// Whether the descriptor store may drop the ring as soon as the report is stored.
     var mayForget = false
@@ -22,9 +23,11 @@ final class StoreOutage: Sendable {
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// The store recovered partly: waiting reports are stored, or left spool files are due again.
+  /// A partial or full recovery of the store: waiting reports are stored, or files left in the spool are due again.
   struct Change: Sendable {
-    /// The store failed before, and nothing waits any more: failed work may succeed now.
+    /// Whether the store had failed and no report or file waits any more.
+    ///
+    /// Work that failed may then succeed.
     var isWell: Bool
   }
 
@@ -36,7 +39,7 @@ final class StoreOutage: Sendable {
     var since: String?
     var corruption: String?
     var notes: [String] = []
-    /// Spool files that were left in place, counted each time.
+    /// How many times a spool file was left in place.
     var leavings: UInt64 = 0
     var hasLeftFiles = false
 
@@ -50,37 +53,40 @@ final class StoreOutage: Sendable {
 
   private let state = Mutex(State())
   private let limits: Limits
-  /// One element for any number of reasons to check the store.
+  /// A stream with one element for any number of reasons to check the store.
   let wakeUps: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  /// `failure`: why the store is not open at the start; nil: it is.
+  /// `failure` is the reason why the store is not open at the start, or nil if it is open.
   init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     if let failure { note(failure) }
   }
 
-  /// Makes the keeper check the store.
+  /// Makes the store keeper check the store.
   func wake() { waker.yield() }
 
-  /// All changes from now on; they are buffered for the consumer.
+  /// Returns a stream of all later changes, without dropping any.
   func changes() -> AsyncStream<Change> {
     let (stream, continuation) = AsyncStream.makeStream(of: Change.self)
     state.withLock { $0.listeners.append(continuation) }
     return stream
   }
 
-  /// Publishes a change; only the keeper calls it.
+  /// Publishes a change.
+  ///
+  /// Only the store keeper calls this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
 
   /// Holds a report that the store did not accept.
-  /// - Returns: False: there is no room.
+  /// - Returns: False if there is no room.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    // Ordering: the keeper wakes last. If it saw the failure without the report, it would consider the store recovered.
+    // Ordering: the store keeper is woken last. If it saw the failure without the report, it would consider the store
+    // recovered.
     defer { if error.isOutage { wake() } }
     return state.withLock { state in
       state.note(error)
@@ -96,20 +102,22 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Records a failed read or write, and wakes the keeper.
+  /// Records a failed read or write, and wakes the store keeper.
   func notice(_ error: StoreError) {
     note(error)
     if error.isOutage { wake() }
   }
 
-  /// The same for the keeper itself, which retries at its own time.
+  /// Records a failure that the store keeper itself found.
+  ///
+  /// The store keeper retries on its own schedule.
   func note(_ error: StoreError) {
     state.withLock { $0.note(error) }
   }
 
-  /// Records that a file stays in the spool, because the store fails or crashd lacks a resource.
+  /// Records that a file stays in the spool, because the store is failing or crashd lacks a resource.
   ///
-  /// The keeper triggers another reading of the spool.
+  /// The store keeper later triggers another reading of the spool.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in
@@ -117,14 +125,14 @@ final class StoreOutage: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // Only the first one wakes the keeper, which retries the others at its own time.
+    // Only the first left file wakes the store keeper. It retries the others on its own schedule.
     if isFirst { wake() }
   }
 
-  /// How many times files were left; nil: none waits.
+  /// How many times files were left, or nil if no file waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// Records that all files have been read again that existed when `leavings` was read.
+  /// Records that all files that existed when `leavings` was read have been read again.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
@@ -132,7 +140,7 @@ final class StoreOutage: Sendable {
     wake()
   }
 
-  /// Takes the finding of corruption, which is reported once.
+  /// Returns the recorded corruption and clears it, so that it is handled once.
   func takeCorruption() -> String? {
     state.withLock { state in
       defer { state.corruption = nil }
@@ -140,7 +148,7 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Adds a sentence for the operator that stays until crashd restarts.
+  /// Adds a sentence for the operator, which stays until crashd restarts.
   func note(_ sentence: String) {
     state.withLock { state in
       state.notes.append(sentence)
@@ -158,7 +166,7 @@ final class StoreOutage: Sendable {
     state.withLock { $0.held.contains { $0.report.id == id && $0.owner.uid == user } }
   }
 
-  /// Removes a report: it is stored, or never will be.
+  /// Removes a report that is stored or can never be stored.
   func release(_ id: String) -> Held? {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.report.id == id }) else { return nil }
@@ -168,8 +176,10 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Whether systemd may drop the ring of an ended process now; else it does when the report is stored.
-  /// - Returns: Whether now.
+  /// Whether systemd may now drop the ring of an ended process.
+  ///
+  /// If not, systemd drops the ring when the report is stored.
+  /// - Returns: True if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.keptName == keptName }) else { return true }
@@ -182,17 +192,17 @@ final class StoreOutage: Sendable {
   var isFailing: Bool { state.withLock { $0.failure != nil } }
 
   /// Records that the store accepts reports again.
-  /// - Returns: Whether it did not before.
+  /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that arrived meanwhile brings its own failure.
+      // If another report was held in the meantime, the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
     }
   }
 
-  /// Sentences for the operator; empty: no failure.
+  /// Sentences for the operator; empty if the store has not failed.
   var sentences: [String] {
     state.withLock { state in
       var sentences = state.notes
@@ -210,7 +220,7 @@ final class StoreOutage: Sendable {
 }
 
 extension StoreError {
-  /// Whether the store as such fails now.
+  /// Whether the store as a whole is failing, as opposed to one operation.
   var isOutage: Bool {
     switch self {
     case .unavailable, .corrupt: true

@@ -1,11 +1,11 @@
-/// One wake-up of an actor: the earliest of the requested ones.
+/// A single wake-up of an actor, at the earliest of the requested times.
 struct Alarm {
   private var task: Task<Void, Never>?
   private var due_ns = UInt64.max
 
-  /// Rings after a time, unless it rings earlier anyway.
+  /// Calls `ring` after the given time, unless an earlier call is already scheduled.
   ///
-  /// `ring` calls `end`, and sets the alarm again where there is more to wait for.
+  /// `ring` must call `end`, and must set the alarm again if there is more to wait for.
   mutating func set(after wait_ns: UInt64, _ ring: @escaping @Sendable () async -> Void) {
     let (time_ns, isTooLate) = Moment.monotonic_ns().addingReportingOverflow(wait_ns)
     guard !isTooLate, time_ns < due_ns else { return }
@@ -17,6 +17,6 @@ struct Alarm {
     }
   }
 
-  /// It has rung.
+  /// Marks the alarm as no longer scheduled.
   mutating func end() { (task, due_ns) = (nil, .max) }
 }

@@ -1,25 +1,25 @@
 import Glibc
 import Synchronization
 
-/// The CPU time that each user may have of crashd and its children: a token bucket.
+/// Limits the CPU time that each user may consume in crashd and its children, with one token bucket per user.
 ///
-/// A user beyond it waits; it is not refused. Root and crashd's own user have no bucket.
+/// A user who exceeds the limit waits, but is not refused. Root and crashd's own user have no bucket.
 final class CPUAccounts: Sendable {
   /// The bucket of one user.
   struct Allowance: Sendable, Equatable {
-    /// CPU time at once.
+    /// CPU time that can be consumed at once.
     var burst_ms: Int
-    /// CPU time in 100 ms of time, in the long run.
+    /// CPU time per 100 ms of wall-clock time, in the long run.
     var share_percent: Int
   }
 
-  /// The charge of the call that the current work belongs to.
+  /// The account that the current call charges.
   @TaskLocal static var current: Charge?
 
-  /// Adds up the cost of a user's work.
+  /// Adds the cost of work to a user's account.
   ///
-  /// A class: a task-local closure crashes in code optimized by Swift 6.3.1 where it is bound around an asynchronous
-  /// call.
+  /// This is a class, because a task-local closure crashes in code optimized by Swift 6.3.1 if it is bound around an
+  /// asynchronous call.
   final class Charge: Sendable {
     private let accounts: CPUAccounts
     private let uid: UInt32
@@ -31,9 +31,11 @@ final class CPUAccounts: Sendable {
 
   private let allowance: Allowance
   private let users: UserAccounts
-  /// When each bucket is full again.
+  /// The time when each bucket is full again.
   private let full_ns = Mutex<[UInt32: UInt64]>([:])
-  /// Users that are remembered; a full bucket holds no information.
+  /// The maximum number of remembered buckets.
+  ///
+  /// A full bucket need not be remembered.
   private static let limit = 4_096
 
   init(_ allowance: Allowance, users: UserAccounts) { (self.allowance, self.users) = (allowance, users) }
@@ -42,7 +44,7 @@ final class CPUAccounts: Sendable {
   func charge(_ uid: UInt32, _ cost_ns: UInt64, at now_ns: UInt64 = Moment.monotonic_ns()) {
     if UserAccounts.isTrusted(uid) { return }
     let account = users.account(of: uid)
-    // No work costs 13 days of CPU time: with this limit the product cannot overflow.
+    // With this limit (13 days of CPU time, more than any work costs) the product cannot overflow.
     let refill_ns = min(cost_ns, 1 << 50) * 100 / UInt64(max(1, allowance.share_percent))
     full_ns.withLock { full_ns in
       full_ns[account] = max(full_ns[account] ?? 0, now_ns) + refill_ns
@@ -50,7 +52,7 @@ final class CPUAccounts: Sendable {
     }
   }
 
-  /// How long a user has to wait before more work is done for it; 0: not at all.
+  /// Returns how long a user has to wait before more work is done for that user, or 0 for no wait.
   func wait_ns(for uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt64 {
     if UserAccounts.isTrusted(uid) { return 0 }
     let full = full_ns.withLock { $0[users.account(of: uid)] ?? 0 }
@@ -65,14 +67,14 @@ final class CPUAccounts: Sendable {
     return (value, Moment.thread_ns() - start_ns)
   }
 
-  /// Runs work for a user on this thread, and charges it.
+  /// Runs work for a user on this thread, and charges the user for its CPU time.
   func charging<Value>(_ uid: UInt32, _ body: () -> Value) -> Value {
     let (value, cost_ns) = Self.measure(body)
     charge(uid, cost_ns)
     return value
   }
 
-  /// Runs work on this thread, and charges `current`.
+  /// Runs work on this thread, and charges its CPU time to `current`.
   static func charging<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let charge = current else { return try body() }
     let start_ns = Moment.thread_ns()

@@ -1,10 +1,10 @@
-/// How many permits there are for one kind of work.
+/// The limits of permits for one kind of work.
 struct PermitLimit: Sendable {
-  /// For all users together.
+  /// The maximum for all users together.
   var total: Int
-  /// For one user.
+  /// The maximum for one user.
   var perUser = Int.max
-  /// Whether a sixteenth of all, at least one, is reserved for root and for crashd's own user.
+  /// Whether a sixteenth of the total, at least one permit, is reserved for root and crashd's own user.
   var hasReserve = true
 
   fileprivate func allows(_ isTrusted: Bool, beside all: Int, own: Int) -> Bool {
@@ -14,7 +14,7 @@ struct PermitLimit: Sendable {
 
 /// The owner of a permit.
 ///
-/// Its account stays the same from `append` to `giveBack`, even if `UserAccounts` changes meanwhile.
+/// The account stays the same from `append` to `giveBack`, even if `UserAccounts` changes in the meantime.
 struct FairUser: Sendable {
   var uid: UInt32
   var account: UInt32
@@ -26,24 +26,24 @@ extension UserAccounts {
   func fairUser(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: account(of: uid)) }
 }
 
-/// The permits of one kind of work, and what waits for them, fair between users.
+/// The permits of one kind of work and the waiters for these permits, with fairness between users.
 ///
-/// The user with the fewest permits gets the next one; among several such users, `Order` decides. `UserAccounts` says
-/// which uids count as one user.
+/// The user with the fewest permits gets the next one. Among users with equally few permits, `Order` decides.
+/// `UserAccounts` defines which uids count as one user.
 ///
-/// A value type: an actor keeps its jobs in one, and tasks wait in a `FairSemaphore`.
+/// This is a value type: an actor keeps its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
 ///
-/// Complexity: `next` is linear in the users that wait, and constant in what one user has waiting. `makeUrgent` and
-/// `remove` are linear in everything that waits.
+/// Complexity: `next` is linear in the number of users that wait, however many waiters one user has. `makeUrgent` and
+/// `remove` are linear in the number of all waiters.
 struct FairQueue<Waiter> {
   enum Order: Sendable {
-    /// Urgent waiters; then the user whose last turn was longest ago; then first come, first served.
+    /// Serves urgent waiters first, then the user whose last permit is the oldest, then in order of arrival.
     case turns
-    /// Urgent waiters; then first come, first served.
+    /// Serves urgent waiters first, then in order of arrival.
     case arrival
   }
 
-  /// Uids that share one line: those that the limits treat as one user.
+  /// The uids that share one waiting line, because the limits treat them as one user.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -51,14 +51,14 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// When its last permit was handed out.
+    /// When the account last received a permit.
     var turn: UInt64 = 0
   }
 
   private let limit: PermitLimit
   private let order: Order
   private var lines: [LineKey: WaitingLine<Waiter>] = [:]
-  /// Accounts that wait or have a permit.
+  /// Accounts that wait or hold a permit.
   private var known: [UInt32: Account] = [:]
   private var clock: UInt64 = 0
   /// Permits in use.
@@ -69,7 +69,7 @@ struct FairQueue<Waiter> {
 
   init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
 
-  /// Some of the waiters, in no order.
+  /// Returns the waiters that match, in no particular order.
   func waiting(where isMeant: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
@@ -91,8 +91,8 @@ struct FairQueue<Waiter> {
   }
 
   /// Hands a permit to the next waiter.
-  /// - Parameter mayRun: Asked for each user that waits.
-  /// - Returns: Nil when no waiter can get a permit.
+  /// - Parameter mayRun: Called for each user that waits; returns whether the user may get a permit now.
+  /// - Returns: Nil if no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
   ) -> (waiter: Waiter, isUrgent: Bool)? {
@@ -112,7 +112,7 @@ struct FairQueue<Waiter> {
   }
 
   /// Takes a permit without waiting.
-  /// - Returns: false: there is none, or others wait.
+  /// - Returns: False if no permit is free, or if other callers wait.
   mutating func take(_ user: FairUser) -> Bool {
     guard hasRoom(for: user) else { return false }
     take(user.account)
@@ -120,18 +120,18 @@ struct FairQueue<Waiter> {
   }
 
   mutating func giveBack(_ user: FairUser) {
-    precondition(known[user.account].map { $0.permits > 0 } ?? false, "BUG: a permit is given back that nothing has")
+    precondition(known[user.account].map { $0.permits > 0 } ?? false, "BUG: a user returns more permits than it has")
     known[user.account]?.permits -= 1
     permitCount -= 1
     forgetIfIdle(user.account)
   }
 
-  /// Moves some waiters before the others of their user.
+  /// Moves the matching waiters in front of the other waiters of their user.
   mutating func makeUrgent(where isMeant: (Waiter) -> Bool) {
     for key in Array(lines.keys) { lines[key]?.makeUrgent(where: isMeant) }
   }
 
-  /// Removes some waiters.
+  /// Removes the matching waiters.
   /// - Returns: The removed waiters.
   @discardableResult
   mutating func remove(where isMeant: (Waiter) -> Bool) -> [Waiter] {

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// The permits of one kind of work, for tasks and callbacks: limited in all and by user, and fair between users.
+/// The permits of one kind of work, for tasks and callbacks.
 ///
-/// A waiting callback has no stack of a task: thousands can wait (docs/decisions/0099).
+/// They are limited in total and per user, and fair between users.
 ///
-/// Ordering: each callback runs once, outside of the lock, in the call that made room for it.
+/// A waiting callback has no task and therefore no task stack, so thousands can wait (docs/decisions/0099).
+///
+/// Ordering: each callback runs once, outside the lock, in the call that made a permit available.
 final class FairSemaphore: Sendable {
   private typealias Callback = @Sendable (_ isGranted: Bool) -> Void
 
@@ -24,10 +26,10 @@ final class FairSemaphore: Sendable {
 
   /// The number of waiters.
   var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
-  /// The number of callers of `calm()` that wait.
+  /// The number of callers that wait in `calm()`.
   var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
 
-  /// Whether one more of a user would get a permit without waiting.
+  /// Whether this user would get another permit without waiting.
   func hasRoom(for uid: UInt32) -> Bool {
     let user = accounts.fairUser(uid)
     return state.withLock { !$0.isStopped && $0.queue.hasRoom(for: user) }
@@ -40,29 +42,35 @@ final class FairSemaphore: Sendable {
     return await body(permit)
   }
 
-  /// Waits for a permit, which the caller gives back.
+  /// Waits for a permit.
   ///
-  /// After `stop` it is void.
+  /// The caller must give the permit back.
+  ///
+  /// After `stop` the permit is void, that is, not held.
   func enter(_ uid: UInt32) async -> Permit {
     await withCheckedContinuation { continuation in enter(uid) { continuation.resume(returning: $0) } }
   }
 
-  /// Calls back with a permit as soon as there is one; returns at once.
+  /// Calls `begin` with a permit as soon as one is free.
   ///
-  /// The callback owns the permit.
+  /// This method returns at once.
+  ///
+  /// The callback owns the permit and must give it back.
   func enter(_ uid: UInt32, then begin: @escaping @Sendable (Permit) -> Void) {
     let user = accounts.fairUser(uid)
     enqueue(user) { isGranted in begin(Permit(self, user, isHeld: isGranted)) }
   }
 
-  /// Takes a permit without waiting; nil when there is none.
+  /// Takes a permit without waiting, or returns nil if none is free.
   func enterIfFree(_ uid: UInt32) -> Permit? {
     let user = accounts.fairUser(uid)
     let isGranted = state.withLock { !$0.isStopped && $0.queue.take(user) }
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends all waiting, now and later, with void permits.
+  /// Ends all waiting, now and later.
+  ///
+  /// All waiters receive void permits.
   func stop() {
     let (ended, calm): ([Callback], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.isStopped = true
@@ -83,7 +91,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// Wakes at most one waiter: giving back one permit makes room for one.
+  /// Wakes at most one waiter, because one returned permit makes room for one waiter.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)
@@ -97,17 +105,19 @@ final class FairSemaphore: Sendable {
   }
 }
 
-// A permit.
+// The permit that a caller holds.
 extension FairSemaphore {
   /// One permit of a semaphore, in use until it is given back.
   ///
-  /// One task at a time uses it.
+  /// Only one task may use it at a time.
   final class Permit: Sendable {
     private let user: FairUser
     private let semaphore: FairSemaphore
     private let held: Atomic<Bool>
 
-    /// False: it was given back, or is void.
+    /// Whether the permit is in use.
+    ///
+    /// False if it was given back or is void.
     var isHeld: Bool { held.load(ordering: .acquiring) }
 
     fileprivate init(_ semaphore: FairSemaphore, _ user: FairUser, isHeld: Bool) {
@@ -115,12 +125,14 @@ extension FairSemaphore {
       held = Atomic(isHeld)
     }
 
-    /// Gives the permit back; one that is not held stays so.
+    /// Gives the permit back.
+    ///
+    /// Has no effect if the permit is not held.
     func giveBack() {
       if held.exchange(false, ordering: .acquiringAndReleasing) { semaphore.giveBack(user) }
     }
 
-    /// Gives the permit back while `body` runs, and returns when there is one again.
+    /// Gives the permit back while `body` runs, and waits for a new permit afterwards.
     func whileReleased<Value>(_ body: () async -> Value) async -> Value {
       giveBack()
       let value = await body()
@@ -135,9 +147,9 @@ extension FairSemaphore {
   }
 }
 
-// Waiting for idle times.
+// Waiting for idle periods.
 extension FairSemaphore {
-  /// Returns when nothing waits for a permit.
+  /// Returns when no caller waits for a permit.
   func calm() async {
     await withCheckedContinuation { continuation in
       let isCalm = state.withLock { state in
@@ -148,10 +160,10 @@ extension FairSemaphore {
     }
   }
 
-  /// Returns when nothing waits and no permit was handed out for `quiet_ms`.
+  /// Returns when no caller waits and no permit was handed out for `quiet_ms`.
   ///
-  /// Between two crashes of a storm nothing waits for a moment: `quiet_ms` bridges that. After `patience_ms` it returns
-  /// as soon as nothing waits.
+  /// Between two crashes of a storm, no caller waits for a moment. `quiet_ms` bridges such moments. After `patience_ms`
+  /// this method returns as soon as no caller waits.
   func calm(
     quiet_ms: Int, patience_ms: Int,
     sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

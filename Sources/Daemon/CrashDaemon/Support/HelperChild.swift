@@ -2,32 +2,36 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// A run of `crash-analyse` or `crash-fetch`: risky work in a process of its own.
+/// A run of `crash-analyse` or `crash-fetch`, which do risky work in a separate process.
 struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
-  /// Gets the CPU time of the child, also of one that fails.
+  /// Receives the CPU time of the child, even if the child failed.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// The child failed; one line for people says why.
+  /// A failure of the child, with one readable line that gives the reason.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether a retry may succeed: it ran out of time, was killed, or could not write.
+    /// Whether a retry may succeed, because the child timed out, was killed, or could not write.
     var isPassing = false
-    /// Its exit status, or 128 plus the signal that ended it; nil where crashd stopped it.
+    /// The exit status of the child, or 128 plus the signal that ended it.
+    ///
+    /// Nil if crashd stopped the child.
     var status: Int32?
   }
 
   private static let errorTextLimit = 512
-  /// How long a killed child may take to end; one that waits for a dead disk takes longer.
+  /// How long to wait for the end of a killed child.
+  ///
+  /// A child that waits for a failed disk can take longer.
   private static let end_ms: Int32 = 5_000
-  /// EX_IOERR, which crash-analyse exits with.
+  /// EX_IOERR, the exit status of crash-analyse for input/output errors.
   private static let inputOutputStatus: Int32 = 74
 
   /// Runs the child.
   ///
-  /// It blocks until the child has ended, unless the kernel cannot end it.
+  /// Blocks until the child has ended, unless the kernel cannot end the child.
   func run(input: Descriptor, output: Descriptor) throws {
     var (reader, writer): (Int32, Int32) = (-1, -1)
     try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
@@ -43,7 +47,7 @@ struct HelperChild {
 
   private func spawn(_ input: Descriptor, _ output: Descriptor, _ error: Descriptor) throws(SystemError) -> Int32 {
     var pid: Int32 = 0
-    // The strings live until the end of this function, the child has its own copy; the list ends with nil.
+    // The strings exist until the end of this function, and the child has its own copy. The list ends with nil.
     var pointers = unsafe ([program] + arguments).map { unsafe strdup($0) }
     unsafe pointers.append(nil)
     defer { unsafe pointers.forEach { unsafe free($0) } }
@@ -52,11 +56,13 @@ struct HelperChild {
     return pid
   }
 
-  /// Its exit status, after SIGKILL at the time-out.
+  /// Returns the exit status of the child.
+  ///
+  /// At the time-out, the child is killed with SIGKILL.
   private func wait(for pid: Int32) throws -> Int32 {
     let pidfd: Descriptor
     do throws(SystemError) { pidfd = try Descriptor(ofProcess: pid) } catch {
-      // Without a pidfd no wait has a time-out, so the child is killed.
+      // Without a pidfd the wait cannot have a time-out, so the child is killed.
       kill(pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
       throw error
@@ -77,27 +83,27 @@ struct HelperChild {
     return status
   }
 
-  /// Waits for it on another thread, for as long as it takes.
+  /// Waits for the child on another thread, without a time-out.
   private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
     do throws(SystemError) {
       try Thread.start(named: "reaper") {
         _ = isReadable(pidfd.number, timeout_ms: -1)
         var status: Int32 = 0
-        // The caller has already got its error.
+        // The result is ignored, because the caller has already received an error.
         var cpu_ns: UInt64 = 0
         _ = unsafe cd_child_status(pid, &status, &cpu_ns)
       }
     } catch {
-      // Without a thread it stays a zombie until crashd ends.
+      // Without a thread, the child stays a zombie until crashd ends.
     }
   }
 
   private static func firstLine(of pipe: Descriptor) -> String {
     var bytes = [UInt8](repeating: 0, count: errorTextLimit)
-    // read writes at most as many bytes as the array has; the pipe does not block.
+    // read writes at most as many bytes as the array has. The pipe does not block.
     let count = unsafe read(pipe.number, &bytes, bytes.count)
     let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    // It may quote the file: nothing but printable characters goes to the log.
+    // The line may quote an untrusted file, so only printable characters go to the log.
     return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 

@@ -4,17 +4,18 @@ import Synchronization
 
 /// The process and user at the other end of a socket, or the owner of a file.
 struct Peer: Sendable, Hashable, CustomStringConvertible {
-  /// 0 when only the user is known.
+  /// The process id; 0 if only the user is known.
   var pid: Int32
   var uid: UInt32
 
   var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
 }
 
-/// Counts what was stored, refused and lost, and logs it with a rate limit, so that no process can flood the log: one
-/// line per kind, user and second, after a burst of eight for reports.
+/// Counts what was stored, refused and lost, and logs it with a rate limit so that no process can flood the log.
 ///
-/// The next line counts the suppressed ones.
+/// The limit is one line per kind, user and second. Reports may first use a burst of eight lines.
+///
+/// The next line that is logged includes the number of suppressed lines.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -22,7 +23,7 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// When lines at one a second each would have caught up.
+    /// The time until which the lines logged so far use up the rate of one line per second.
     var until_ns: UInt64
     var omitted: Int
   }
@@ -47,13 +48,19 @@ final class Ledger: Sendable {
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
-  /// Reports of a user that are logged in a burst: services that take each other down are all in the log.
+  /// The number of reports of a user that are logged in a burst.
+  ///
+  /// If several services crash together, all of them appear in the log.
   private static let reportsAtOnce: UInt64 = 8
 
-  /// The most losses of one kind that one ring can report: its counters are claims of its process.
+  /// The maximum number of losses of one kind that one ring can report.
+  ///
+  /// The counters come from the process and are untrusted.
   static let mostLosses = 1 << 32
 
-  /// Counters never wrap: they saturate.
+  /// Adds two counters.
+  ///
+  /// The sum saturates instead of wrapping.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isTooMuch) = left.addingReportingOverflow(right)
     return isTooMuch ? .max : sum
@@ -68,7 +75,7 @@ final class Ledger: Sendable {
     return state.shares[uid] != nil || limits.hasPlace(uid, beside: taken, of: all, most: max(1, all / 16))
   }
 
-  /// Changes the counts of a uid, as far as it can be remembered.
+  /// Changes the counts of a uid if there is room to remember them.
   private func change(_ uid: UInt32, _ state: inout State, _ body: (inout Share) -> Void) {
     guard remembers(uid, state) else { return }
     body(&state.shares[uid, default: Share(account: limits.account(of: uid))])
@@ -83,19 +90,21 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
-  /// The losses of a user: of as many users as are remembered.
+  /// The losses of a user.
+  ///
+  /// Counts are kept only for a limited number of users.
   func losses(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.losses ?? [:] } }
   func refusals(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.refusals ?? [:] } }
-  /// Reports that retention has removed, by reason.
+  /// The number of reports that retention removed, by reason.
   var removals: [String: Int] { state.withLock { $0.removals } }
-  /// Reports stored, also rebuilt ones.
+  /// The number of stored reports, including rebuilt ones.
   var stored: Int { state.withLock { $0.stored } }
 
   func count(removed: [String: Int]) {
     state.withLock { $0.removals.merge(removed.mapValues { max(0, $0) }, uniquingKeysWith: Self.sum) }
   }
 
-  /// Records that input from outside was not accepted.
+  /// Records that untrusted input was refused.
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
     let omitted = state.withLock { state in
       Self.add([kind: 1], to: &state.refusals)
@@ -117,7 +126,7 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
-  /// Records that something of a process cannot be stored now, and stays where it is.
+  /// Records that data of a process cannot be stored now, and stays where it is.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
       Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)
@@ -126,7 +135,7 @@ final class Ledger: Sendable {
     logger.error("cannot store \(what) of '\(name)' (\(peer)) now: \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
-  /// Records that something of a process is lost.
+  /// Records that data of a process is lost.
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }
     let omitted = state.withLock { state in
@@ -136,12 +145,12 @@ final class Ledger: Sendable {
     }
     guard let omitted else { return }
     let list = losses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    logger.warning("lost of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
+    logger.warning("lost data of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
   }
 
-  /// The number of lines suppressed since the last one; nil when this one is suppressed too.
+  /// Returns the number of lines suppressed since the last logged line, or nil if this line is suppressed too.
   ///
-  /// The generic cell rate algorithm (ITU-T I.371).
+  /// Implements the generic cell rate algorithm (ITU-T I.371).
   private static func admit(
     _ line: Line, to quiet: inout [Line: Quiet], limit: Int, atOnce: UInt64 = 1
   ) -> Int? {
@@ -158,5 +167,5 @@ final class Ledger: Sendable {
     return omitted
   }
 
-  private static func more(_ omitted: Int) -> String { omitted == 0 ? "" : " (and \(omitted) more before)" }
+  private static func more(_ omitted: Int) -> String { omitted == 0 ? "" : " (and \(omitted) earlier lines dropped)" }
 }

@@ -3,13 +3,15 @@ import Glibc
 
 /// A point of time in nanoseconds since 1970.
 ///
-/// Its text is RFC 3339 in UTC with microseconds: of equal length, so that texts order like times.
+/// The text form is RFC 3339 in UTC with microseconds. All texts have equal length, so they sort in the order of time.
 struct Moment: Sendable, Hashable, CustomStringConvertible {
   var nanoseconds: UInt64
 
   init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-  /// A point of time that a policy names; an invalid time is 1970.
+  /// Creates the point of time that a policy states.
+  ///
+  /// An invalid time becomes 1970.
   init(seconds: Double) { self.init(nanoseconds: UInt64(seconds > 0 ? min(seconds, 1e10) * 1e9 : 0)) }
 
   static func now() -> Moment { Moment(nanoseconds: clock(CLOCK_REALTIME)) }
@@ -22,14 +24,16 @@ struct Moment: Sendable, Hashable, CustomStringConvertible {
 
   private static func clock(_ id: clockid_t) -> UInt64 {
     var time = timespec()
-    // clock_gettime writes one timespec; these three clocks always exist.
+    // clock_gettime writes one timespec. The three clocks always exist.
     unsafe clock_gettime(id, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   var description: String { Timestamp.string(since1970_ns: nanoseconds) }
 
-  /// Reads RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`; nil for anything else.
+  /// Reads RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`.
+  ///
+  /// Nil for any other text.
   init?(rfc3339 text: String) {
     guard let nanoseconds = Timestamp.nanoseconds(rfc3339: text) else { return nil }
     self.nanoseconds = nanoseconds

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts work that has begun and not ended, for a stop that waits for it.
+/// Counts work that has begun but not ended, so that a stop can wait for it.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0
@@ -21,7 +21,7 @@ final class Outstanding: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when nothing is outstanding.
+  /// Returns when no work is outstanding.
   func finish() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in

@@ -1,18 +1,22 @@
 import CrashReport
 
-/// SHA-256 (FIPS 180-4) for the keys of groups and reports: the same input has the same key on every machine.
+/// SHA-256 (FIPS 180-4) for the keys of groups and reports.
+///
+/// The same input yields the same key on every machine.
 enum SHA256 {
-  /// 64 hexadecimal digits.
+  /// Returns the hash as 64 hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {
     hash(Array(text.utf8)).map { $0.hexadecimal(digits: 8) }.joined()
   }
 
-  /// The 32 bytes.
+  /// Returns the hash as 32 bytes.
   static func bytes(_ message: [UInt8]) -> [UInt8] {
     hash(message).flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
   }
 
-  /// HMAC (RFC 2104) of a message by a key of at most 64 bytes.
+  /// Returns the HMAC (RFC 2104) of a message.
+  ///
+  /// The key has at most 64 bytes.
   static func authentication(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
     let key = key + [UInt8](repeating: 0, count: 64 - key.count)
     return bytes(key.map { $0 ^ 0x5c } + bytes(key.map { $0 ^ 0x36 } + message))

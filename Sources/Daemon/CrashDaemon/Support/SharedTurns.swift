@@ -1,25 +1,29 @@
 import Synchronization
 
-/// Work that runs once at a time for each key.
+/// Runs work at most once at a time for each key.
 ///
-/// Its result serves all callers that asked before it began.
+/// The result of one run serves all callers that asked before the run began.
 ///
-/// Two concurrent readers of one ring would both count as new what neither has recorded yet.
+/// Two concurrent readers of one ring would otherwise both count the same entries as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
 
   private struct Turn {
-    /// Callers that asked before the turn began.
+    /// Callers that asked before the run began.
     var served: [Asker] = []
-    /// Callers that asked since: what they ask for may have happened after that turn began.
+    /// Callers that asked later.
+    ///
+    /// The event that they ask about may have happened after the run began, so they need another run.
     var next: [Asker] = []
   }
 
-  /// Turns under way, by key.
+  /// Current runs, by key.
   private let turns = Mutex<[Key: Turn]>([:])
 
-  /// Returns when `work` was done for the key, by this caller or by another, in a turn that began after this call.
+  /// Returns when `work` has run for the key, in a run that began after this call.
+  ///
+  /// This caller or another one runs it.
   func run(_ key: Key, _ work: @Sendable () async -> Void) async {
     let role: Role = await withCheckedContinuation { asker in
       let leads = turns.withLock { turns in
@@ -49,12 +53,12 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Callers that wait for a turn that has not begun.
+  /// The number of callers that wait for a run that has not begun.
   func waitingCount(_ key: Key) -> Int { turns.withLock { $0[key]?.next.count ?? 0 } }
 
-  /// Ends a turn.
+  /// Ends a run.
   ///
-  /// The first waiting caller runs the next one for all of them.
+  /// The first waiting caller makes the next run for all waiting callers.
   private func end(_ key: Key) {
     let (served, leader): ([Asker], Asker?) = turns.withLock { turns in
       guard let turn = turns[key] else { return ([], nil) }

@@ -3,9 +3,9 @@ import LinuxSystem
 
 /// Files that are read and written in one piece.
 enum SmallFile {
-  /// The beginning of a file, at most `limitBytes`; nil when it cannot be read.
+  /// Returns the beginning of a file, at most `limitBytes`, or nil if the file cannot be read.
   ///
-  /// Kernel files report no size.
+  /// Does not use the file size, because kernel files report none.
   static func text(at path: String, limitBytes: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -21,7 +21,8 @@ enum SmallFile {
     guard number >= 0 else { throw SystemError("write '\(temporary)'") }
     let file = Descriptor(owning: number)
     let bytes = Array(text.utf8)
-    // Other users read it, whatever the umask. write reads as many bytes as the array has.
+    // Sets the mode explicitly, because other users must be able to read the file whatever the umask is. write reads as
+    // many bytes as the array has.
     guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(temporary)'")
     }

@@ -16,9 +16,11 @@ enum UnixSocket {
     }
   }
 
-  /// Binds and listens; an old socket at the path is replaced.
+  /// Binds and listens.
   ///
-  /// Every user may connect; the peer's credentials decide what it may do.
+  /// An existing socket at the path is replaced.
+  ///
+  /// Every user may connect. The peer's credentials decide what the peer may do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -44,21 +46,21 @@ enum UnixSocket {
     return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
   }
 
-  /// The process and user at the other end.
+  /// Returns the process and user at the other end of a connection.
   static func peer(of socket: Int32) throws(SystemError) -> Peer {
     var peer = cd_peer()
-    try SystemError.check(unsafe cd_socket_peer(socket, &peer), "ask for a socket's peer")
+    try SystemError.check(unsafe cd_socket_peer(socket, &peer), "read the peer of a socket")
     return Peer(pid: peer.pid, uid: peer.uid)
   }
 
   /// Whether the peer was in a group when it connected.
   static func isPeer(of socket: Int32, in group: UInt32) throws(SystemError) -> Bool {
     var isMember = false
-    try SystemError.check(unsafe cd_socket_peer_is_in_group(socket, group, &isMember), "ask for a peer's groups")
+    try SystemError.check(unsafe cd_socket_peer_is_in_group(socket, group, &isMember), "read the groups of a peer")
     return isMember
   }
 
-  /// A pidfd of the peer, readable when it has ended.
+  /// Returns a pidfd of the peer, which becomes readable when the peer has ended.
   static func process(of socket: Int32, pid: Int32) throws(SystemError) -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_peer_process(socket, pid, &number), "open process \(pid)")

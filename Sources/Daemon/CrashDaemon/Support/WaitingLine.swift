@@ -1,4 +1,6 @@
-/// The waiters of one user: urgent ones first, each kind in its order.
+/// The waiters of one user.
+///
+/// Urgent waiters come first. Within each kind, the order of arrival counts.
 struct WaitingLine<Waiter> {
   struct Entry {
     var waiter: Waiter
@@ -34,9 +36,9 @@ struct WaitingLine<Waiter> {
     (urgent.remove(where: isMeant) + others.remove(where: isMeant)).map(\.waiter)
   }
 
-  /// First in, first out, at a constant cost for each.
+  /// A first-in, first-out queue whose operations on one entry have constant cost.
   private struct Lane {
-    /// Nil: removed.
+    /// Nil marks a removed entry.
     private var entries: [Entry?]
     private var first = 0
 

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// The symbol caches and unwind files on disk, kept below a size.
+/// The symbol caches and unwind files on disk, limited in total size.
 ///
-/// Those for all users are in the directory itself, each user's own in a directory below it.
+/// Files for all users are in the directory itself. Each user's own files are in a subdirectory.
 struct CacheDirectory {
   let path: String
 
@@ -18,28 +18,29 @@ struct CacheDirectory {
     }
   }
 
-  /// Marks a file as used now, whether or not the file system does so.
+  /// Sets the time of last use to now, because the file system may not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // Two times, which it reads. A file whose time cannot be set is only removed sooner.
+    // utimensat reads two times. If the time cannot be set, the file is only removed sooner.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
   /// Removes the least recently used files until the rest fits.
   ///
-  /// A mapped one stays readable until it is closed.
+  /// A file that is mapped stays readable until it is closed.
   ///
-  /// The largest directory is pruned first, so that one user's files never evict the smaller share of another.
+  /// The largest directory is pruned first, so that the files of one user never evict the smaller share of another
+  /// user.
   ///
   /// - Parameters:
-  ///   - limitBytes: The limit of all files.
-  ///   - shareBytes: The limit of one directory.
-  /// - Throws: When a directory cannot be read or a file cannot be removed.
+  ///   - limitBytes: The limit for all files together.
+  ///   - shareBytes: The limit for one directory.
+  /// - Throws: An error if a directory cannot be read or a file cannot be removed.
   func prune(to limitBytes: Int, shareBytes: Int) throws {
     var shares: [[File]] = []
     for directory in try directories() {
       var files = try files(in: directory).sorted { $1.isOlder(than: $0) }
-      // Ordered so that the next file to remove is last.
+      // Sorted so that the next file to remove is last.
       while Self.bytes(files) > shareBytes, let oldest = files.popLast() { try remove(oldest) }
       shares.append(files)
     }
@@ -51,14 +52,15 @@ struct CacheDirectory {
     }
   }
 
-  /// The same with crashd's limits.
+  /// Removes files until the rest fits crashd's limits.
   func prune(_ limits: Limits) throws { try prune(to: limits.cacheBytes, shareBytes: limits.cacheDirectoryBytes) }
 
-  /// Removes unfinished files of an earlier crashd's jobs.
+  /// Removes unfinished files of an earlier crashd.
   func removeLeftovers() throws {
     for directory in try directories() {
       for name in try names(in: directory) where name.hasSuffix(".partial") {
-        // Its own jobs may run already: BUILDID.cssym.PID.NUMBER.partial.
+        // Skips files of this process, whose jobs may already run. Names have the form
+        // BUILDID.cssym.PID.NUMBER.partial.
         let parts = name.split(separator: ".")
         if parts.count >= 3, parts[parts.count - 3] == "\(getpid())" { continue }
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
@@ -66,7 +68,7 @@ struct CacheDirectory {
     }
   }
 
-  /// The directory and the users' directories.
+  /// Returns the directory itself and the users' directories.
   private func directories() throws -> [String] {
     [path] + (try names(in: path).filter { UInt32($0) != nil }.map { "\(path)/\($0)" })
   }
@@ -79,14 +81,14 @@ struct CacheDirectory {
     let names = try names(in: directory).filter { $0.hasSuffix(".cssym") || $0.hasSuffix(CacheName.unwindSuffix) }
     return names.compactMap { name in
       var status = stat()
-      // lstat fills the struct that it is given.
+      // lstat fills the struct whose address it gets.
       guard unsafe lstat("\(directory)/\(name)", &status) == 0 else { return nil }
       return File(path: "\(directory)/\(name)", bytes: Int(status.st_size), lastUse: status.st_atim)
     }
   }
 
   private func remove(_ file: File) throws(SystemError) {
-    // Two actors prune symbols and unwind tables: each may find that the other has removed a file.
+    // Two actors prune symbols and unwind tables, so the other actor may already have removed the file.
     guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
   }
 

@@ -2,46 +2,46 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Downloads the debug information of one build by `crash-fetch`, and builds its symbol cache by `crash-analyse`.
+/// Downloads the debug information of one build with `crash-fetch`, and builds its symbol cache with `crash-analyse`.
 struct FetchJob: Sendable {
-  /// The servers, and the program that sends requests to them.
+  /// The debuginfod servers and the program that queries them.
   struct Servers: Sendable {
-    /// `crash-fetch`.
+    /// The path of `crash-fetch`.
     var program: String
-    /// The debuginfod servers, in the order in which they are asked.
+    /// The debuginfod servers, in the order in which they are queried.
     var urls: [String]
   }
 
   var servers: Servers
-  /// `crash-analyse`.
+  /// The path of `crash-analyse`.
   var analyseProgram: String
   var buildID: String
-  /// The path of the cache, which replaces the one without lines.
+  /// The path of the new cache, which replaces the cache without line numbers.
   var output: String
   var limits: Limits
 
-  /// Status 66 of `crash-fetch`: every server replied that it has no debug information of this build.
+  /// Exit status 66 of `crash-fetch`: every server replied that it has no debug information for this build.
   private static let notThere: Int32 = 66
 
-  /// Waits for both children.
+  /// Runs both children and waits for them.
   ///
-  /// The new cache is at `output` when this returns true.
+  /// If this returns true, the new cache is at `output`.
   ///
-  /// - Returns: Whether a server had it.
+  /// - Returns: Whether a server had the debug information.
   func run() throws -> Bool {
     let path = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // No variadic argument but the mode, which open reads as one.
+    // The only variadic argument is the mode, which open reads because of O_CREAT.
     let writer = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard writer >= 0 else { throw SystemError("create '\(path)'") }
     let target = Descriptor(owning: writer)
-    // The file needs no name, so that it disappears in any case.
+    // Removes the name, so that the file disappears however this function ends.
     defer { _ = unsafe unlink(path) }
     let reader = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard reader >= 0 else { throw SystemError("open '\(path)'") }
     let file = Descriptor(owning: reader)
     _ = unsafe unlink(path)
     guard try fetch(into: target) else { return false }
-    // The child checks the build id: a server may send anything.
+    // The child checks the build id, because a server may send any file.
     try SymbolJob(
       program: analyseProgram, image: file, buildID: buildID, output: output, timeout_ms: limits.symbolJob_ms
     ).replace()

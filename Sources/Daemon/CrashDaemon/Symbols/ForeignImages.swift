@@ -1,13 +1,15 @@
 import Glibc
 import LinuxSystem
 
-/// Opens images by paths that processes reported, where a file system may never answer.
+/// Opens images by paths that processes reported.
+///
+/// The file systems of these paths may never answer.
 enum ForeignImages {
-  /// Opens the images that are not open, and determines their origin.
+  /// Opens the images that are not open yet, and determines their origin.
   ///
   /// A directory that blocks delays only its own images, which are refused after `imageLook_ms`. The user is charged
-  /// for the CPU time; a user in debt is refused.
-  /// - Returns: The images, and why some of them are not used.
+  /// for the CPU time. A user who has exceeded the CPU time limit is refused.
+  /// - Returns: The opened images, and the refused images with the reasons.
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration
   ) async -> (seen: [ImageFile], refused: [(ImageFile, String)]) {
@@ -39,7 +41,7 @@ enum ForeignImages {
     _ image: ImageFile, for user: UInt32, _ cpu: CPUAccounts
   ) -> Result<ImageFile, SystemError> {
     guard cpu.wait_ns(for: user) == 0 else {
-      return .failure(SystemError("open image '\(image.path)' with the CPU time that its user has", code: EAGAIN))
+      return .failure(SystemError("open image '\(image.path)' within the CPU time of its user", code: EAGAIN))
     }
     return cpu.charging(user) {
       do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }

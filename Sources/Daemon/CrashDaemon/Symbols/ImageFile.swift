@@ -3,7 +3,7 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// An image whose symbols may be needed: its path and, if the process sent one, its descriptor.
+/// An image whose symbols may be needed, with its path and the descriptor that the process may have sent.
 struct ImageFile: Sendable {
   var buildID: String
   var path: String
@@ -11,16 +11,16 @@ struct ImageFile: Sendable {
   var descriptor: Descriptor?
   var origin = Origin.unseen
 
-  /// The origin of the open file, as far as it is determined.
+  /// The origin of the open file, if already determined.
   enum Origin: Sendable {
     case unseen
-    /// crashd reaches this file by its path, on a mount where root controls who owns files.
+    /// crashd reaches the file by its path, on a mount where only root decides who owns files.
     case machine
-    /// Only the process can reach it, perhaps in a container or on its user's disk.
+    /// Only the process can reach the file, which may be in a container or on a disk of its user.
     case process
   }
 
-  /// The images of a ring that can have symbols, the executable first.
+  /// Returns the images of a ring that can have symbols, with the executable first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
     let named = images.filter { !$0.path.hasPrefix("[") || $0.path == KernelImage.path }
     let files = named.filter { CacheName.isBuildID($0.buildID) }.map { image in
@@ -38,7 +38,9 @@ struct ImageFile: Sendable {
     var identity: Identity
   }
 
-  /// The identity of a file, whatever its name: one that is replaced in place gets another identity.
+  /// The identity of a file, independent of its name.
+  ///
+  /// A file whose contents were replaced has a new identity.
   struct Identity: Sendable, Hashable {
     var device: UInt
     var number: UInt
@@ -54,29 +56,32 @@ struct ImageFile: Sendable {
     }
   }
 
-  /// Checks the descriptor: only a regular file that is open read-only is accepted.
+  /// Checks the descriptor that the process sent.
   ///
-  /// Asks no file system.
-  /// - Returns: Nil when `look` has to be called first.
+  /// Only a regular file that is open read-only is accepted.
+  ///
+  /// Makes no call that could block on a file system.
+  /// - Returns: Nil if `look` must be called first.
   func opened(for user: UInt32) throws(SystemError) -> Opened? {
     if path == KernelImage.path { return try KernelImage.open() }
     guard let descriptor else { return nil }
     let facts = try descriptor.facts()
     guard facts.isRegular else { throw SystemError(what, code: ENOTSUP) }
-    // A child that a hostile image takes over must not be able to write into its user's files.
+    // The helper process gets this descriptor. If a hostile image compromised the helper, it must not be able to write
+    // to its user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
-      throw SystemError("\(what): its descriptor is not one for reading only", code: EACCES)
+      throw SystemError("\(what): its descriptor is not read-only", code: EACCES)
     }
     guard let owner = CacheOwner.of(facts, user: user, origin: origin) else { return nil }
     return Opened(descriptor: descriptor, owner: owner, identity: Identity(facts))
   }
 
-  /// Opens the path, which the process may have made up, or compares it with the descriptor.
+  /// Opens the path, which the process may have invented, or compares the file there with the descriptor.
   ///
-  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of that process, and is not
-  /// opened. Where the process sent no descriptor, the file must be regular, belong to root, to crashd's own user or to
-  /// the user of the process, and be readable by that user. It may block on a file system for ever: only threads of
-  /// ``ForeignFileWork`` call it.
+  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of another process and is not
+  /// opened. If the process sent no descriptor, the file must meet three conditions: it is regular, it belongs to root,
+  /// to crashd's own user or to the process's user, and the process's user can read it. The call may block on a file
+  /// system for ever, so only threads of ``ForeignFileWork`` may make it.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
@@ -95,14 +100,18 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Both, for a thread that may block.
+  /// Calls `opened` and, if necessary, `look`.
+  ///
+  /// Must run on a thread that may block.
   func open(for user: UInt32) throws(SystemError) -> Opened {
     if let opened = try opened(for: user) { return opened }
     guard let opened = try look(for: user).opened(for: user) else { throw SystemError(what, code: EACCES) }
     return opened
   }
 
-  /// The directory of the file: files of one place block together.
+  /// The directory of the file.
+  ///
+  /// Files in one directory are on one file system and block together.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
 
   private var what: String { "open image '\(path)'" }
@@ -116,15 +125,15 @@ struct ImageFile: Sendable {
 
 /// The users that a cache may serve.
 ///
-/// A user could send a forged file under another program's build id. A file that only root or crashd's user can change
-/// serves all users. A user can own files of root in a container or on a disk image, so such a file counts only when
-/// root or crashd's user sent it, or crashd reaches it by its path. Any other file serves only the processes of the
-/// user who sent it.
+/// A user could send a forged file under the build id of another program. Therefore only a file that root or crashd's
+/// user alone can change serves all users. In a container or on a disk image, a user can own files of root. Such a file
+/// counts only if root or crashd's user sent it, or if crashd reaches it by its path. Any other file serves only
+/// processes of the user who sent it.
 enum CacheOwner: Sendable, Hashable {
   case allUsers
   case user(UInt32)
 
-  /// - Returns: Nil when it depends on the file's origin, which is not determined yet.
+  /// - Returns: Nil if the answer depends on the file's origin, which is not determined yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
@@ -137,12 +146,16 @@ enum CacheOwner: Sendable, Hashable {
   }
 }
 
-/// The name of a symbol cache: in memory the key, on disk `BUILDID.cssym`, a user's own in a directory of its uid.
+/// The name of a symbol cache.
+///
+/// It is the key in memory, and `BUILDID.cssym` on disk. A user's own caches are in a directory named after the uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner
 
-  /// Whether it consists of lower-case hexadecimal digits only: the build id becomes a part of a path.
+  /// Whether the text consists only of lower-case hexadecimal digits.
+  ///
+  /// This is required because the build id becomes part of a path.
   static func isBuildID(_ text: String) -> Bool {
     (2...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }

@@ -2,24 +2,24 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The vDSO: the image that the kernel maps into every process, with the functions that read clocks.
+/// The vDSO: the image with clock functions that the kernel maps into every process.
 ///
-/// No file has it.
+/// It exists only in memory, not in a file.
 ///
-/// All processes of a machine have the same one, so crashd uses its own. A process's statement about it is not used;
-/// the build id shows whether it is this one.
+/// All processes of a machine have the same vDSO, so crashd uses its own copy. Data from the process is not used. The
+/// build id shows whether both are the same.
 enum KernelImage {
-  /// The name that the ring's reader uses.
+  /// The name that the ring reader gives to the vDSO.
   static let path = "[vdso]"
-  /// No file has this one.
+  /// An identity that no file has.
   private static let identity = ImageFile.Identity(device: .max, number: .max)
 
-  /// A read-only copy.
+  /// Opens a read-only copy of the vDSO.
   static func open() throws(SystemError) -> ImageFile.Opened {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps these pages readable for the life of the process; they are copied at once.
+    // The kernel keeps these pages readable as long as the process runs, and they are copied at once.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)
@@ -28,7 +28,7 @@ enum KernelImage {
     return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .allUsers, identity: identity)
   }
 
-  /// Finds its range in the text of /proc/self/maps.
+  /// Finds the range of the vDSO in the text of /proc/self/maps.
   static func find(in maps: String) -> (start: UInt, count: Int)? {
     guard let line = maps.split(separator: "\n").last(where: { $0.hasSuffix(" \(path)") }) else { return nil }
     let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }

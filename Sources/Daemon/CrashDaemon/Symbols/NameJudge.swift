@@ -2,18 +2,22 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-/// Decides which linkage names crashd may demangle itself: those that a confined process has demangled before.
+/// Decides which linkage names crashd may demangle itself.
 ///
-/// Names come from caches, and the process that wrote a cache had read an untrusted file.
+/// These are names that a sandboxed process has demangled before without a crash.
+///
+/// The check is necessary because names come from caches, which were built from untrusted files.
 actor NameJudge {
   private let configuration: SymbolCaches.Configuration
-  /// Verdicts so far, so that a program that crashes repeatedly costs one child.
+  /// Earlier verdicts.
+  ///
+  /// Because of these verdicts, a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
-  /// The names that must stay mangled.
+  /// Returns the names that must stay mangled.
   func unreadable(of names: Set<String>) async -> Set<String> {
     let mangled = names.filter(Demangler.isMangled)
     let fresh = mangled.filter { known[$0] == nil }.sorted()
@@ -21,15 +25,15 @@ actor NameJudge {
       do {
         keep(fresh, try await ask(fresh, program))
       } catch {
-        configuration.logger.warning("cannot check names: \(error), showing them as they are")
+        configuration.logger.warning("cannot check names: \(error), showing the mangled names")
       }
     }
     return mangled.filter { known[$0] != true }
   }
 
-  /// The names that must stay mangled, of the builds whose names all have verdicts.
+  /// Returns the names that must stay mangled, but only for builds whose names all have verdicts.
   ///
-  /// Never waits.
+  /// Never waits for a child process.
   func judged(_ namesOfBuilds: [String: Set<String>]) -> [String: Set<String>] {
     var judged: [String: Set<String>] = [:]
     for (build, names) in namesOfBuilds {
@@ -47,7 +51,7 @@ actor NameJudge {
     }
   }
 
-  /// Runs the child on a thread of its own, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, which blocks until the child ends.
   private func ask(_ names: [String], _ program: String) async throws -> [UInt8] {
     let (timeout_ms, limitBytes) = (configuration.limits.judgeNames_ms, configuration.limits.judgedNamesBytes)
     return try await withCheckedThrowingContinuation { continuation in
@@ -61,7 +65,9 @@ actor NameJudge {
     }
   }
 
-  /// A verdict for each name; 0 for names that the child did not reach.
+  /// Returns a verdict for each name.
+  ///
+  /// The verdict is 0 for names that the child did not reach.
   private static func verdicts(
     on names: [String], _ program: String, _ timeout_ms: Int, _ limitBytes: Int
   ) throws -> [UInt8] {
@@ -73,14 +79,14 @@ actor NameJudge {
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
-    // Of a fixed size: a compromised child cannot exhaust memory.
+    // The output has a fixed size, so a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {
       try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
         .run(input: input.descriptor, output: output.descriptor)
     } catch is HelperChild.Failure {
-      // A name has ended the child; its earlier verdicts count.
+      // One name crashed the child. The verdicts before that name are valid.
     }
     return try output.read(limitBytes: names.count)
   }

@@ -1,13 +1,16 @@
 import Synchronization
 
-/// Remembers lists of images whose symbolication started a moment ago.
+/// Remembers image lists whose symbolication started a moment ago.
 ///
-/// Processes of one program have the same list, and in a storm of their crashes repeated requests would be useless.
+/// Processes of one program have the same list. In a storm of crashes, requesting it again for each process would be
+/// useless.
 ///
-/// A crash requests the images of its own frames in any case.
+/// A crash requests the images of its frames in any case.
 final class RecentImages: Sendable {
   private struct State {
-    /// Hashes of users, build ids and paths: a hostile process's names take no memory, and a collision costs nothing.
+    /// Hashes of users, build ids and paths.
+    ///
+    /// Hashes keep hostile names from using memory, and a collision does no harm.
     var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }
@@ -20,7 +23,7 @@ final class RecentImages: Sendable {
 
   /// Whether these images were not requested a moment ago.
   ///
-  /// Descriptors that a process sent always count as new.
+  /// A list with descriptors from the process always counts as new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
     if images.contains(where: { $0.descriptor != nil }) { return true }
     var hasher = Hasher()

@@ -3,14 +3,16 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Describes the variables and types in scope at a fault, by `crash-analyse`.
+/// Describes the variables and types in scope at a fault, with the help of `crash-analyse`.
 ///
-/// It does so on demand, after the crash: storing all types of all images would make the symbol caches several times as
-/// large.
+/// The description is made on demand after the crash. If the types of all images were stored, the symbol caches would
+/// be several times as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
-  /// A request for one place: a program that crashes there repeatedly costs one child.
+  /// A request for one address.
+  ///
+  /// A program that crashes there repeatedly needs only one child process.
   private struct Question: Hashable {
     var user: UInt32
     var path: String
@@ -18,10 +20,12 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
   }
-  /// An empty answer is cached too: without debug information it is the usual one.
+  /// Cached answers.
+  ///
+  /// Empty answers are cached too, because images without debug information are common.
   private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
-  /// After that time the child runs again: debug information may have been installed.
+  /// A cached answer expires after this time, because debug information may have been installed since.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) {
@@ -30,14 +34,17 @@ actor ScopeReader {
     permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
   }
 
-  /// The scope at a link address of an image; nil without information, or when too many requests run.
+  /// Returns the scope at a link address of an image, or nil if there is no information or too many requests run.
   ///
-  /// The file is opened by the path that the process reported. Another build at that path has no information.
+  /// The file is opened by the path that the process reported. If another build is now at that path, there is no
+  /// information.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
     await describe(image, pc, user, isOfClasses: false)
   }
 
-  /// The classes that the function there names, by the image's own symbols; nil when no child could run.
+  /// Returns the classes that the function at the address refers to, from the image's own symbols.
+  ///
+  /// Nil if no child could run.
   func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
     await describe(image, pc, user, isOfClasses: true)?.namedClasses
   }
@@ -62,8 +69,8 @@ actor ScopeReader {
     do {
       answer = try await ask(job, image, user)
     } catch {
-      configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // A temporary failure, or one of crashd's own, says nothing about the place.
+      configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
+      // A temporary failure or a failure of crashd itself is not cached, because it does not depend on the address.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)
@@ -71,13 +78,13 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // Empty answers are evicted first: a program may crash at ever other places.
+    // Empty answers are evicted first, because a program may crash at ever new addresses.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
   }
 
-  /// Runs the child on a thread of its own, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, which blocks until the child ends.
   private func ask(_ job: Job, _ image: ImageFile, _ user: UInt32) async throws -> ScopeDescription? {
     try await withCheckedThrowingContinuation { continuation in
       do {
@@ -97,11 +104,13 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Reads the image itself, or the first debug file with information; the code is the image's.
+    /// Reads the image itself, or else the first debug file that has information.
+    ///
+    /// The code always comes from the image.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try open(image, user)
       let own = try describe(opened.descriptor)
-      // Debug files have no code.
+      // Code and classes come only from the image, because debug files have no code.
       if isOfClasses || !own.types.isEmpty { return own }
       var files = debugFiles
       files.owner = opened.owner
@@ -113,7 +122,7 @@ actor ScopeReader {
       return own.codeBefore.isEmpty ? nil : own
     }
 
-    /// The file system of the image may block: opening has the time-out of the description.
+    /// Opens the image with the time-out of the description, because the file system of the image may block.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
         CPUAccounts.measure { Result { try image.open(for: user) } }
@@ -124,7 +133,7 @@ actor ScopeReader {
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {
-      // Of a fixed size: a compromised child cannot exhaust memory.
+      // The output has a fixed size, so a compromised child cannot exhaust memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"

@@ -3,27 +3,27 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Requests to servers, one build at a time.
+/// The queue of requests to debuginfod servers, which handles one build at a time.
 struct FetchQueue {
   var waiting: [CacheName] = []
   var running: CacheName?
-  /// The time of each build's last request.
+  /// The time of the last request for each build.
   var asked: [CacheName: UInt64] = [:]
-  /// Outcomes: `fetched`, `missing`, `failed`, `skipped`.
+  /// The counts of the outcomes `fetched`, `missing`, `failed` and `skipped`.
   var counts: [String: Int] = [:]
 }
 
-// Debug information from servers, for images without any and without an installed debug file. When a process attaches,
-// its caches are built, and then servers are asked. A crash meanwhile has names without lines, does not wait, and gets
-// the lines when they arrive.
+// Fetches debug information from servers for images that have none, neither in the image nor in an installed debug
+// file. When a process attaches, its caches are built, and then servers are queried. A crash in the meantime does not
+// wait: its report has names without lines, and gets the lines when they arrive.
 extension SymbolCaches {
-  /// The outcomes of requests since crashd started, and how many builds wait.
+  /// The outcomes of requests since crashd started, and the number of builds that wait.
   var fetches: [String: Int] {
     let waiting = queue.waiting.count + (queue.running == nil ? 0 : 1)
     return waiting == 0 ? queue.counts : queue.counts.merging(["waiting": waiting]) { $1 }
   }
 
-  /// Requests the debug information of a build whose cache lacks it from the servers.
+  /// Requests the debug information of a build from the servers, if the cache lacks it.
   func fetchDebugInformation(of name: CacheName) {
     guard isWorthAsking(name), case .ready(let cache, _) = entries[name], !cache.hasDebugInformation else { return }
     let limits = configuration.limits
@@ -42,15 +42,15 @@ extension SymbolCaches {
 
   /// Whether the debug information of this build would be requested now.
   ///
-  /// Only builds that root or crashd's user has installed are requested: a process without network access could
-  /// otherwise send data out in made-up build ids.
+  /// Only builds that root or crashd's user installed are requested. Otherwise a process without network access could
+  /// send data out in invented build ids.
   func isWorthAsking(_ name: CacheName) -> Bool {
     guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a request for its debug information runs or waits.
+  /// Whether a request for this build runs or waits.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

@@ -2,26 +2,26 @@ import CrashSymbols
 
 /// Why the symbols of a build are incomplete.
 struct SymbolGap: Sendable, Equatable {
-  /// Text for people that continues "its symbols:".
+  /// Readable text that continues the phrase "its symbols:".
   var reason: String
   /// Whether the missing symbols may still arrive.
   var mayFill = false
-  /// Whether it has names but no lines, as most system libraries.
+  /// Whether the build has names but no lines, as is usual for system libraries.
   var isNamesOnly = false
 
-  /// No symbols yet; they are being read.
+  /// The symbols are still being read.
   static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
 /// A report whose symbols arrived after it was built.
 struct LateReport: Sendable, Hashable {
   var id: String
-  /// The user of its process.
+  /// The user of the crashed process.
   var user: UInt32
 }
 
 extension SymbolCaches {
-  /// The gaps of these builds, given the caches that were found for `user`.
+  /// Returns the gaps of these builds, given the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
     SymbolGap]
   {
@@ -35,7 +35,7 @@ extension SymbolCaches {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
-      // A partial cache was built from installed debug files too; an older cache was not.
+      // A partial cache already includes installed debug files. An older cache does not.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -52,16 +52,18 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Sends the report to `lateReports` when the symbols of these builds arrive.
+  /// Publishes the report in `lateReports` when the symbols of these builds arrive.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
-    // They arrived meanwhile.
+    // The symbols have already arrived.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
   }
 
-  /// Publishes the reports that waited for a cache, when it exists; they still wait for a server's lines.
+  /// Publishes the reports that waited for a cache, once the cache exists.
+  ///
+  /// They continue to wait for lines from a server.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
     let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
@@ -69,9 +71,9 @@ extension SymbolCaches {
     for report in reports { lateContinuation.yield(report) }
   }
 
-  /// Publishes the reports that waited for a server's lines and for nothing else.
+  /// Publishes the reports that waited only for this build's lines from a server.
   ///
-  /// Each library of a program has a fetch of its own, and a report that changes with each of them would cause too many
+  /// Each library of a program is fetched separately. If a report changed after each fetch, there would be too many
   /// events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }

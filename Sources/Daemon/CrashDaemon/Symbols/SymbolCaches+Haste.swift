@@ -2,20 +2,25 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// Partial symbolication. The first crash of a build often comes before its cache is built, as of a server that dies
-// right after its start. Then the few units of its frames are decoded first, beside the whole image.
+// Partial symbolication. The first crash of a build often comes before its cache is built, for example when a server
+// crashes right after its start. In that case the few units of the crash's frames are decoded first, in parallel with
+// the whole image.
 extension SymbolCaches {
-  /// A partial cache for a crash that waits: the cache, and the addresses in it.
+  /// A job that builds a partial cache for a waiting crash.
+  ///
+  /// The cache contains only the given addresses.
   struct HastyJob {
     var name: CacheName
-    /// The number of the crash's waiter.
+    /// The number of the waiter that stands for the crash.
     var number: UInt64
     /// The user of the crash.
     var user: FairUser
     var addresses: Set<UInt64>
   }
 
-  /// Starts a job for each cache that a crash waits for, up to the limits; further ones are queued.
+  /// Starts a job for each cache that a crash waits for, up to the limits.
+  ///
+  /// Further jobs are queued.
   func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
     for name in waiters[number]?.names ?? [] {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
@@ -27,17 +32,19 @@ extension SymbolCaches {
     startHastyJobs()
   }
 
-  /// Fair between users: the one with the fewest jobs is next, and none gets all permits.
+  /// Starts queued jobs fairly between users.
+  ///
+  /// The user with the fewest jobs is next, and no user gets all permits.
   private func startHastyJobs() {
-    // No crash waits for these any more.
+    // Removes the jobs that no crash waits for any more.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // Crashes of a user without CPU time wait for the whole caches.
+    // If a user has no CPU time left, the crashes of that user wait for the whole caches.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
   }
 
-  /// - Returns: Whether it runs.
+  /// - Returns: Whether the job was started.
   private func start(_ hasty: HastyJob) -> Bool {
     guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return false }
     let job = SymbolJob(
@@ -46,14 +53,14 @@ extension SymbolCaches {
       debugFiles: debugFiles(of: source.path, hasty.name, for: source.user),
       charge: configuration.charge(hasty.user.uid))
     do throws(SystemError) {
-      // One thread per job: it blocks until its child ends, and the limit is low.
+      // Each job has its own thread, because the thread blocks until the child ends. The limit on jobs is low.
       try Thread.start(named: "symbols-hasty") { [self] in
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
       }
       return true
     } catch {
-      configuration.logger.warning("cannot build a partial symbol cache: \(error), waiting for the whole one")
+      configuration.logger.warning("cannot build a partial symbol cache: \(error), waiting for the whole cache")
       return false
     }
   }
@@ -66,7 +73,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // The job of the whole cache reports any failure of the file.
+      // Failures of the file are reported by the job that builds the whole cache.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

@@ -1,15 +1,16 @@
 import CrashSymbols
 
-// Improves a cache with names only when a debug file has been installed since. The check runs when a process attaches
-// or crashes, and when a report is analyzed again.
+// Improves a cache that has only names if a debug file was installed later. The check runs when a process attaches or
+// crashes, and when a report is analyzed again.
 extension SymbolCaches {
-  /// The time between two searches for debug files beside an image.
+  /// The minimum time between two searches for debug files beside an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
   /// Rebuilds the caches of an image from debug files that were installed after the caches were built.
   ///
-  /// A crash waits for those of the machine's directory as for a first cache; after a failure or time-out it uses the
-  /// names. No crash waits for those beside the image, where a file system may never answer: the next crash uses them.
+  /// A crash waits for debug files in the system's directory as it waits for a first cache. After a failure or
+  /// time-out, it uses the names. No crash waits for debug files beside the image, because their file system may never
+  /// answer. The next crash uses them.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {
@@ -35,7 +36,7 @@ extension SymbolCaches {
   }
 
   private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
-    // Another job may have begun meanwhile.
+    // Another job may have begun in the meantime.
     guard case .ready = entries[name] else { return }
     var sources: [ImageFile.Identity: Source] = [:]
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {

@@ -3,22 +3,22 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The symbol caches of all images: built when a process attaches, and found by build id when one crashes.
+/// The symbol caches of all images, built when a process attaches and found by build id when a process crashes.
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// Being built, from these files: any process may report a build id together with a file that does not have it.
+    /// The cache is being built from one of these files; a process may have reported a file without this build id.
     case pending([ImageFile.Identity: Source])
   }
 
-  /// An image's open file, its path as its process reports it, and the user of that process.
+  /// The open file of an image, the path that its process reported, and the user of that process.
   struct Source {
     var image: Descriptor
     var path: String
     var user: UInt32
   }
 
-  /// A file that is no image of this build id.
+  /// A file that is not an image with this build id.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -31,14 +31,14 @@ actor SymbolCaches {
     var image: Descriptor
     var file: ImageFile.Identity
     var number: UInt64
-    /// Whether the file is the debug information of an image whose cache has names only.
+    /// Whether the file is a debug file for an image whose cache has only names.
     var isDebugFile = false
   }
 
   struct Configuration: Sendable {
     /// The directory of the caches.
     var directory: String
-    /// The path of `crash-analyse`; nil when it was not found: then there are no symbols.
+    /// The path of `crash-analyse`; nil if the program was not found, and then there are no symbols.
     var program: String?
     /// The directory of installed debug files.
     var debugDirectory = DebugFilePaths.standardDirectory
@@ -47,7 +47,7 @@ actor SymbolCaches {
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
-    /// The CPU time of each user's images, for symbols and unwind tables together.
+    /// The CPU time used for each user's images, for symbols and unwind tables together.
     var cpu: CPUAccounts
 
     init(
@@ -70,33 +70,33 @@ actor SymbolCaches {
   /// The number of failures of each file.
   private var failures: [Failure: Int] = [:]
   private var wrongClaims: WrongClaims
-  /// The attempts for a file that fails temporarily: a job that times out costs a minute each time.
+  /// The number of attempts for a file that fails temporarily, because each job that times out takes a minute.
   private static let attempts = 3
-  /// Fair between users, none of whom gets all permits; jobs that a crash waits for are urgent.
+  /// Jobs, fair between users; no user gets all permits, and jobs that a crash waits for are urgent.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
-  /// Starts jobs of users who have CPU time again.
+  /// Starts jobs of users whose CPU time limit allows work again.
   private var alarm = Alarm()
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
   var hastyJobs: FairQueue<HastyJob>
   var queue = FetchQueue()
-  /// Paths that could not be opened, and when.
+  /// Paths that could not be opened, with the time of the failure.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
   /// The time of the last search for debug files beside an image.
   var lookedBeside: [CacheName: UInt64] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// The caches that it still waits for.
+    /// The caches that the crash still waits for.
     var names: Set<CacheName>
-    /// Partial caches of its own addresses, built while the whole ones are not ready.
+    /// Partial caches with the crash's own addresses, built while the whole caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
-    /// Nil once it does not wait any more.
+    /// Nil when the crash no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  /// Why a cache does not exist, as far as known.
+  /// Why caches do not exist, if the reason is known.
   var refusals: [CacheName: String] = [:]
   /// Reports that wait for a cache in the background.
   var late: [CacheName: Set<LateReport>] = [:]
@@ -122,7 +122,7 @@ actor SymbolCaches {
   }
 
   var waitingJobs: [Job] { jobs.waiting() }
-  /// Partial jobs that run.
+  /// The number of partial jobs that are running.
   var hastyJobCount: Int { hastyJobs.permitCount }
 
   func tick() -> UInt64 {
@@ -131,7 +131,7 @@ actor SymbolCaches {
   }
 }
 
-// Building.
+// Building of caches.
 extension SymbolCaches {
   /// Builds missing caches of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -148,7 +148,7 @@ extension SymbolCaches {
     _ = begin(seen, for: user)
   }
 
-  /// Begins everything that needs no file system.
+  /// Begins all work that does not need to open files.
   /// - Returns: Images whose files must be opened first.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
@@ -173,7 +173,7 @@ extension SymbolCaches {
         if hasFailed(Failure(name: name, file: opened.identity)) { continue }
         let claim = claim(of: user, to: opened.identity)
         guard wrongClaims.admit(image.buildID, of: claim, beside: buildIDs(of: claim)) else {
-          refuse(name, because: "its file was named with other build ids, and has none of them")
+          refuse(name, because: "its file was reported with other build ids, and has none of them")
           continue
         }
         var files: [ImageFile.Identity: Source] = [:]
@@ -186,7 +186,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // A process in a container reports files that do not exist here; it can send them.
+        // A process in a container reports paths that do not exist on the host. It can send descriptors of these files
+        // instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -197,7 +198,7 @@ extension SymbolCaches {
     return unseen
   }
 
-  /// Whether it could not be opened a moment ago: in a storm of crashes of a container only the first one tries.
+  /// Whether the image could not be opened a moment ago; in a storm of crashes only the first crash tries.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
@@ -221,7 +222,7 @@ extension SymbolCaches {
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
-        // One thread per job: it blocks until its child ends, and the limit is low.
+        // Each job has its own thread, because the thread blocks until the child ends. The limit on jobs is low.
         try Thread.start(named: "symbols") { [self] in
           let result = Result { next.isDebugFile ? try job.replace() : try job.run() }
           Task { await finish(next, result) }
@@ -232,7 +233,7 @@ extension SymbolCaches {
     }
   }
 
-  /// The next job; jobs of users without CPU time wait.
+  /// Returns the next job; jobs of users without CPU time wait.
   private func takeNext() -> Job? {
     var soonest_ns = UInt64.max
     let next = jobs.next { user in
@@ -275,7 +276,7 @@ extension SymbolCaches {
     startJobs()
   }
 
-  /// Prunes the directories of caches to their limits.
+  /// Prunes the cache directories to their limits.
   func prune() {
     do {
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
@@ -285,9 +286,9 @@ extension SymbolCaches {
   }
 }
 
-// Failing.
+// Handling of failed jobs.
 extension SymbolCaches {
-  /// Whether the file would fail again.
+  /// Whether the file has already failed for good.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
@@ -302,7 +303,7 @@ extension SymbolCaches {
     return Set((jobs.waiting(where: isOfClaim) + running.filter(isOfClaim)).map(\.name.buildID))
   }
 
-  /// Records a failed job; the next file of the build may succeed.
+  /// Records a failed job; another file of the same build may still succeed.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
@@ -311,44 +312,44 @@ extension SymbolCaches {
       if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
-    // A failure of crashd's own, such as a full disk, says nothing about the file.
+    // A failure of crashd itself, such as a full disk, is not counted as a failure of the file.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
       wrongClaims.note(job.name.buildID, of: claim(of: job.user.uid, to: job.file))
     }
-    // A temporary failure counts as one attempt only.
+    // A temporary failure counts as one attempt. Any other failure uses up all attempts.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }
 }
 
-// Finding.
+// Lookup of caches.
 extension SymbolCaches {
-  /// The caches for some addresses, and why they are incomplete, by build id.
+  /// The caches for some addresses, and the reasons why caches are incomplete, by build id.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]
   }
 
-  /// Begins building missing caches of these images, and returns the answer when nothing has to be waited for.
+  /// Begins building missing caches of these images, and returns the answer if nothing has to be waited for.
   ///
-  /// All in one turn of the actor: in a storm of crashes each turn takes long. After nil, `prepare` continues where
-  /// this ended.
+  /// Everything runs in one call of the actor, because each call takes long in a storm of crashes. If the result is
+  /// nil, `prepare` continues the work.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// The caches of builds that `user` may use, after waiting for those that are being built.
+  /// Returns the caches of builds that `user` may use, after waiting for caches that are being built.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// The caches for these link addresses of builds that `user` may use, after waiting for those that are being built.
+  /// Returns the caches that `user` may use for these link addresses, after waiting for caches being built.
   ///
-  /// When the whole caches take too long, the answer has partial caches with these addresses only.
+  /// If the whole caches take too long, the answer has partial caches with only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -358,14 +359,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // The existing caches that were being improved.
+    // Uses the existing caches of images whose caches are being improved.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// The ready caches of builds that `user` may use; waits for nothing and begins nothing.
+  /// Returns the ready caches of builds that `user` may use, without waiting or starting any work.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -402,7 +403,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Resumes a crash that waits for nothing any more.
+  /// Resumes a crash if all its caches are settled.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)
@@ -419,7 +420,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// The names under which this build id is known, or on disk.
+  /// Returns the names under which this build id is known or has a file on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }
@@ -428,7 +429,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // An older version or damaged: it is built again.
+        // The file has an older version or is damaged. It is built again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }

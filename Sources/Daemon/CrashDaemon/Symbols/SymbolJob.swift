@@ -2,23 +2,25 @@ import CrashSymbols
 import Glibc
 import LinuxSystem
 
-/// Builds one symbol cache: runs `crash-analyse build-cache`, which reads the untrusted file in a process of its own.
+/// Builds one symbol cache.
+///
+/// It runs `crash-analyse build-cache`, which reads the untrusted file in a separate process.
 struct SymbolJob: Sendable {
   var program: String
   var image: Descriptor
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// The debug files for an image without debug information; nil: none.
+  /// The debug files for an image without debug information; nil means none.
   var debugFiles: DebugFiles?
-  /// Gets the CPU time of each child.
+  /// Receives the CPU time of each child.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Waits for the child.
+  /// Runs the child and waits for it.
   ///
-  /// The cache is at `output` when this returns, and nothing when it throws.
+  /// If this returns, the cache is at `output`. If it throws, no file is left.
   ///
-  /// - Returns: Why debug files of a stripped image were not used; empty when there are none.
+  /// - Returns: The reasons why debug files of a stripped image were not used; empty if there are none.
   @discardableResult
   func run() throws -> [String] {
     let partial = try make(of: image)
@@ -31,9 +33,9 @@ struct SymbolJob: Sendable {
     return problems
   }
 
-  /// Replaces an existing cache with the one of this file, if the file has debug information.
+  /// Replaces an existing cache with a cache of this file, if the file has debug information.
   ///
-  /// - Returns: An empty list: it throws when the file is not used.
+  /// - Returns: An empty list. If the file is not used, the method throws.
   @discardableResult
   func replace() throws -> [String] {
     let partial = try make(of: image)
@@ -49,16 +51,16 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Builds a partial cache of these link addresses, in a fifth of the time.
+  /// Builds a partial cache with these link addresses, which takes about a fifth of the time.
   ///
-  /// It is open, and its file has no name any more.
+  /// The returned cache is open, and its file is already unlinked.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
     defer { _ = unsafe unlink(better) }
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// The cache of the first matching debug file, when the image's own at `partial` has names only.
+  /// Returns the cache of the first matching debug file, if the image's own cache at `partial` has only names.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
@@ -83,7 +85,7 @@ struct SymbolJob: Sendable {
   /// Builds a cache under a temporary name, and returns its path.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // No variadic argument but the mode, which open reads as one.
+    // The only variadic argument is the mode, which open reads because of O_CREAT.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     do {

@@ -1,6 +1,8 @@
-/// Counts build ids that turned out wrong for a file; an image has exactly one.
+/// Counts build ids that turned out to be wrong for a file.
 ///
-/// By account, so that no user's false claims keep another's images from being read.
+/// An image has exactly one build id.
+///
+/// Counts are kept per account, so that false claims of one user cannot block the images of another user.
 struct WrongClaims {
   /// A file, and the account that claims its build id.
   struct Claim: Hashable {
@@ -8,16 +10,19 @@ struct WrongClaims {
     var file: ImageFile.Identity
   }
 
-  /// How many build ids of one file an account may get wrong: one before and one after the file was replaced.
+  /// How many wrong build ids an account may claim for one file.
+  ///
+  /// Two are allowed, because the file may be replaced once.
   private static let limit = 2
 
-  /// The limit of remembered claims.
+  /// The maximum number of remembered claims.
   private let most: Int
   private var wrong: [Claim: Set<String>] = [:]
 
   init(most: Int) { self.most = most }
 
-  /// Whether a file may be read for a build id, beside the waiting or running jobs of that claim for those of `begun`.
+  /// Whether a file may be read for this build id, given the build ids in `begun` of waiting or running jobs with the
+  /// same claim.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {
     let known = wrong[claim] ?? []
     return !known.contains(buildID) && known.union(begun).subtracting([buildID]).count < Self.limit
@@ -29,6 +34,6 @@ struct WrongClaims {
     wrong[claim, default: []].insert(buildID)
   }
 
-  /// Forgets the wrong claims of a file that has turned out to be an image.
+  /// Forgets the wrong claims for a file, because the file turned out to be an image.
   mutating func forget(_ claim: Claim) { wrong[claim] = nil }
 }

@@ -3,20 +3,22 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)): while crashd does not run, it holds the rings of
-/// attached processes, and the descriptors that report how they ended.
+/// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)).
 ///
-/// Only where the unit enables it (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
+/// While crashd does not run, systemd holds the rings of attached processes and the pidfds that report how the
+/// processes ended.
+///
+/// Used only if the unit enables it (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
 struct DescriptorStore: Sendable {
   private static let prefix = "process-"
   private static let connectionPrefix = "connection-"
 
   private let notifier: Notifier
   private let ledger: Ledger
-  /// Distinguishes the names of this crashd from those of an earlier one.
+  /// Distinguishes the names of this crashd from names of an earlier crashd.
   private let generation = String(Moment.monotonic_ns(), radix: 16)
 
-  /// Nil where the store is not enabled.
+  /// Returns nil if the store is not enabled.
   init?(environment: [String: String], notifier: Notifier, ledger: Ledger) {
     guard environment["CRASHD_DESCRIPTOR_STORE"] == "1", environment["NOTIFY_SOCKET"]?.isEmpty == false else {
       return nil
@@ -25,39 +27,41 @@ struct DescriptorStore: Sendable {
     self.ledger = ledger
   }
 
-  /// The name of a process, which identifies it to a later crashd.
+  /// Returns the name of a process, which identifies the process to a later crashd.
   func name(of process: AttachedProcess) -> String {
     "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
   }
 
   /// Stores the ring and the pidfd of a process.
   func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
-    // Without polling: systemd would drop a pidfd when its process ends, which is when it is needed.
+    // Polling is off, because systemd would drop a pidfd when its process ends, and the pidfd is needed from that
+    // moment on.
     let isSent = notifier.send(
       "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
     if !isSent {
-      ledger.refuse("kept descriptor", from: process.facts.peer, because: "systemd did not take it")
+      ledger.refuse("kept descriptor", from: process.facts.peer, because: "systemd did not accept it")
     }
   }
 
-  /// Stores a connection without a hello yet: its process may have died already, and the data in the connection are all
-  /// that remains of it.
-  /// - Returns: Its name.
+  /// Stores a connection that has not sent its hello yet.
+  ///
+  /// Its process may already have ended, and then the data in the connection is all that remains.
+  /// - Returns: The name of the connection.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"
     if !notifier.send("FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [connection]) {
       ledger.refuse(
-        "kept descriptor", from: Peer(pid: 0, uid: geteuid()), because: "systemd did not take a connection")
+        "kept descriptor", from: Peer(pid: 0, uid: geteuid()), because: "systemd did not accept a connection")
     }
     return name
   }
 
-  /// Removes the descriptors with a name.
+  /// Removes the descriptors with this name.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }
 
-  /// The processes that an earlier crashd stored.
+  /// Returns the processes that an earlier crashd stored.
   static func processes(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptProcess] {
     let names = Dictionary(grouping: passed.filter { $0.name.hasPrefix(prefix) }, by: \.name)
     return names.keys.sorted().compactMap { name in
@@ -65,7 +69,7 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// The connections that an earlier crashd stored, whose hello was not read yet.
+  /// Returns the connections that an earlier crashd stored before it read their hello.
   static func connections(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptConnection] {
     passed.filter { $0.name.hasPrefix(connectionPrefix) }.map {
       KeptConnection(name: $0.name, socket: AttachSocket(descriptor: $0.descriptor))
@@ -88,7 +92,7 @@ struct KeptProcess: Sendable {
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// Nil unless it is one ring and one other descriptor under a name of crashd's.
+  /// Returns nil unless there are exactly one ring and one other descriptor, under a name that crashd creates.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// The heartbeat of one of crashd's loops: the loop counts its turns, the watchdog reads the count.
+/// The heartbeat of one of crashd's loops.
+///
+/// The loop counts its iterations, and the watchdog reads the count.
 final class Heartbeat: Sendable {
   let name: String
   private let count = Atomic<UInt64>(0)
@@ -9,19 +11,20 @@ final class Heartbeat: Sendable {
 
   init(_ name: String) { self.name = name }
 
-  /// Counts a turn of the loop.
+  /// Counts one iteration of the loop.
   func beat() {
-    // Ordering: relaxed, as everywhere here, because no other data depend on these.
+    // Ordering: all accesses in this class are relaxed, because no other data depends on these values.
     rests.store(false, ordering: .relaxed)
     isAsked.store(false, ordering: .relaxed)
     count.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Suspends the expectation of a turn until the next beat: the loop waits for work, or runs one piece of unlimited
-  /// length.
+  /// Suspends the check until the next beat.
+  ///
+  /// The loop calls this when it waits for work or starts a task of unlimited length.
   func rest() { rests.store(true, ordering: .relaxed) }
 
-  /// Requests a turn of the loop, unless one was requested since its last turn.
+  /// Requests an iteration of the loop, unless one was already requested since the last iteration.
   func ask(_ nudge: () -> Void) {
     if !isAsked.exchange(true, ordering: .relaxed) { nudge() }
   }
@@ -30,7 +33,7 @@ final class Heartbeat: Sendable {
   var beats: UInt64 { count.load(ordering: .relaxed) }
 }
 
-/// The loops that have made a turn since the last notification of systemd.
+/// Records which loops have completed an iteration since the last notification of systemd.
 struct HeartbeatBook {
   private let heartbeats: [Heartbeat]
   private var awaited: [(heartbeat: Heartbeat, beats: UInt64)] = []
@@ -40,16 +43,16 @@ struct HeartbeatBook {
     begin()
   }
 
-  /// The names of the loops that have not.
+  /// The names of the loops that have not completed an iteration.
   var late: [String] { awaited.map(\.heartbeat.name) }
 
   /// Reads all heartbeats.
-  /// - Returns: Whether each loop has made a turn, or was resting.
+  /// - Returns: Whether each loop has completed an iteration or was resting.
   mutating func look() -> Bool {
     awaited.removeAll { $0.heartbeat.isResting || $0.heartbeat.beats != $0.beats }
     return awaited.isEmpty
   }
 
-  /// Starts the next period: each loop must make a turn again.
+  /// Starts the next period, in which each loop must complete an iteration again.
   mutating func begin() { awaited = heartbeats.map { ($0, $0.beats) } }
 }

@@ -3,13 +3,15 @@ import LinuxSystem
 
 /// The sockets that systemd opened for crashd (sd_listen_fds(3)).
 ///
-/// The socket type identifies them, not `FileDescriptorName=`: one socket unit has one name for all of them.
+/// The socket type identifies each socket. `FileDescriptorName=` cannot, because one socket unit has one name for all
+/// its sockets.
 enum PassedSockets {
   private static let first: Int32 = 3
-  /// Two for each process that an earlier crashd stored (`DescriptorStore`), and the sockets.
+  /// The limit covers the sockets and two descriptors for each process that an earlier crashd stored
+  /// (`DescriptorStore`).
   private static let limit: Int32 = 32_768
 
-  /// Descriptors that systemd passed to this process; empty when there are none.
+  /// Returns the descriptors that systemd passed to this process; empty if there are none.
   static func parse(environment: [String: String], pid: Int32) -> [Int32] {
     guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == pid,
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...limit).contains(count)
@@ -17,13 +19,15 @@ enum PassedSockets {
     return Array(first..<first + count)
   }
 
-  /// The names that systemd gives them, in their order; `unknown` where it gives none.
+  /// Returns the names that systemd gave the descriptors, in the same order.
+  ///
+  /// A missing name becomes `unknown`.
   static func names(environment: [String: String], count: Int) -> [String] {
     let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
     return (0..<count).map { $0 < names.count ? String(names[$0]) : "unknown" }
   }
 
-  /// The descriptors that an earlier crashd stored, prepared; the other numbers are sockets.
+  /// Returns the descriptors that an earlier crashd stored, ready for use, and the numbers of the remaining sockets.
   static func takeKept(
     _ numbers: [Int32], names: [String]
   ) -> (kept: [(name: String, descriptor: Descriptor)], sockets: [Int32]) {
@@ -40,8 +44,9 @@ enum PassedSockets {
     return (kept, sockets)
   }
 
-  /// Takes ownership of the sockets, checked and prepared.
-  /// - Throws: `DaemonError.passedSocket` for one that is no listening socket of crashd's, or the second of its kind.
+  /// Takes ownership of the sockets, after checking and preparing them.
+  /// - Throws: `DaemonError.passedSocket` for a descriptor that is not a listening socket of crashd, or for a second
+  ///   socket of the same kind.
   static func take(_ numbers: [Int32]) throws(DaemonError) -> [UnixSocket.Kind: Descriptor] {
     var sockets: [UnixSocket.Kind: Descriptor] = [:]
     for number in numbers {

@@ -4,9 +4,11 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// The status of `systemctl status crashd`: the number of processes and crashes, or that the store fails.
+/// The status line of `systemctl status crashd`.
 ///
-/// It is sent when it has changed, at most once in an interval: an idle crashd sends nothing.
+/// It shows the number of processes and crashes, or that the store is failing.
+///
+/// It is sent only after changes, at most once per interval. An idle crashd sends nothing.
 final class StatusLine: Service {
   private struct State {
     var processes = 0
@@ -22,7 +24,7 @@ final class StatusLine: Service {
   private let changes: AsyncStream<Void>
   private let changed: AsyncStream<Void>.Continuation
 
-  /// Changes within the interval are sent together.
+  /// Changes within one interval are sent together.
   init(notifier: Notifier, store: ReportStore, hub: EventHub, interval_ms: Int = 5_000) {
     self.notifier = notifier
     self.store = store
@@ -38,14 +40,14 @@ final class StatusLine: Service {
     changed.yield()
   }
 
-  /// Sets why reports cannot be stored; nil: they can.
+  /// Sets the reason why reports cannot be stored; nil if they can be stored.
   func note(outage: String?) {
     state.withLock { $0.outage = outage }
     changed.yield()
   }
 
   func run() async throws {
-    // Without systemd nothing reads the counts.
+    // If systemd does not listen, no other program reads the status.
     guard notifier.hasListener else { return try await gracefulShutdown() }
     await cancelWhenGracefulShutdown { await self.follow() }
   }
@@ -66,16 +68,17 @@ final class StatusLine: Service {
     if let outage {
       text = "CANNOT STORE: \(outage.prefix(300))"
     } else {
-      // The keeper reports a store that cannot be read.
+      // If the store cannot be read, the store keeper reports that error.
       let count = try? store.count()
       text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
     }
     guard state.withLock({ $0.told }) != text else { return }
-    // A full queue is not waited for: an unsent text is sent with the next change.
+    // Sending does not wait for a full queue. An unsent text is sent with the next change.
     if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
   }
 
-  /// Such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`: valid until something happens.
+  /// Returns a text such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`, without relative
+  /// times.
   static func text(processes: Int, crashes: Int?, newest: String?) -> String {
     let attached =
       switch processes {
@@ -90,17 +93,17 @@ final class StatusLine: Service {
   }
 }
 
-/// Notifies systemd that crashd is ready, and that it stops.
+/// Notifies systemd when crashd is ready and when crashd stops.
 ///
-/// One of the last services to start and of the first to stop.
+/// It starts among the last services and stops among the first.
 struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // The status line reports everything else.
+    // The status line sends all other notifications.
     notifier.send("READY=1")
     try await gracefulShutdown()
-    // A full queue, such as a test's, must not keep crashd from ending.
-    _ = notifier.connection()?.send("STOPPING=1\nSTATUS=Storing what is left")
+    // A full queue, for example in a test, must not keep crashd from ending.
+    _ = notifier.connection()?.send("STOPPING=1\nSTATUS=Storing remaining reports")
   }
 }

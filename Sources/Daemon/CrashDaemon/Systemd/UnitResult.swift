@@ -3,14 +3,14 @@ import CrashReport
 import Glibc
 import LinuxSystem
 
-/// systemd's result of a service whose main process died.
+/// The result that systemd records for a service whose main process crashed.
 ///
-/// It runs `systemctl`, and never delays a crash.
+/// The result is read by running `systemctl`, which never delays the handling of a crash.
 ///
-/// There is no result without systemd, for a process that was not the main process of its unit, and for a unit that
-/// runs again already.
+/// There is no result in three cases: without systemd, for a process that is not the main process of its unit, and for
+/// a unit that has already restarted.
 struct UnitResult: Sendable, Equatable {
-  /// systemd's result, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  /// The result in systemd's own words, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
   var word: String
 
   private enum Answer: Equatable {
@@ -21,14 +21,16 @@ struct UnitResult: Sendable, Equatable {
   }
 
   private static let program = "/usr/bin/systemctl"
-  /// Exists only where systemd runs the machine (sd_booted(3)).
+  /// A path that exists only if systemd is the init system (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
-  /// systemd learns of an exit at the same time as the parent; the later attempts are for a busy machine.
+  /// The pauses before each attempt.
+  ///
+  /// systemd usually handles an exit at once, and the later attempts are for an overloaded machine.
   private static let pauses_ms = [0, 50, 200, 800]
   private static let answerLimit = 4_096
 
-  /// Reads the result for a process that a signal ended.
+  /// Reads the result for a process that was ended by a signal.
   static func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard unsafe access(mark, F_OK) == 0, unsafe access(program, X_OK) == 0 else { return nil }
     for pause in pauses_ms {
@@ -42,12 +44,12 @@ struct UnitResult: Sendable, Equatable {
     return nil
   }
 
-  /// Reads `systemctl show`.
+  /// Reads the output of `systemctl show`.
   /// - Parameters:
-  ///   - text: Lines `KEY=VALUE`.
+  ///   - text: Lines of the form `KEY=VALUE`.
   ///   - pid: The process.
-  ///   - signal: The signal that ended it.
-  /// - Returns: The unit's result, if it is about the end of this process.
+  ///   - signal: The signal that ended the process.
+  /// - Returns: The unit's result, if it refers to the end of this process.
   static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {
     if case .result(let result) = parse(text, pid: pid, signal: signal) { result } else { nil }
   }
@@ -59,7 +61,7 @@ struct UnitResult: Sendable, Equatable {
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
     guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
-    // CLD_KILLED and CLD_DUMPED; 0 until systemd has noticed the exit.
+    // 2 is CLD_KILLED, and 3 is CLD_DUMPED. The value is 0 until systemd has handled the exit.
     switch values["ExecMainCode"].flatMap({ Int($0) }) {
     case 0: return .notYet
     case 2, 3: break
@@ -90,18 +92,18 @@ struct UnitResult: Sendable, Equatable {
       program: program, arguments: ["show", "--no-pager", "--property=\(properties)", "--", unit], timeout_ms: call_ms)
     try child.run(input: input, output: output)
     var bytes = [UInt8](repeating: 0, count: answerLimit)
-    // read writes at most as many bytes as the array has. A pipe holds more than these four lines.
+    // read writes at most as many bytes as the array has. A pipe can hold more than the four lines of output.
     let count = unsafe Glibc.read(answer.number, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 }
 
-/// Limits concurrent runs of `systemctl`, also in a storm of crashes.
+/// Limits concurrent runs of `systemctl`, which matters in a storm of crashes.
 actor UnitResults {
   private var running = 0
   private static let limit = 2
 
-  /// Nil also when too many run.
+  /// Returns nil also if too many runs are active.
   func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard running < Self.limit else { return nil }
     running += 1

@@ -6,15 +6,19 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The unwind cross-check: unwinds crashed threads again, outside of the dying process and with other code.
+/// The unwind cross-check.
 ///
-/// `crash-analyse` runs libunwind over the registers and the copy of the stack.
+/// It unwinds crashed threads again, outside the crashed process and with different code.
+///
+/// `crash-analyse` runs libunwind with the recorded registers and the copy of the stack.
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  /// Every crash of a storm asks for one, so it is outside of this actor's turns.
+  /// Not isolated to this actor, because every crash of a storm requests a permit.
   private nonisolated let permits: FairSemaphore
-  /// Permits to wait for tables and for one of `permits`: reports that get none are skipped.
+  /// Permits to wait for tables and for one of `permits`.
+  ///
+  /// A report that gets no such permit is not cross-checked.
   private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
@@ -28,35 +32,38 @@ actor SnapshotUnwinder {
       PermitLimit(total: limits.unwinds + limits.waitingUnwinds, perUser: limits.unwindsPerUser), limits.accounts)
   }
 
-  /// The outcomes since crashd started, by kind: of threads the agreements and `failed`, and how many reports were
-  /// `skipped`.
+  /// The outcomes since crashd started.
+  ///
+  /// It counts threads by agreement, threads that `failed`, and reports that were `skipped`.
   var findings: [String: Int] {
     let skipped = skipped.load(ordering: .relaxed)
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
   }
 
-  /// Cross-checks that wait for a permit.
+  /// The number of cross-checks that wait for a permit.
   nonisolated var waitingCount: Int { permits.waitingCount }
 
   /// The result of an unwind cross-check.
   struct Outcome: Sendable {
     /// The contents of the ring, with the better frames.
     var contents: RingContents
-    /// One for each unwound thread.
+    /// One finding for each thread that was unwound.
     var findings: [CrashReport.Unwinding]
 
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// No permit is free, and the caller does not wait.
+  /// Thrown if no permit is free and the caller does not wait.
   struct Busy: Error {}
 
-  /// The images that a cross-check of a ring can need; nil where there is no stack to unwind.
+  /// Returns the images that a cross-check of a ring may need, or nil if there is no stack to unwind.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether one more cross-check is admitted; a refused one is counted.
+  /// Whether one more cross-check may run.
+  ///
+  /// If not, it is counted as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
@@ -65,17 +72,17 @@ actor SnapshotUnwinder {
 
   /// Unwinds the crashed threads of a ring again.
   ///
-  /// Nil when that fails, which is counted unless the ring has no copy of a stack.
+  /// Returns nil on failure. A failure is counted unless the ring has no copy of a stack.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
     guard let images = Self.images(of: contents) else { return nil }
     return await unwind(with: images, for: user) { contents }
   }
 
-  /// The same.
+  /// Unwinds the crashed threads of a ring again.
   ///
-  /// Unless it `waits`, it throws when no permit is free.
+  /// This method waits for a permit only if `waits` is true. Otherwise it throws if no permit is free.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // Not counted: the report stays as it is, and the caller may retry.
+    // This is not counted as skipped, because the report stays unchanged and the caller may retry.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
@@ -84,9 +91,10 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// The same for a ring that is read when its turn comes and no ring waits for its first reading.
+  /// Unwinds the crashed threads of a ring that is read only when a permit is free and no ring waits for its first
+  /// reading.
   ///
-  /// Until then only the names of its `images` are kept.
+  /// Until then only its `images` are kept in memory.
   func unwind(
     with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
@@ -96,11 +104,11 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { admission.giveBack() }
-    // Those of an attached process exist or are being built; those of a spooled ring may have to be built now. No
-    // permit is held while waiting for them.
+    // The tables of an attached process exist or are being built. The tables of a spooled ring may have to be built
+    // now. No permit is held during this wait.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Crashes take precedence; this report is stored already.
+    // Crashes take precedence, because this report is already stored.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     let permit = await permits.enter(user)
@@ -122,7 +130,7 @@ actor SnapshotUnwinder {
     }
   }
 
-  /// Waits for the running ones, two seconds at most, and ends the waiting of all others.
+  /// Waits for running cross-checks, at most two seconds, and ends the waiting of all others.
   func stop() async {
     admissions.stop()
     permits.stop()
@@ -143,7 +151,7 @@ actor SnapshotUnwinder {
     return outcome
   }
 
-  /// Runs the child on a thread of its own, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, which blocks until the child ends.
   private func ask(
     _ question: UnwindQuestion, _ files: [String: Descriptor], _ program: String
   ) async throws -> UnwindAnswer {
@@ -164,14 +172,14 @@ actor SnapshotUnwinder {
     to question: UnwindQuestion, _ files: [String: Descriptor], _ program: String, _ limits: Limits
   ) throws -> UnwindAnswer {
     let request = try question.request(tables: files, limitBytes: limits.unwindRequestBytes)
-    // Of a fixed size: a compromised child cannot exhaust memory.
+    // The output has a fixed size, so a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
     try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)
       .run(input: request.descriptor, output: output.descriptor)
     let bytes = try output.read(limitBytes: UnwindAnswer.limitBytes)
     guard let answer = UnwindAnswer(bytes, threads: question.records.count) else {
-      throw HelperChild.Failure(description: "what it wrote is no answer")
+      throw HelperChild.Failure(description: "its output is not a valid answer")
     }
     return answer
   }

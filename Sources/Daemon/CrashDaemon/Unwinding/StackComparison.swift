@@ -2,26 +2,29 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Compares two stacks of one thread, and chooses the frames to show: a pure function of both.
+/// Compares two stacks of one thread, and chooses the frames to show.
 ///
-/// The handler unwinds with the tables of the process itself and reads all of its memory. libunwind is other code, with
-/// a copy of the stack that ends at 64 KiB. So the handler's frames stay, unless it had lost the tables where libunwind
-/// had them: from there it only guessed. libunwind's frames replace the guessed ones up to the frame where both stacks
-/// meet; from there the handler's frames stay. If they do not meet, libunwind's stack must be at least as long: a
-/// complete stack is not replaced for a few frames.
+/// It is a pure function of both stacks.
+///
+/// The signal handler unwinds with the tables of the process itself, and can read all memory of the process. libunwind
+/// is independent code, but its copy of the stack ends at 64 KiB. Therefore the handler's frames are normally kept.
+/// There is one exception: where the handler had no tables but libunwind had, the handler only guessed. libunwind's
+/// frames then replace the guessed frames up to the frame where both stacks meet. From that frame on, the handler's
+/// frames are kept. If the stacks never meet, libunwind's stack must be at least as long, because a complete stack is
+/// not replaced by a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source
-  /// Frames that both have, from the innermost.
+  /// The number of equal frames, counted from the innermost frame.
   let common: Int
 
-  /// Where the two meet again: indices in the snapshot's frames and in the handler's.
+  /// Where both stacks meet again, as indices into the snapshot's frames and the handler's frames.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
   private let images: [RingContents.Image]
   private static let otherFrameLimit = 32
-  /// `CS_UNWIND_STOP_END`: the tables mark the outermost frame.
+  /// `CS_UNWIND_STOP_END`: the unwind tables mark the outermost frame.
   private static let stopEnd: UInt32 = 0
 
   init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack, _ images: [RingContents.Image]) {
@@ -32,13 +35,13 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // After stack smashing, even frames from tables may not be code.
+    // After stack smashing, even frames found by tables may not point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // Nothing can be compared after the gap of a deep recursion.
+    // In a deep recursion, frames after the gap cannot be compared.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)
@@ -46,7 +49,7 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // Without the handler's tables libunwind only guesses, which is no contradiction.
+      // If the handler had tables and libunwind had none, libunwind only guesses. That is not a contradiction.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different
       shown = hasGuessed && isFound && isWhole ? .snapshot : .handler
@@ -54,7 +57,7 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// The first frame of the snapshot after the difference that the handler has too.
+  /// Returns the first snapshot frame after the difference that is also in the handler's stack.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -70,14 +73,14 @@ struct StackComparison {
     images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
-  /// The handler's contiguous frames from the innermost on, and whether others follow after a gap.
+  /// Returns the handler's contiguous frames from the innermost on, and whether more frames follow after a gap.
   private static func walked(_ record: CrashRecord) -> (frames: [CrashRecord.Frame], hasGap: Bool) {
     let frames = record.frames.filter { !$0.isAsync }
     guard record.frameTotal > frames.count else { return (frames, false) }
     return (Array(frames.prefix(record.frameHead)), true)
   }
 
-  /// The finding for the report.
+  /// The finding that the report contains.
   var finding: CrashReport.Unwinding {
     var others: [CrashReport.Unwinding.OtherFrame] = []
     if agreement == .different || agreement == .longer {
@@ -95,7 +98,7 @@ struct StackComparison {
 
   /// The record with the better frames.
   ///
-  /// Async callers stay, because no stack holds them.
+  /// The frames of async callers are kept, because they are not on any stack.
   var better: CrashRecord {
     guard shown == .snapshot else { return record }
     let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in
@@ -107,7 +110,7 @@ struct StackComparison {
     let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
     record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
-    // A deep recursion omits frames only after the point where the two have met.
+    // In a deep recursion, frames are omitted only after the point where both stacks meet.
     let total = max(record.frameTotal, frames.count)
     record.frameTotal = total - replaced + new.count
     record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal

@@ -2,21 +2,23 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Selects the threads of a ring to unwind again, and the images that they can need.
+/// Selects the threads of a ring that are unwound again, and the images that the unwinding may need.
 struct UnwindQuestion {
-  /// The first crashed threads with a copy of their stacks, eight at most.
+  /// The first crashed threads that have a copy of their stack, at most eight.
   let records: [CrashRecord]
-  /// Every image that a word of their stacks, or a register, points into: a return address is one of these words.
+  /// Every image that a register or a word of these stacks points into.
+  ///
+  /// Each return address is one of these words.
   let images: [RingContents.Image]
 
-  /// Nil where there is no stack to unwind.
+  /// Returns nil if there is no stack to unwind.
   init?(_ contents: RingContents) {
     records = Array(
       contents.records.sorted { $0.sequence < $1.sequence }
         .filter { $0.registers.count == UnwindRequest.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
-    // Of overlapping images, which no real process has, crash-analyse takes the first.
+    // If images overlap, which never happens in a real process, crash-analyse uses the first one.
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
@@ -26,7 +28,7 @@ struct UnwindQuestion {
     images = sorted.indices.filter(pointed.contains).map { sorted[$0] }
   }
 
-  /// The aligned words of the stack.
+  /// Returns the aligned words of the stack.
   private static func words(of record: CrashRecord) -> [UInt64] {
     let stack = record.stack
     let start = Int(truncatingIfNeeded: (8 &- record.stackStart & 7) & 7)
@@ -50,7 +52,7 @@ struct UnwindQuestion {
     }
   }
 
-  /// The request for crash-analyse, with the unwind files of the images up to `limitBytes`.
+  /// Builds the request for crash-analyse, including the unwind files of the images up to `limitBytes`.
   func request(tables: [String: Descriptor], limitBytes: Int) throws -> MemoryFile {
     let file = try MemoryFile()
     var end = UnwindRequest.headerBytes(threads: records.count, images: images.count)
@@ -60,7 +62,7 @@ struct UnwindQuestion {
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
       end += record.stack.count
     }
-    // Several images may have the same build.
+    // Several images may have the same build id.
     var places: [String: UnwindRequest.Place] = [:]
     for image in images {
       var place = places[image.buildID] ?? UnwindRequest.Place(offset: 0, size: 0)
@@ -74,13 +76,15 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child gets a descriptor that allows writing: a compromised child must not fill the file.
+    // The child gets a descriptor that allows writing, so the file is sealed. A compromised child cannot then fill the
+    // file.
     try file.seal(staysWritable: false)
     return file
   }
 
   private func thread(_ record: CrashRecord, _ place: UnwindRequest.Place) -> UnwindRequest.Thread {
-    // x86-64: a page fault whose error code has bit 4 is one of fetching the instruction; a breakpoint's pc is past it.
+    // On x86-64, bit 4 of a page fault's error code marks an instruction fetch. The pc of a breakpoint is after the
+    // instruction.
     let isBadFetch =
       record.trapNumber == 14 && record.errorCode & 16 != 0 && record.faultAddress == record.registers.last
     return UnwindRequest.Thread(

@@ -3,10 +3,10 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The unwind files of all images: extracted when a process attaches, and found by build id when one crashes.
+/// The unwind files of all images, extracted when a process attaches and found by build id when a process crashes.
 ///
-/// One job at a time for each user. A job takes milliseconds, unless the file is on a file system of its user's, and
-/// only a crash right after the attach waits for it.
+/// Each user has one job at a time. A job takes milliseconds, unless the image is on a file system that the user
+/// controls. Only a crash right after the attach waits for a job.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -16,7 +16,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file that has no tables for this build id.
+  /// A file that has no unwind tables for this build id.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -28,12 +28,12 @@ actor UnwindTables {
   }
 
   private let configuration: SymbolCaches.Configuration
-  /// Fair between users; jobs that a crash waits for are urgent.
+  /// Jobs, fair between users; jobs that a crash waits for are urgent.
   private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []
   private var wrongClaims: WrongClaims
-  /// Starts jobs of users who have CPU time again.
+  /// Starts jobs of users whose CPU time limit allows work again.
   private var alarm = Alarm()
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
@@ -53,7 +53,7 @@ actor UnwindTables {
   }
 }
 
-// Extracting.
+// Extraction of unwind tables.
 extension UnwindTables {
   /// Extracts missing tables of these images, and returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -63,7 +63,7 @@ extension UnwindTables {
     _ = begin(seen, for: user)
   }
 
-  /// Begins everything that needs no file system.
+  /// Begins all work that does not need to open files.
   /// - Returns: Images whose files must be opened first.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
@@ -76,7 +76,8 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // An image that is not on this machine has no symbols either, which the symbol caches have logged.
+      // An image that does not exist on this machine has no symbols either, and the symbol caches have already logged
+      // that.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -150,8 +151,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Also an image without tables: libunwind has none then, as the handler. A temporary failure says nothing about
-      // it.
+      // This includes an image without tables, for which libunwind has no more tables than the handler. A temporary
+      // failure is not remembered.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -159,7 +160,7 @@ extension UnwindTables {
       }
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
-      configuration.logger.warning("cannot keep the unwind tables of build \(job.name.buildID): \(error), ignoring")
+      configuration.logger.warning("cannot store the unwind tables of build \(job.name.buildID): \(error), ignoring")
     }
     do {
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
@@ -170,16 +171,16 @@ extension UnwindTables {
   }
 }
 
-// Finding.
+// Lookup of unwind files.
 extension UnwindTables {
-  /// Waits for files of these build ids that are being extracted.
+  /// Waits until the files of these build ids are extracted, if extraction has begun.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
-  /// The open files of these build ids that `user` may use.
+  /// Returns the open files of these build ids that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
@@ -190,7 +191,7 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends all waiting, now and later: callers continue with the existing files.
+  /// Ends all waiting, now and later; callers continue with the existing files.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }
@@ -218,20 +219,20 @@ extension UnwindTables {
     jobs.waiting { names.contains($0.name) }.isEmpty && !running.contains { names.contains($0.name) }
   }
 
-  /// A user's own file, or one for all users.
+  /// Returns the name of the file for all users and the name of the user's own file.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
     [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
   private func isThere(_ name: CacheName) -> Bool { open(name) != nil }
 
-  /// Opens the file; nil where none of its build exists.
+  /// Opens the unwind file, or returns nil if there is no file for this build.
   ///
-  /// A file whose header does not match its build and length, as after a power failure, is removed, and extracted again
-  /// later. Its contents are checked where they are read.
+  /// A file whose header does not match its build id and length, for example after a power failure, is removed. It is
+  /// extracted again later. The contents after the header are checked when they are read.
   private func open(_ name: CacheName) -> Descriptor? {
     let path = name.unwindPath(in: configuration.directory)
-    // No variadic argument: nothing is created.
+    // open gets no variadic mode argument, because it does not create a file.
     let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { return nil }
     let file = Descriptor(owning: number)

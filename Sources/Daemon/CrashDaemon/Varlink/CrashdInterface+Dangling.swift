@@ -17,7 +17,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// The budgets that an operator may set.
+  /// The budgets that an operator may set, in bytes.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -103,7 +103,9 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .protection)
   }
 
-  /// Overrides a class in programs; where all attached processes of a program deny the class, takes it back there.
+  /// Sets an override for a class in programs.
+  ///
+  /// If all attached processes of a program refuse the class, the override is withdrawn for that program.
   /// - Throws: `noSuchClass` if none of the programs with attached processes has the class.
   private func change(
     _ className: String, _ name: String?, _ client: Client, isForced: Bool,
@@ -135,7 +137,7 @@ extension CrashdInterface {
   }
 
   private func className(_ name: String) throws(ProtocolError) -> String {
-    // Processes refuse control characters, and no class has a name of blanks.
+    // Control characters are refused by processes, and class names contain no blanks.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
     }
@@ -143,9 +145,9 @@ extension CrashdInterface {
   }
 
   func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
-    // The empty text is a part of every name; a call for all programs omits the name.
+    // An empty name is refused, because it would match every name. A call for all programs omits the name.
     if name?.isEmpty == true { throw .invalidParameter("name") }
-    // Include processes that attached before this call.
+    // Includes processes that attached before this call.
     await attach.settle(pid: 0)
     await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
@@ -177,7 +179,7 @@ private struct EstimatedClass: Encodable, Sendable {
 
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
-    // Skip decisions in a format of another version.
+    // Skips decisions whose format is from another version.
     guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(

@@ -16,7 +16,7 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// Instead of a mode: the program decides again.
+  /// The value that a client sends instead of a mode, to let the program decide again.
   private static let programsMode = "program"
 
   func guardSet(

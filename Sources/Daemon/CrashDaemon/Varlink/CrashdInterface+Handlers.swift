@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// Binds methods to functions: each file binds its own. VarlinkConnection answers `Subscribe` and, with `more`,
-// `Incidents`, which have many replies.
+// Binds methods to functions. Each file binds its own methods. `Subscribe`, and `Incidents` with `more`, have many
+// replies and are answered by VarlinkConnection.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()
@@ -26,13 +26,13 @@ protocol CallHandler: Sendable {
 struct HandlerTable {
   fileprivate(set) var handlers: [String: any CallHandler] = [:]
 
-  /// Answers calls of a method by a function that takes its parameters and returns its reply.
+  /// Binds a method to a function that takes the method's parameters and returns its reply.
   mutating func bind<M: Method>(_ method: M.Type, _ answer: @escaping MethodHandler<M>.Answer) {
     handlers[M.name] = MethodHandler<M>(answer: answer)
   }
 }
 
-// A struct: the compiler (6.3.1) crashes on a closure with typed throws and an existential result.
+// This is a struct, because the compiler (6.3.1) crashes on a closure with typed throws and an existential result.
 struct MethodHandler<M: Method>: CallHandler {
   typealias Answer =
     @Sendable (CrashdInterface) -> (M.Parameters, Client) async throws(ProtocolError) -> M.Sent

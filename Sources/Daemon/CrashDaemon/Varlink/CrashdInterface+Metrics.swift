@@ -13,14 +13,15 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// A series that begins with its first loss would show no increase to Prometheus.
+  /// All kinds of losses start at 0, because Prometheus would show no increase for a series that begins with its first
+  /// loss.
   private static let noLosses = Dictionary(
     (Losses.names + ["end", "hello", "policy", "ring", "spool", "store"]).map { ($0, 0) }, uniquingKeysWith: { $1 })
 
-  /// The figures of `Status`, with the outcome of forwarded events.
+  /// Returns the figures of `Status`, and for operators also the outcome of forwarded events.
   ///
-  /// A user sees its own figures where they belong to a user. While the store fails, those of the store are missing for
-  /// operators: `crashd_trouble` must not fail with it.
+  /// A user receives only figures that belong to that user. If the store fails, an operator receives the metrics
+  /// without the store's figures, because `crashd_trouble` must remain available.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     var metrics = OpenMetrics()
     addBuild(to: &metrics)
@@ -35,7 +36,7 @@ extension CrashdInterface {
     return metrics.ended
   }
 
-  /// Metrics whose figures are in the store: all of them, or none.
+  /// Adds the metrics that come from the store, either all of them or none.
   private func withStored(_ metrics: OpenMetrics, _ visibility: Visibility) throws(ProtocolError) -> OpenMetrics {
     var metrics = metrics
     let (count, bytes) = try reading { () throws(StoreError) in
@@ -55,7 +56,7 @@ extension CrashdInterface {
     let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
     metrics.add("crashd_up_seconds", .gauge, "Seconds since crashd started.", uptime_s)
     metrics.add(
-      "crashd_processes", .gauge, "Processes with the shield: attached, or ended and not analyzed yet.", by: "state",
+      "crashd_processes", .gauge, "Processes with the shield: attached, or ended but not yet analyzed.", by: "state",
       ["attached": processes.count - ending, "ending": ending])
     metrics.add(
       "crashd_losses", .counter, "Parts of crashes that could not be recorded or read, by kind, since crashd started.",
@@ -65,14 +66,14 @@ extension CrashdInterface {
       by: "kind", refusals(visibility))
   }
 
-  /// Metrics of all users together.
+  /// Adds metrics of all users together.
   private func addTotals(to metrics: inout OpenMetrics) async {
     metrics.add(
       "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", outage.count)
     metrics.add(
-      "crashd_trouble", .gauge, "Failures of the store that last; crashctl status shows them.", outage.sentences.count)
+      "crashd_trouble", .gauge, "Failures of the store that persist (see crashctl status).", outage.sentences.count)
     metrics.add(
-      "crashd_reports_stored", .counter, "Reports written since crashd started, also again with more details.",
+      "crashd_reports_stored", .counter, "Reports written since crashd started, including rewritten reports.",
       ledger.stored)
     metrics.add(
       "crashd_reports_removed", .counter, "Reports that retention or an operator removed since crashd started.",
@@ -80,12 +81,12 @@ extension CrashdInterface {
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
 
-  /// The outcomes of crashd's children; nothing where none ran.
+  /// Adds the outcomes of crashd's child processes, if any have run.
   static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
     metrics.add(
       "crashd_unwindings", .counter, "Crashed threads with an unwind cross-check, and skipped reports.",
       by: "outcome", unwindings)
-    // The number of waiting builds can fall, so it is no counter.
+    // The number of waiting builds can fall, so it is a gauge and not a counter.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(
@@ -114,6 +115,6 @@ extension CrashdInterface {
       behind[String(path)] = subscriber.behind
     }
     metrics.add(
-      "crashd_forward_behind", .gauge, "Events not delivered to the collector yet.", by: "path", behind)
+      "crashd_forward_behind", .gauge, "Events not yet delivered to the collector.", by: "path", behind)
   }
 }

@@ -5,7 +5,9 @@ import ProductVersion
 
 /// Metrics about programs: what crashed, when, and which groups are open.
 extension CrashdInterface {
-  /// Groups that are searched for new and open ones, the ones that occurred last: each costs queries of its own.
+  /// The maximum number of groups that are checked for new and open groups.
+  ///
+  /// The most recent groups are checked, because each group needs several queries.
   static let countedGroups = 500
 
   func addBuild(to metrics: inout OpenMetrics) {
@@ -25,8 +27,8 @@ extension CrashdInterface {
     Self.add(crashes: crashes, incidents: incidents, to: &metrics)
     metrics.add(
       "crashd_groups", .gauge,
-      "Groups of equal crashes by state: resolved by an operator, or regressed since; of the \(Self.countedGroups) that "
-        + "occurred last: new in the newest build, or open.",
+      "Groups of equal crashes by state. Resolved and regressed groups are counted in full; new ones (first seen "
+        + "in the newest build) and open ones only among the \(Self.countedGroups) that occurred last.",
       by: "state",
       [
         "new": groups.count { $0.state == "new" }, "open": groups.count { $0.state == "open" },
@@ -37,7 +39,7 @@ extension CrashdInterface {
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {
     metrics.add(
       "crashd_crashes", .counter,
-      "Crashes by program, since crashd's database was made. Restarts of crashd and removed reports do not change it. "
+      "Crashes by program since crashd created its database. Restarts of crashd and removed reports do not change it. "
         + "Programs beyond the limit of their user count as other.",
       by: ["uid", "program", "unit", "signal", "cause"],
       crashes.map { (["\($0.uid)", $0.program, $0.unit, $0.kind, $0.detail], $0.count) })
@@ -52,7 +54,7 @@ extension CrashdInterface {
     metrics.add(
       "crashd_incidents", .counter,
       "Faults that programs survived, by the part of the shield that recorded them and their kind, since crashd's "
-        + "database was made.",
+        + "database was created.",
       by: ["uid", "program", "source", "kind"],
       incidents.map { (["\($0.uid)", $0.program, $0.kind, $0.detail], $0.count) })
   }

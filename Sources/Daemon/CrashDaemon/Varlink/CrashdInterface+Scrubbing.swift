@@ -4,7 +4,7 @@ import CrashStore
 
 /// Scrubbed reports, which may leave the machine.
 extension CrashdInterface {
-  /// A report, scrubbed by the privacy rules.
+  /// Returns a report scrubbed by the privacy rules.
   func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
       throw .invalidParameter(name)
@@ -17,7 +17,7 @@ extension CrashdInterface {
         GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
       }
     } catch {
-      // The rules were valid when the settings were read. In any case nothing is returned unscrubbed.
+      // The rules were valid when the settings were read. Whatever the error is, no unscrubbed data is returned.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }

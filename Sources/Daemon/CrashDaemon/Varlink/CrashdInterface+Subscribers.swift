@@ -3,7 +3,9 @@ import CrashReport
 import CrashStore
 import Glibc
 
-/// Named subscribers: their acknowledgements survive them and crashd.
+/// Named subscribers.
+///
+/// Their acknowledgements are stored, and persist when the subscriber or crashd restarts.
 extension CrashdInterface {
   static func bindSubscribers(in table: inout HandlerTable) {
     table.bind(Methods.Ack.self, CrashdInterface.acknowledge)
@@ -14,7 +16,7 @@ extension CrashdInterface {
 
   private static let nameLimitBytes = 64
 
-  /// Checks a subscriber's name: letters, digits, `.`, `-` and `_`.
+  /// Checks a subscriber's name, which consists of letters, digits, `.`, `-` and `_`.
   func checked(subscriber name: String) throws(ProtocolError) -> String {
     let isGood =
       (1...Self.nameLimitBytes).contains(name.utf8.count)
@@ -30,7 +32,9 @@ extension CrashdInterface {
     return name
   }
 
-  /// The owner of the subscriber: the caller, unless the caller sees all and names a user.
+  /// Returns the owner of the subscriber.
+  ///
+  /// That is the caller, unless the caller may read everything and names another user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
@@ -57,10 +61,10 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // It belongs to crashd, whatever uid the call has.
+      // Subscribers with this prefix belong to crashd, whatever uid the call has.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
-      // Its forwarder would add it again at once, without its cursor.
+      // If the collector is in use, its forwarder would add the subscriber again at once, without the cursor.
       if forwards.all[String(path)] != nil { throw .subscriberInUse(String(parameters.subscriber.prefix(128))) }
       try reading { () throws(StoreError) in try store.forget(subscriber: parameters.subscriber, uid: geteuid()) }
       return NoParameters()
@@ -76,7 +80,9 @@ extension CrashdInterface {
       subscribers: try reading { () throws(StoreError) in try store.subscribers(visibility: client.visibility) })
   }
 
-  /// The lag of each named subscriber; collectors of the settings have a metric of their own.
+  /// Adds the lag of each named subscriber.
+  ///
+  /// Collectors from the settings have a separate metric.
   func addSubscribers(
     to metrics: inout OpenMetrics, _ visibility: Visibility
   ) throws(ProtocolError) {

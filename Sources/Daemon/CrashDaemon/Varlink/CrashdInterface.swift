@@ -6,9 +6,9 @@ import Glibc
 import ProductVersion
 import Synchronization
 
-/// `io.crashshield.Crashd`: the methods with one reply.
+/// Implements the methods of `io.crashshield.Crashd` that have one reply.
 struct CrashdInterface: Sendable {
-  /// The interface file, built into the program.
+  /// The interface file, which is built into the program.
   static let description = String(decoding: PackageResources.io_crashshield_Crashd_varlink, as: UTF8.self)
 
   var store: ReportStore
@@ -24,12 +24,12 @@ struct CrashdInterface: Sendable {
   var settings: LiveSettings
   var limits: Limits
   var access = AccessRule()
-  /// The commit of this build; empty: unknown.
+  /// The commit of this build; empty if unknown.
   var commit = ""
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
-  /// The limit is added to it in SQLite.
+  /// The upper bound ensures that offset and limit add up to a valid SQLite integer.
   static let offsets = 0...1 << 32
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms = 600_000
@@ -58,17 +58,17 @@ struct CrashdInterface: Sendable {
     let filter = try checked(query.filter)
     let (before, after) = (try cursor(query.before), try cursor(query.after))
     return try reading { () throws(StoreError) in
-      // Read before the store, so that no report that is stored meanwhile is missed.
+      // Preliminary reports are read before the store, so that a report stored in between is not missed.
       try store.page(
         with: preliminary, filter, visibility: client.visibility, before: before, after: after,
         isOldestFirst: query.oldestFirst ?? false, limit: min(limit, limits.listReports), counts: query.count ?? false)
     }
   }
 
-  /// The reports of crashes that wait for their symbols.
+  /// Reports of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  /// The filter, with times in the format of reports.
+  /// Returns the filter with its times in the format of reports.
   func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
     var filter = filter
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
@@ -127,7 +127,7 @@ struct CrashdInterface: Sendable {
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
-      // An unstored report has no record; another report may have its id meanwhile.
+      // An unstored report has no record, and another report may have received its id in the meantime.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil
@@ -181,11 +181,11 @@ struct CrashdInterface: Sendable {
   func status(_: NoParameters, _ client: Client) async throws(ProtocolError) -> DaemonStatus {
     let visibility = client.visibility
     let processes = pipeline.count { visibility.includes($0) }
-    // It answers also during an outage of the store, when it is needed most.
+    // This call also answers during an outage of the store, when the status matters most.
     if store.displacement() != nil { outage.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
-    // Totals would reveal what other users do.
+    // The totals would reveal the activity of other users.
     let seesAll = visibility == .all
     return DaemonStatus(
       version: ProductVersion.number, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
@@ -252,7 +252,7 @@ extension Visibility {
     }
   }
 
-  /// Whether a client sees more of a process than that it exists.
+  /// Whether a client may read more about a process than the fact that the process exists.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

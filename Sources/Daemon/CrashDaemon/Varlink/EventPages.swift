@@ -16,13 +16,15 @@ struct EventPages: StoredPages {
   /// The subscriber's progress.
   private struct Progress {
     var cursor: StoreCursor
-    /// Lost events that the first reply has reported.
+    /// The number of lost events that the first reply has reported.
     var reported: Int
-    /// Lost events that no reply has reported yet.
+    /// The number of lost events that no reply has reported yet.
     var gone = 0
   }
 
-  /// Ordering: subscribes to news before it reads the store, so that no event falls between the two.
+  /// Ordering: subscribes to news before it reads the store.
+  ///
+  /// Otherwise an event between the two steps would be missed.
   init(
     _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
     lost: Int
@@ -41,7 +43,7 @@ struct EventPages: StoredPages {
     await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
-  /// - Returns: Whether no event followed.
+  /// - Returns: Whether the page was the last one so far.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
@@ -50,7 +52,7 @@ struct EventPages: StoredPages {
     return page.isLast
   }
 
-  /// The next page, last event first.
+  /// Reads the next page, in reverse order.
   private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
     let store = server.interface.store
     let cursor = progress.cursor
@@ -69,9 +71,9 @@ struct EventPages: StoredPages {
     return page
   }
 
-  /// The next reply.
+  /// Returns the next reply.
   ///
-  /// Its event is released before the reply is written.
+  /// The event is released before its reply is written, to free memory.
   private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
     guard let event = page.events.popLast() else { return nil }
     defer { progress.gone = 0 }

@@ -3,17 +3,19 @@ import CrashReport
 import CrashStore
 import NIOCore
 
-/// Writes the incidents of one `Incidents` with `more`: one reply per page.
+/// Writes the incidents of an `Incidents` call with `more`, with one reply per page.
 ///
-/// An incident that recurs while its reader is slow comes once, with its latest count, so that the store bounds what
-/// waits.
+/// If an incident recurs while its reader is slow, the incident is sent once, with its latest count. The size of the
+/// store therefore limits the amount of waiting data.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client
   let writer: ReplyWriter
   let filter: IncidentFilter
   private let start: StoreCursor
-  /// Evicted incidents that are not the reader's loss: without a cursor of its own it missed nothing yet.
+  /// The number of evicted incidents that do not count as lost.
+  ///
+  /// A reader that has no cursor has missed nothing so far.
   private let evictedBefore: Int
   private let news: AsyncStream<Void>
 

@@ -1,9 +1,9 @@
 import CrashProtocol
 import CrashStore
 
-// Errors of crashd as errors of its interface.
+// Converts errors of crashd to errors of its interface.
 extension ProtocolError {
-  /// The error of the store.
+  /// Converts an error of the store.
   init(_ error: StoreError) {
     self =
       switch error {
@@ -18,7 +18,7 @@ extension ProtocolError {
       }
   }
 
-  /// Why a report was not analyzed again.
+  /// Converts the reason why a report was not analyzed again.
   init(_ failure: Reanalysis.Failure) {
     self =
       switch failure {
@@ -26,12 +26,12 @@ extension ProtocolError {
       case .unreadable(let why): .notReanalysable(reason: why)
       case .symbolsGone([]): .notReanalysable(reason: "some of its names would be lost")
       case .symbolsGone(let builds):
-        .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are not there")
-      case .changed: .notReanalysable(reason: "it has changed meanwhile; try again")
+        .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are missing")
+      case .changed: .notReanalysable(reason: "it has changed in the meantime; try again")
       case .busy: .notReanalysable(reason: "another report is being analyzed again; try later")
       }
   }
 
-  /// Events were removed before they were read.
+  /// Creates the error for events that were removed before they were read.
   init(_ missed: ReportStore.Missed) { self = .cursorExpired(lost: missed.count, exact: missed.isExact) }
 }

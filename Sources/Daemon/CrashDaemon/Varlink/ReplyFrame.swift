@@ -2,7 +2,9 @@ import CrashProtocol
 import FoundationEssentials
 import NIOCore
 
-/// Writes replies into buffers of the event loop: JSON and a NUL.
+/// Writes replies into buffers of the event loop.
+///
+/// Each reply is JSON followed by a NUL byte.
 enum ReplyFrame {
   static func success(_ parameters: some Encodable, continues: Bool = false) -> ByteBuffer {
     frame { try VarlinkReplyText.success(parameters, continues: continues) }
@@ -13,9 +15,9 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // Encoding fails only for a Double that is not a number, and the interface has no Double but a confidence from 0 to
+    // Encoding fails only for a Double that is not finite. The only Double of the interface is a confidence from 0 to
     // 1.
-    guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is no JSON") }
+    guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is not JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)
     buffer.writeBytes(json)

@@ -2,28 +2,32 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// A stream of replies that are read from the store, one page at a time.
+/// A stream of replies that are read from the store one page at a time.
 ///
-/// A page stays in memory until its reader has accepted it. Few connections of one user have one at the same time;
-/// others wait. The user is charged for the cost of a page, and a stream waits for CPU time as calls do.
+/// A page stays in memory until its reader has accepted it. Only a few connections of one user may hold a page at the
+/// same time; other connections wait. The user is charged for the cost of each page, and a stream waits for CPU time in
+/// the same way as calls.
 protocol StoredPages: Sendable {
   var server: VarlinkServer { get }
   var client: Client { get }
   var writer: ReplyWriter { get }
 
+  /// Writes the stream.
+  ///
   /// Returns when the connection must be closed.
   func write() async
 }
 
 extension StoredPages {
-  /// Writes a first reply, then pages, and continues when there is news.
+  /// Writes a first reply and then pages, and continues when there is news.
   ///
-  /// Returns when the client has disconnected, or the store fails; the connection is closed then.
-  /// Ordering: `news` was subscribed before the store was read for the first reply, so nothing falls between the two.
+  /// Returns when the client has disconnected or the store fails. The connection is then closed.
+  /// Ordering: `news` must be subscribed before the store is read for the first reply. Otherwise an event between the
+  /// two steps would be missed.
   /// - Parameters:
   ///   - first: The first reply.
-  ///   - news: One element when there is more to read.
-  ///   - writePage: Writes the next page, and returns whether nothing followed.
+  ///   - news: Has an element when there is more to read.
+  ///   - writePage: Writes the next page, and returns whether it was the last one so far.
   func write(first: ByteBuffer, _ news: AsyncStream<Void>, _ writePage: () async throws -> Bool) async {
     do {
       try await writer.write(first)
@@ -39,7 +43,7 @@ extension StoredPages {
     writer.close()
   }
 
-  /// Waits until the client may have a page, and runs `body` then.
+  /// Waits until the client may hold a page, and then runs `body`.
   func inTurn<Value>(_ body: () async throws -> Value) async throws -> Value {
     let uid = client.peer.uid
     try await server.waitForCPU(of: client.peer)

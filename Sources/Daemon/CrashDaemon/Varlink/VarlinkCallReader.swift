@@ -1,16 +1,17 @@
 import CrashProtocol
 import NIOCore
 
-/// One message of a client.
+/// One message from a client.
 struct VarlinkFrame: Sendable {
-  /// Nil: the message is no call.
+  /// The call; nil if the message is not a call.
   var call: VarlinkCall?
-  /// The CPU time of reading it.
+  /// The CPU time of parsing the message.
   var cost_ns: UInt64
 }
 
-/// Reads calls on the event loop, whose threads are not in Swift's cooperative pool: an expensive call delays only
-/// other clients.
+/// Parses calls on the event loop.
+///
+/// The threads of the event loop are not in Swift's cooperative pool, so an expensive call delays only other clients.
 final class VarlinkCallReader: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
   typealias InboundOut = VarlinkFrame

@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// One client: its calls are answered one after the other.
+/// The connection of one client, whose calls are answered one after the other.
 struct VarlinkConnection {
   let server: VarlinkServer
   let client: Client
@@ -11,13 +11,13 @@ struct VarlinkConnection {
 
   private var peer: Peer { client.peer }
 
-  /// Serves calls until the client disconnects, or sends something that is no call.
+  /// Serves calls until the client disconnects or sends a message that is not a call.
   mutating func serve() async throws {
     while let frame = try await inbound.next() {
       let (cpu, uid) = (server.cpu, peer.uid)
       cpu.charge(uid, frame.cost_ns)
       guard let call = frame.call else {
-        server.ledger.refuse("call", from: peer, because: "it is no Varlink call")
+        server.ledger.refuse("call", from: peer, because: "it is not a Varlink call")
         return
       }
       try await server.waitForCPU(of: peer)
@@ -55,7 +55,7 @@ extension VarlinkConnection {
 
   /// Streams pages from the store.
   ///
-  /// Returns whether the connection ends.
+  /// - Returns: Whether the connection ends.
   private mutating func stream(_ call: VarlinkCall) async throws -> Bool {
     let pages: any StoredPages
     do throws(ProtocolError) {
@@ -72,10 +72,10 @@ extension VarlinkConnection {
       do {
         // The stream ends only with the connection.
         if try await inbound.next() != nil {
-          server.ledger.refuse("call", from: peer, because: "it came while \(call.name) was answered on its connection")
+          server.ledger.refuse("call", from: peer, because: "it arrived during \(call.name) on the same connection")
         }
       } catch {
-        // The client or the stream below has closed it, or crashd stops.
+        // The client has closed the connection, or `pages` has closed it, or crashd is stopping.
       }
       group.cancelAll()
     }

@@ -1,7 +1,9 @@
 import CrashProtocol
 import NIOCore
 
-/// Splits the stream at the NUL, or the other byte, that ends each frame.
+/// Splits the stream into frames.
+///
+/// A NUL or another given byte ends each frame.
 struct VarlinkFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 

@@ -6,7 +6,7 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The socket for clients: accepts connections and serves each in a task of its own.
+/// The socket for clients, which accepts connections and serves each connection in a separate task.
 struct VarlinkServer: Service {
   typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
 
@@ -14,12 +14,14 @@ struct VarlinkServer: Service {
   struct Accepted: Sendable {
     var channel: Channel
     var client: Client
-    /// The account that the connection counts for.
+    /// The account that is charged for the connection.
     ///
-    /// It is determined once, because the ranges of users may change meanwhile.
+    /// It is determined once, because the uid ranges of users may change in the meantime.
     var account: UInt32
 
-    /// Work for trusted clients has precedence, and threads of its own: each priority has a pool.
+    /// The priority of the work.
+    ///
+    /// Trusted clients have a higher priority and therefore their own thread pool.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -49,14 +51,14 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The server's channel owns and closes its own duplicate.
+    // The channel of the server owns and closes its own duplicate.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // On the event loop: connections beyond the limits take no room from those that wait to be served.
+        // The check runs on the event loop, before a connection can take room from connections that wait to be served.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -82,7 +84,7 @@ struct VarlinkServer: Service {
         }
       }
     } catch is CancellationError {
-      // A graceful stop ends this way.
+      // A graceful stop ends with a cancellation.
     } catch {
       failure = error
     }
@@ -90,15 +92,15 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  /// Counts a connection.
+  /// Checks the limits for a connection and counts it.
   ///
-  /// Nil: it is refused, and closed as soon as it is active.
+  /// Returns nil if the connection is refused. The connection is then closed as soon as it is active.
   private func enter(_ channel: any NIOCore.Channel) -> (Client, account: UInt32)? {
     do {
       let client = try Self.client(of: channel, interface.access, ledger)
       let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
-      // Accepting and closing a connection costs more than most calls, on threads whose time is not attributed to a
-      // user.
+      // The user is charged a fixed cost. Accepting and closing a connection costs more than most calls, and is done by
+      // threads whose time is not attributed to users.
       cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
@@ -125,40 +127,41 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Logged before the connection is closed: a client that sees the end finds the line.
+          // Logged before the connection is closed, so that a client that sees the close can find the log line.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
     } catch {
-      // The client disconnected, or crashd stops.
+      // The client disconnected, or crashd is stopping.
     }
   }
 
-  /// Returns when the user has CPU time again.
+  /// Returns when the user's CPU time limit allows work again.
   ///
-  /// Meanwhile nothing is read from the connection but what NIO buffers, so the sender waits too.
+  /// In the meantime only NIO's buffer is filled from the connection, so the sender waits too.
   func waitForCPU(of peer: Peer) async throws {
     let wait_ns = cpu.wait_ns(for: peer.uid)
     guard wait_ns > 0 else { return }
-    ledger.refuse("pace", from: peer, because: "its calls cost too much CPU time, paused \(wait_ns / 1_000_000) ms")
+    ledger.refuse("pace", from: peer, because: "its calls used too much CPU time, paused for \(wait_ns / 1_000_000) ms")
     try await Task.sleep(for: .nanoseconds(wait_ns))
   }
 
   private static func close(_ channel: Channel) async {
-    // executeThenClose is the only way to release a NIOAsyncChannel; its error is about the closed socket.
+    // executeThenClose is the only way to release a NIOAsyncChannel. Its error only refers to the closed socket.
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// The client, with its rights for the life of the connection.
+  /// Returns the client, with its access rights for the lifetime of the connection.
   ///
-  /// On the event loop the channel's descriptor stays open during the call, which asks the kernel and does not block.
+  /// On the event loop, the channel's descriptor stays open during the call. The call queries the kernel and does not
+  /// block.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
     let client = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
       try access.client(of: $0, ledger)
     }
-    guard let client else { throw SystemError("ask for a peer", code: ENOTSUP) }
+    guard let client else { throw SystemError("read the peer of a connection", code: ENOTSUP) }
     return client
   }
 }
@@ -173,18 +176,18 @@ private final class Refusal: ChannelInboundHandler {
   init(reply: ByteBuffer?) { self.reply = reply }
 
   func channelActive(context: ChannelHandlerContext) {
-    // It is in the client's socket before the end is.
+    // The reply is in the client's socket before the connection is closed.
     if let reply { context.writeAndFlush(Self.wrapOutboundOut(reply), promise: nil) }
     context.close(promise: nil)
   }
 
-  /// Drops what the client sends.
+  /// Drops all data that the client sends.
   func channelRead(context _: ChannelHandlerContext, data _: NIOAny) {}
 }
 
-/// Accepted connections that are not served yet.
+/// Holds accepted connections that are not served yet.
 ///
-/// A NIOAsyncChannel that is released unserved traps, as those would that are accepted while crashd stops.
+/// A NIOAsyncChannel that is released unserved traps. This affects connections that are accepted while crashd stops.
 private final class UnservedConnections: Sendable {
   private struct State {
     var connections: [ObjectIdentifier: VarlinkServer.Channel] = [:]
@@ -193,7 +196,7 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Retains a connection until it is served; false: crashd stops, and serves no more.
+  /// Retains a connection until it is served, or returns false if crashd is stopping.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -202,12 +205,12 @@ private final class UnservedConnections: Sendable {
   }
 
   func remove(_ connection: VarlinkServer.Channel) {
-    // Released outside of the lock: its deinit runs NIO's code.
+    // The connection is released outside the lock, because its deinit runs NIO's code.
     let removed = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection.channel)) }
     withExtendedLifetime(removed) {}
   }
 
-  /// The connections that will not be served.
+  /// Returns the connections that will not be served.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
@@ -217,15 +220,15 @@ private final class UnservedConnections: Sendable {
   }
 }
 
-/// Counts connections, in all and for each user.
+/// Counts connections, in total and per user.
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
   /// - Parameters:
   ///   - uid: The client's uid.
-  ///   - account: The account that it counts for.
+  ///   - account: The account that is charged.
   ///   - limits: crashd's limits.
-  /// - Returns: The limit that is reached; nil: the connection is counted.
+  /// - Returns: The limit that is reached; nil if the connection is counted.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
     return counts.withLock { counts in

@@ -1,42 +1,48 @@
 import CrashReport
 
-/// How often one kind of event happened in one program: the row behind one sample of the metrics.
+/// The number of events of one kind in one program.
 ///
-/// The labels of a metric must stay few, and the program chooses its own name. So names are short, each user has a limited
-/// number of programs and rows, and further ones are counted under `other`.
+/// Each value is one sample of the metrics.
+///
+/// The labels of a metric must be few, but programs choose their own names. Therefore names are shortened, and each
+/// user has a limited number of programs and rows. Further programs and rows are counted under `other`.
 public struct EventCount: Codable, Sendable, Equatable {
-  /// The user of its process: the kernel's word, unlike the names.
+  /// The user of the process, as verified by the kernel.
+  ///
+  /// Names are not verified.
   public var uid = 0
-  /// The program's name; `other`: programs beyond the limit.
+  /// The program's name, or `other` for programs beyond the limit.
   public var program: String
-  /// Its systemd unit; empty: none, or not known.
+  /// The systemd unit of the program; empty if there is none or it is unknown.
   public var unit: String
-  /// The signal of a crash; the source of an incident.
+  /// The signal of a crash, or the source of an incident.
   public var kind: String
-  /// The cause of a crash; the kind of an incident.
+  /// The cause of a crash, or the kind of an incident.
   public var detail: String
-  /// How many.
+  /// The number of events.
   public var count: Int
-  /// The time of the last one, RFC 3339 in UTC.
+  /// The time of the last event, RFC 3339 in UTC.
   public var last: String
 
-  /// What is counted.
+  /// The kinds of events that are counted.
   public enum Event: String, Sendable {
     /// Crashes and unreported exits.
     case crash
-    /// Incidents: faults that the program survived.
+    /// Incidents, that is, faults that the program survived.
     case incident
   }
 
-  /// Programs of one user with counts of their own.
+  /// The maximum number of programs of one user that have their own counts.
   public static let programLimit = 128
-  /// Rows of one user that are not `other`'s.
+  /// The maximum number of rows of one user, not counting rows of `other`.
   public static let rowLimit = 1_024
-  /// Rows of all users; beyond them the user with the most loses the oldest.
+  /// The maximum number of rows of all users.
+  ///
+  /// Beyond it, the user with the most rows loses the oldest row.
   public static let totalLimit = 4_096
-  /// A program without events for so long makes room for a new one, when its user has too many.
+  /// If a user has too many programs, a program without events for this time is removed to make room.
   static let rest_s = 7 * 86_400
-  /// Counts end here, so that no sum of them overflows.
+  /// Counts saturate at this value, so that their sums do not overflow.
   static let mostEvents = 1 << 40
 }
 
@@ -50,7 +56,7 @@ extension EventCount {
     (count, last) = (1, report.time)
   }
 
-  /// `before`: what was counted of this incident already.
+  /// `before` is the number of occurrences of this incident that were counted earlier.
   init(_ incident: IncidentReport, before: Int) {
     uid = incident.process.uid
     (program, unit) = (Self.label(incident.process.name), "")
@@ -59,7 +65,7 @@ extension EventCount {
     (count, last) = (isTooMany ? 0 : min(max(0, more), Self.mostEvents), incident.last)
   }
 
-  /// The same event, counted where there is no room for its own row.
+  /// Returns the event as it is counted if there is no room for its own row.
   func other(_ lack: FullShares.Lack) -> EventCount {
     var other = self
     (other.program, other.unit) = ("other", "")
@@ -67,7 +73,7 @@ extension EventCount {
     return other
   }
 
-  /// A label in one line, of at most 64 bytes.
+  /// Returns a label on one line, of at most 64 bytes.
   private static func label(_ text: String) -> String {
     var (label, bytes) = ("", 0)
     for scalar in CleanText.line(text).unicodeScalars {

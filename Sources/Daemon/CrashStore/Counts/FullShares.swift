@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Remembers for a minute which shares of the counts had no room: a search for room takes milliseconds, in the transaction
-/// that stores a crash.
+/// Remembers for a minute which users' shares of the counts are full.
+///
+/// Searching for room takes milliseconds in the transaction that stores a crash.
 final class FullShares: Sendable {
-  /// What there was no room for.
+  /// The kind of entry for which there was no room.
   enum Lack {
-    /// Another program.
+    /// There was no room for another program.
     case programs
-    /// Another row.
+    /// There was no room for another row.
     case rows
   }
 
@@ -25,7 +26,7 @@ final class FullShares: Sendable {
 
   private let findings = Mutex<[Key: Finding]>([:])
 
-  /// The last finding about a share; nil: none that is recent.
+  /// Returns the last finding about a share; nil if there is no recent finding.
   func lack(_ event: EventCount.Event, _ share: Int64) -> Lack? {
     findings.withLock { findings in
       findings[Key(event: event, share: share)].flatMap { $0.end > .now ? $0.lack : nil }
@@ -35,7 +36,7 @@ final class FullShares: Sendable {
   func note(_ lack: Lack, _ event: EventCount.Event, _ share: Int64) {
     findings.withLock { findings in
       let now = ContinuousClock.now
-      // Few stay: a full share has many of the rows, which are limited.
+      // The number of findings stays small, because a full share has many rows and the rows are limited.
       findings = findings.filter { $0.value.end > now }
       findings[Key(event: event, share: share)] = Finding(lack: lack, end: now + Self.rest)
     }

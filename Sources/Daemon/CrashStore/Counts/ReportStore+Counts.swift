@@ -3,9 +3,9 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// The counts of one kind of event, the highest first.
+  /// Returns the counts of one kind of event, the highest count first.
   ///
-  /// Each user has its own: a sum over users would fall when a row of one is forgotten.
+  /// Each user has separate counts. A sum over users would decrease when a row of one user is removed.
   /// - Throws: `StoreError.unavailable`.
   public func counts(
     of event: EventCount.Event, visibility: Visibility = .all
@@ -13,7 +13,7 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        // A damaged value of another type must not end the reading of all.
+        // The casts keep a damaged value of another type from failing the whole query.
         try TypedRow<EventCount>.fetchAll(
           database,
           sql: """
@@ -28,7 +28,7 @@ extension ReportStore {
     }
   }
 
-  /// Adds an event to its row, or to the row of `other` if its user has too many.
+  /// Adds an event to its row, or to the row of `other` if the user has too many rows.
   static func count(
     _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -55,7 +55,9 @@ extension ReportStore {
       limit: EventCount.totalLimit, fairShare, in: database)
   }
 
-  /// Adds an event to its row; false: there is none.
+  /// Adds an event to its existing row.
+  ///
+  /// Returns false if the row does not exist.
   private static func isAdded(
     _ event: EventCount.Event, _ added: EventCount, of owner: Int64, in database: Database
   ) throws -> Bool {
@@ -86,9 +88,9 @@ extension ReportStore {
     ]
   }
 
-  /// The row that a new one may be: itself, or one of `other`.
+  /// Returns the row that may be inserted for a new row: the row itself, or a row of `other`.
   ///
-  /// Only a new row gets here, so that a storm of one crash does not pay for it.
+  /// Called only for a new row, so a storm of equal crashes does not incur the cost.
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -109,11 +111,11 @@ extension ReportStore {
     return result
   }
 
-  /// What a user has of the limits, together with those whose rows are charged to the same user.
+  /// How much of the limits one user has used, including the other owners that are charged to the same user.
   private struct Use {
     var programs = 0
     var rows = 0
-    /// Whether the owner has rows of this program already.
+    /// Whether the owner already has rows of this program.
     var isKnown = false
     var owners: [Int64] = []
   }
@@ -140,7 +142,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the programs of some users that had no event for a while.
+  /// Removes the programs of these users that had no event for a while.
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))

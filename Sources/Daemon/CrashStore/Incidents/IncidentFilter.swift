@@ -2,9 +2,9 @@ import CrashProtocol
 import CrashReport
 import GRDB
 
-// A filter of incidents as SQL.
+// The SQL of a filter for incidents.
 extension IncidentFilter {
-  /// What stands only in the report is read there: of 10,000 rows at most.
+  /// Fields without a column are read from the JSON, of at most 10,000 rows.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
       AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id

@@ -1,20 +1,22 @@
 public import FoundationEssentials
 import GRDB
 
-/// The stored state of one service for its use-after-free statistics; the store does not read it.
+/// The stored state of one service for its use-after-free statistics.
+///
+/// The store does not interpret it.
 public struct DanglingState: Codable, Sendable, Equatable {
   fileprivate var owner: Int64
   /// The executable's path.
   public var program: String
   /// The policy's state.
   public var policy: Data
-  /// The statistics of its classes.
+  /// The statistics of the service's classes.
   public var classes: Data
 
-  // The columns.
+  // The names of the columns.
   private enum CodingKeys: String, CodingKey { case owner = "uid", program, policy, classes }
 
-  /// Makes a state from its parts.
+  /// Creates a state from its parts.
   public init(uid: UInt32, program: String, isRestricted: Bool = false, policy: Data, classes: Data) {
     owner = OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
     (self.program, self.policy, self.classes) = (program, policy, classes)
@@ -22,26 +24,28 @@ public struct DanglingState: Codable, Sendable, Equatable {
 
   /// The user of the processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
-  /// They have more rights than their user, who may not see it.
+  /// Whether the processes have more privileges than their user.
+  ///
+  /// The user may then not read the state.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
 /// A decision about a service.
 public struct DanglingEvent: Codable, Sendable, Equatable {
-  /// Its number in the store; 0 before it is stored.
+  /// The number of the event in the store; 0 before the event is stored.
   public private(set) var sequence: Int64 = 0
   fileprivate var owner: Int64
   /// The executable's path.
   public var program: String
-  /// RFC 3339 in UTC.
+  /// The time of the decision, RFC 3339 in UTC.
   public var time: String
   /// The complete event.
   public var json: Data
 
-  // The columns.
+  // The names of the columns.
   private enum CodingKeys: String, CodingKey { case sequence = "seq", owner = "uid", program, time, json }
 
-  /// Makes an event from its parts.
+  /// Creates an event from its parts.
   public init(uid: UInt32, program: String, isRestricted: Bool = false, time: String, json: Data) {
     owner = OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
     (self.program, self.time, self.json) = (program, time, json)
@@ -49,16 +53,20 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
 
   /// The user of the processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
-  /// They have more rights than their user, who may not see it.
+  /// Whether the processes have more privileges than their user.
+  ///
+  /// The user may then not read the event.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
-// Which classes are protected, and why.
+// The state of use-after-free protection: which classes are protected, and why.
 extension ReportStore {
-  /// The limit of events; the oldest of the user with the most are evicted.
+  /// The maximum number of events.
+  ///
+  /// Beyond it, the oldest events of the user with the most events are evicted.
   public static let danglingEventLimit = 10_000
 
-  /// Stores the state of a service and decisions, both or neither.
+  /// Stores the state of a service and its decisions in one transaction.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
     let fairShare = fairShare
@@ -82,7 +90,9 @@ extension ReportStore {
     }
   }
 
-  /// Forgets a service; its events stay.
+  /// Removes a service.
+  ///
+  /// Its events stay.
   /// - Throws: `StoreError.unavailable`.
   public func forgetDangling(uid: UInt32, program: String, isRestricted: Bool = false) throws(StoreError) {
     try Self.translating(path) {
@@ -94,7 +104,7 @@ extension ReportStore {
     }
   }
 
-  /// The states of all services.
+  /// Returns the states of all services.
   /// - Throws: `StoreError.unavailable`.
   public func danglingStates() throws(StoreError) -> [DanglingState] {
     let pool = try pool
@@ -107,11 +117,11 @@ extension ReportStore {
     }
   }
 
-  /// The decisions, the latest first.
+  /// Returns the decisions, latest first.
   /// - Parameters:
-  ///   - programs: Only about these.
-  ///   - visibility: Whose may be seen.
-  ///   - limit: At most so many.
+  ///   - programs: Only decisions about these programs.
+  ///   - visibility: The users whose decisions may be returned.
+  ///   - limit: The maximum number of decisions.
   /// - Returns: The events.
   /// - Throws: `StoreError.unavailable`.
   public func danglingEvents(

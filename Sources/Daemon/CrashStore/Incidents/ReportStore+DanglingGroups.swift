@@ -3,27 +3,28 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Groups of use-after-free incidents, the one that was seen last first.
+  /// Returns groups of use-after-free incidents, the last seen first.
   ///
-  /// Complexity: O(n log n) in the number of incidents, which is limited; the page has at most `UseAfterFree.rowBytes` a group,
-  /// and the modes of all incidents besides.
+  /// Complexity: O(n log n) in the number of incidents, which is limited. A page has at most `UseAfterFree.rowBytes`
+  /// per group, and additionally the modes of all incidents.
   /// - Parameters:
   ///   - name: A part of the program's name.
-  ///   - since: Only incidents that were seen last at this time or later.
-  ///   - visibility: Whose may be seen.
-  ///   - offset: So many groups are left out before the first.
-  ///   - limit: How many at most.
+  ///   - since: Only incidents last seen at this time or later.
+  ///   - visibility: The users whose incidents may be returned.
+  ///   - offset: The number of groups to skip.
+  ///   - limit: The maximum number of groups.
   /// - Returns: The groups.
   /// - Throws: `StoreError.unavailable`.
   public func danglingGroups(
     name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [DanglingGroup] {
     let pool = try pool
-    // Programs with more rights than their user are the user's, too, for one who sees both.
+    // Processes with more privileges than their user form one group with the user's other processes, for callers who
+    // may read both.
     let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
     return try Self.translating(path) {
       try pool.read { database in
-        // total(): a sum of whole numbers could be too large for one; CAST ends at the largest.
+        // total() is used because sum() fails if the sum exceeds an integer. The CAST then saturates.
         try TypedRow<DanglingGroup>.fetchAll(
           database,
           sql: """

@@ -3,26 +3,29 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// Incidents in the order in which crashd has stored them, for subscribers.
+// Incidents for subscribers, in the order in which crashd stored them.
 extension ReportStore {
-  /// Some incidents in their order.
+  /// A page of incidents in the order of their numbers.
   public struct IncidentPage: Sendable {
-    /// Those that can be read.
+    /// The incidents that can be read.
     public var incidents: [IncidentReport]
-    /// The cursor of the next page: after everything that was read.
+    /// The cursor of the next page, after everything that was read.
     public var end: StoreCursor
-    /// Whether nothing followed.
+    /// Whether no incident followed.
     public var isLast: Bool
-    /// How many incidents up to `end` were evicted and have not come again, or cannot be read.
+    /// The number of incidents up to `end` that were evicted and not stored again, or that cannot be read.
     ///
-    /// Whatever the filter. Of the evicted ones only those are counted whose numbers the store has kept: at most 10,000.
+    /// The number ignores the filter. Evicted incidents are counted only if the store has kept their numbers, which are
+    /// at most 10,000.
     public var lost: Int
   }
 
-  /// Incidents that were stored, or counted on, after `cursor`: at most `limit`, and at most `limitBytes` unless the first
-  /// one alone has more.
+  /// Returns incidents that were stored after `cursor`, or whose counts grew after it.
   ///
-  /// One that is counted on gets the next number, so it stands in one place, with its latest count.
+  /// The page has at most `limit` incidents and at most `limitBytes`, unless the first incident alone is larger.
+  ///
+  /// If the count of an incident grows, the incident gets the next number. Each incident therefore appears once, with
+  /// its latest count.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func incidentPage(
     after cursor: StoreCursor, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int,
@@ -44,7 +47,7 @@ extension ReportStore {
             WHERE seq > :after AND \(IncidentFilter.clause) ORDER BY seq LIMIT :limit OFFSET :offset
             """, arguments, limit: limit, limitBytes: limitBytes)
         let end = page.isFull ? page.last ?? cursor.sequence : newest
-        // Skip what an older crashd wrote in another format.
+        // Skips incidents that an older crashd wrote in another format.
         let incidents = page.rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0.json) }
         let evicted = try Self.evicted(after: cursor.sequence, through: end, visibility, in: database)
         return IncidentPage(
@@ -54,7 +57,7 @@ extension ReportStore {
     }
   }
 
-  /// The cursor of the incident that was stored last, or the one before the first.
+  /// Returns the cursor of the last stored incident, or the cursor before the first incident.
   /// - Throws: `StoreError.unavailable`.
   public func incidentCursor(isNewest: Bool) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -64,7 +67,7 @@ extension ReportStore {
     }
   }
 
-  /// Incidents that were evicted before now, and have not come again.
+  /// Returns the number of incidents that were evicted and not stored again.
   /// - Throws: `StoreError.unavailable`.
   public func evictedIncidents(visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -83,12 +86,14 @@ extension ReportStore {
         """, arguments: ["start": start, "end": end, "uid": visibility.uid]) ?? 0
   }
 
-  /// The last number that was given out; that incident may be evicted.
+  /// Returns the last number that was assigned.
+  ///
+  /// The incident with that number may be evicted.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // A database that was set aside may be of an older version.
+    // A database that was set aside may have an older schema.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

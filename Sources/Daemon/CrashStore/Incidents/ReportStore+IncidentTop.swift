@@ -3,7 +3,7 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Adds incidents up, what happened most often first.
+  /// Returns sums of incidents, the most frequent first.
   /// - Throws: `StoreError.unavailable`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int
@@ -18,7 +18,8 @@ extension ReportStore {
     let selected = ["source", "kind", "place", "name"].map { columns.contains($0) ? $0 : "'' AS \($0)" }
     return try Self.translating(path) {
       try pool.read { database in
-        // Beside max() the other columns are of the row that has it. A sum of whole numbers could be too large for one.
+        // With max(), SQLite takes the other columns from the row that has the maximum. total() is used because sum()
+        // fails on overflow.
         try TypedRow<IncidentSum>.fetchAll(
           database,
           sql: """

@@ -5,13 +5,16 @@ import GRDB
 
 // Non-fatal incidents.
 extension ReportStore {
-  /// The limit of rows; the user with the most loses those that crashd stored first.
+  /// The maximum number of rows.
+  ///
+  /// Beyond it, the user with the most rows loses the incidents that crashd stored first.
   public static let incidentLimit = 10_000
-  /// Evicted incidents whose numbers are kept, divided among users as the incidents are: a reader that missed more of them
-  /// learns of these.
+  /// The maximum number of evicted incidents whose numbers are kept, divided among users like the incidents.
+  ///
+  /// If a reader missed more, the reported number of lost incidents is a lower bound.
   static let evictedIncidentLimit = 10_000
 
-  /// Stores incidents, or their new counts: all of one reading, or none.
+  /// Stores the incidents of one reading, or their new counts, in one transaction.
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
@@ -21,8 +24,8 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // A new row with the next number, also of one that is there: the numbers are crashd's own order, and none that
-          // a process has a say in.
+          // Even an existing incident gets a new row with the next number. The numbers follow crashd's own order, which
+          // a process cannot influence.
           try database.cachedStatement(
             sql: """
               INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)
@@ -33,7 +36,7 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // The row of one that was there went with it.
+          // Replacing the incident's row has deleted the old row here.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
@@ -45,11 +48,11 @@ extension ReportStore {
     }
   }
 
-  /// Counts the occurrences of an incident since it was stored last.
+  /// Counts the occurrences of an incident since it was last stored.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {
-    // A row that is damaged counts as none.
+    // A damaged row counts as no occurrence.
     let before = try Int.fetchOne(
       database.cachedStatement(
         sql: """
@@ -61,12 +64,12 @@ extension ReportStore {
       in: database)
   }
 
-  /// Incidents, the one that was seen last first.
+  /// Returns incidents, the last seen first.
   /// - Parameters:
-  ///   - filter: Which.
-  ///   - visibility: Whose may be seen.
-  ///   - offset: So many are left out before the first.
-  ///   - limit: At most so many.
+  ///   - filter: The filter of the incidents.
+  ///   - visibility: The users whose incidents may be returned.
+  ///   - offset: The number of incidents to skip.
+  ///   - limit: The maximum number of incidents.
   /// - Returns: The incidents.
   /// - Throws: `StoreError.unavailable`.
   public func incidents(
@@ -82,7 +85,7 @@ extension ReportStore {
             ORDER BY last DESC, seq DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
-      // Skip what an older crashd wrote in another format.
+      // Skips incidents that an older crashd wrote in another format.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }
     }
   }

@@ -2,26 +2,30 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// What `danglingGroups` needs of a use-after-free incident: a row beside the incident's, which has the JSON.
+/// The fields of a use-after-free incident that `danglingGroups` needs.
 ///
-/// Complexity: A row has at most `rowBytes`, so that a page of groups is bounded, whatever a process wrote.
+/// They are a separate row beside the incident's row, which has the JSON.
+///
+/// Complexity: A row has at most `rowBytes`, which limits the size of a page of groups, whatever a process wrote.
 struct UseAfterFree: Encodable, PersistableRecord {
   static let databaseTableName = "use_after_frees"
-  /// Bytes of JSON that `fill` reads: older incidents stay ungrouped, which only incidents made to cost can cause.
+  /// The maximum number of bytes of JSON that `fill` reads.
+  ///
+  /// Older incidents beyond it stay ungrouped, which happens only if processes make their incidents large on purpose.
   static let fillLimitBytes = 256 << 20
   private static let nameLimitBytes = 2_048
   private static let wordLimitBytes = 64
-  /// Of the texts below.
+  /// The maximum size of the texts below.
   static let rowBytes = 6 * nameLimitBytes + 8 * wordLimitBytes
 
   /// The incident's id and owner.
   var id: String
   var uid: Int64
-  // With the uid, the key of the group.
+  // Together with the uid, the following fields are the key of the group.
   var program: String
   var subject: String
   var kind: String
-  /// Empty where there is none.
+  /// Empty if there is no method.
   var method: String
   var place: String
 
@@ -30,19 +34,19 @@ struct UseAfterFree: Encodable, PersistableRecord {
   var build: String
   var mode: String
   var confidence: String
-  /// The function that released the object last; nil: unknown.
+  /// The function that made the last release of the object; nil if unknown.
   var release: String?
   var first: String
   var last: String
   var count: Int
   var age_ns: Int?
 
-  /// nil: the incident is no use-after-free.
+  /// Returns nil if the incident is not a use-after-free.
   init?(_ incident: IncidentReport) {
     guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
     switch (incident.source, incident.kind) {
     case (.quarantine, _): break
-    // An access beyond an object's bounds has nothing to do with its deallocation.
+    // An out-of-bounds access is not related to the deallocation of the object.
     case (.pages, .read), (.pages, .write), (.pages, .doubleFree): break
     default: return nil
     }
@@ -66,13 +70,15 @@ struct UseAfterFree: Encodable, PersistableRecord {
     age_ns = incident.object?.age_ns
   }
 
-  /// The innermost in-app function, or the innermost frame.
+  /// Returns the innermost in-app function, or the innermost frame.
   private static func release(of object: IncidentReport.Object) -> String? {
     let frame = object.release.first { $0.isOwn && !$0.function.isEmpty } ?? object.release.first
     return frame.map { $0.function.isEmpty ? $0.address.description : $0.function }
   }
 
-  /// Makes the rows of incidents that have none, of the newest first: of an older crashd's, or of a database that was set aside.
+  /// Creates the missing rows of incidents, newest first.
+  ///
+  /// Rows are missing for incidents from an older crashd or from a database that was set aside.
   static func fill(in database: Database, limitBytes: Int = fillLimitBytes) throws {
     let rows = try Row.fetchCursor(
       database,
@@ -85,7 +91,8 @@ struct UseAfterFree: Encodable, PersistableRecord {
       guard let json = row["json"] as Data? else { continue }
       bytes += json.count
       guard bytes <= limitBytes else { return }
-      // What an older crashd wrote in another form stays ungrouped. The row is that of its own JSON, or of a damaged database.
+      // Incidents that an older crashd wrote in another format stay ungrouped. The comparison of id and uid detects a
+      // damaged database.
       guard let incident = try? JSONDecoder().decode(IncidentReport.self, from: json), let use = Self(incident),
         row["id"] as DatabaseValue == use.id.databaseValue, row["uid"] as DatabaseValue == use.uid.databaseValue
       else { continue }
@@ -95,9 +102,9 @@ struct UseAfterFree: Encodable, PersistableRecord {
 }
 
 extension String {
-  /// The beginning, of at most `limit` bytes of UTF-8.
+  /// Returns the beginning of the text, with at most `limit` bytes of UTF-8.
   fileprivate func cut(_ limit: Int) -> String {
-    // An index inside of a scalar is rounded down to its beginning.
+    // An index inside a scalar is rounded down to the beginning of the scalar.
     utf8.count <= limit ? self : String(self[..<utf8.index(startIndex, offsetBy: limit)])
   }
 }

@@ -1,18 +1,20 @@
 import GRDB
 
-/// Divides a limit among users: the user with the most loses first, so that a flood evicts its own.
+/// Divides a limit among users.
 ///
-/// With n users each keeps at least the n-th part of the limit, and what others do not need besides.
+/// The user with the most items loses items first, so that a flood evicts only its own items.
+///
+/// With n users, each user keeps at least 1/n of the limit, and additionally what other users do not need.
 public struct FairShare: Sendable {
-  /// Whose share a user's things are charged to, such as the owner of a range of subordinate user ids.
+  /// Returns the user whose share is charged for a user's items, for example the owner of a range of subordinate uids.
   public typealias Rule = @Sendable (UInt32) -> UInt32
 
   private let rule: Rule
 
-  /// Makes a division by user, or by whom `rule` charges.
+  /// Creates a division by user, or by the user that `rule` returns.
   public init(_ rule: @escaping Rule = { $0 }) { self.rule = rule }
 
-  /// How many of each user's things go so that no more than `limit` stay.
+  /// Returns how many items of each user must be removed so that at most `limit` remain.
   ///
   /// Complexity: O(n log n) in the number of users.
   func surplus(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
@@ -28,16 +30,16 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// The user with the most in the largest share; nil: there is none.
+  /// Returns the user with the most items in the largest share; nil if there are no items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
     return Self.largestKey(of: sums).flatMap { shares[$0] }.flatMap(Self.largestKey)
   }
 
-  /// Whose share the things of a user are charged to.
+  /// Returns the user whose share is charged for the items of a user.
   func share(of user: Int64) -> Int64 {
-    // What root alone sees of a user's is that user's share, too.
+    // Items that only root may read are also charged to the user of the process.
     UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
   }
 
@@ -49,7 +51,9 @@ public struct FairShare: Sendable {
     return shares
   }
 
-  /// The smallest first: what they leave of an equal part is for those that have more.
+  /// Starts with the smallest count.
+  ///
+  /// If a count is smaller than its equal part, the rest of that part is available to larger counts.
   private static func kept(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
     var (rest, users) = (max(0, limit), counts.count)
     var kept: [Int64: Int] = [:]
@@ -68,10 +72,10 @@ public struct FairShare: Sendable {
 }
 
 extension ReportStore {
-  /// Removes the oldest rows of the user with the most, so that no more than `limit` stay.
+  /// Removes the oldest rows of the users with the most rows, so that at most `limit` rows remain.
   ///
-  /// `table` has a column `uid`; `key` names a row, by a column or by several in parentheses; `order` is a column that is
-  /// smaller in older rows.
+  /// `table` must have a column `uid`. `key` identifies a row, by one column or by several columns in parentheses.
+  /// `order` is a column that is smaller in older rows.
   static func evict(
     from table: String, key: String, order: String, limit: Int, _ fairShare: FairShare, in database: Database
   ) throws {

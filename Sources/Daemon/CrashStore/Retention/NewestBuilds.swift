@@ -1,10 +1,12 @@
 import GRDB
 
-/// The builds of programs in the order in which they were first seen; each program is looked up once a call.
+/// The builds of programs in the order in which they were first seen.
+///
+/// Each program is queried at most once per instance.
 struct NewestBuilds {
   private var known: [String: [String]] = [:]
 
-  /// Whether it is the newest of several.
+  /// Whether the build is the newest of several builds.
   mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
     let builds = try builds(of: executable, uid, in: database)
     return builds.count > 1 && builds.first == build
@@ -13,7 +15,8 @@ struct NewestBuilds {
   private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
     let name = "\(uid) \(executable)"
     if let builds = known[name] { return builds }
-    // From one build to the next in each table's order: a program has few, and many reports of each.
+    // The query jumps from one build to the next in the order of each table's index, because a program has few builds
+    // and many reports per build.
     let builds = try String.fetchAll(
       database,
       sql: """

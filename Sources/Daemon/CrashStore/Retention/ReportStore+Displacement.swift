@@ -3,9 +3,9 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// A database whose file was removed or replaced while it is open: its content is there until it is closed.
+// Handling of a database whose file was removed or replaced while it is open. Its contents exist until it is closed.
 extension ReportStore {
-  /// What has become of the database's files; nil: they are where they were, or the database is not open.
+  /// Returns what happened to the files of the database; nil if they are in place or if the database is not open.
   ///
   /// Complexity: two calls of lstat.
   public func displacement() -> String? {
@@ -13,12 +13,13 @@ extension ReportStore {
     return files.change(at: path)
   }
 
-  /// Writes what the open database holds to a new file in its place, and goes on with that.
+  /// Writes the contents of the open database to a new file at the same path, and continues with the new file.
   ///
-  /// Another file that stands there is renamed, never deleted. Readers and cursors stay good: the copy is exact.
+  /// If another file is at the path, it is renamed and never deleted. Readers and cursors stay valid, because the copy
+  /// is exact.
   /// - Parameter time: Part of the new name.
-  /// - Returns: What the other file is called now; nil: there was none.
-  /// - Throws: `StoreError.unavailable`: the open database stays in use, and still holds everything.
+  /// - Returns: The new name of the other file; nil if there was no other file.
+  /// - Throws: `StoreError.unavailable`. The open database then stays in use and still has everything.
   public func writeAnew(at time: String) throws(StoreError) -> String? {
     let path = path
     return try Self.translating(path) {
@@ -26,7 +27,7 @@ extension ReportStore {
         let old = try opened
         try Self.makeDirectory(of: path)
         let copy = path + ".new"
-        // By the writer: a reader that is new would open what stands under the path.
+        // The writer makes the copy, because a new reader would open the file that is now at the path.
         return try old.pool.writeWithoutTransaction { database in
           try Self.copy(database, to: copy)
           let aside = try Self.setAside(path, old.files, at: time)
@@ -52,11 +53,12 @@ extension ReportStore {
     }
   }
 
-  /// A log that another database brought stays with it: it may hold transactions that its file lacks.
+  /// A log that belongs to another database is kept with it, because the log may have transactions that are not in the
+  /// file.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }
-    // The index of a log is made anew.
+    // The index of a log is created again when the log is opened.
     _ = unsafe unlink(path + "-shm")
     guard isReplaced else { return nil }
     return try setAside(path: path, as: "replaced", at: time)

@@ -1,23 +1,28 @@
 import CrashReport
 import GRDB
 
-// Removed reports: their group keeps a count of them, and subscribers that missed them get a count too.
+// Removed reports. Their groups keep a count of them, and subscribers that missed them receive a count.
 extension ReportStore {
-  /// Removed events of which each is known; of older ones only how many.
+  /// The maximum number of removed events that are stored individually.
+  ///
+  /// Of older removed events, only the number is stored.
   static let removedLimit = 100_000
   static let tallyBlock: Int64 = 1_024
-  /// Reports removed in one transaction: crashes that are to be stored wait for no more than that.
+  /// The maximum number of reports removed in one transaction, because crashes wait for the transaction before they can
+  /// be stored.
   static let removalBatch = 64
 
-  /// The events that a reader missed.
+  /// The events that a reader has missed.
   public struct Missed: Sendable, Equatable {
-    /// Events that were removed.
+    /// The number of removed events.
     public var count: Int
-    /// False: some that stand before the cursor may be among them, at most 1,023.
+    /// Whether the number is exact.
+    ///
+    /// If false, at most 1,023 of the events may precede the cursor.
     public var isExact: Bool
   }
 
-  /// Events after `cursor`, up to `end`, that were removed.
+  /// Returns the number of removed events after `cursor`, up to `end`.
   /// - Throws: `StoreError.unavailable`.
   public func removed(
     after cursor: StoreCursor, through end: StoreCursor? = nil, visibility: Visibility = .all
@@ -41,17 +46,17 @@ extension ReportStore {
         WHERE block >= :first AND block <= :last AND (:uid IS NULL OR uid = :uid)
         """,
       arguments: [
-        // The block of the first event that is meant.
+        // The block of the first event after the cursor.
         "first": (start &+ 1) / tallyBlock, "last": end / tallyBlock, "uid": visibility.uid,
       ])
     return Missed(count: (exact ?? 0) + (older ?? 0), isExact: (older ?? 0) == 0)
   }
 
-  /// Removes one report for good: its group forgets it too.
+  /// Removes one report completely: its group no longer counts it.
   /// - Parameters:
-  ///   - prefix: How its id begins.
-  ///   - visibility: Whose may be removed.
-  /// - Returns: Its id.
+  ///   - prefix: The beginning of the report's id.
+  ///   - visibility: The users whose reports may be removed.
+  /// - Returns: The id of the removed report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
     guard !prefix.isEmpty else { throw .noSuchReport(id: prefix) }
@@ -62,8 +67,10 @@ extension ReportStore {
     return id
   }
 
-  /// Removes some of the reports of crashes before a time; call it until it removes none.
-  /// - Returns: How many it removed.
+  /// Removes some reports of crashes before a time.
+  ///
+  /// Call it repeatedly until it removes none.
+  /// - Returns: The number of removed reports.
   /// - Throws: `StoreError.unavailable`.
   public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
     return try Self.translating(path) {
@@ -79,7 +86,7 @@ extension ReportStore {
     }
   }
 
-  /// How many reports there are of crashes before a time.
+  /// Returns the number of reports of crashes before a time.
   /// - Throws: `StoreError.unavailable`.
   public func count(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -92,14 +99,15 @@ extension ReportStore {
     }
   }
 
-  /// Whether a report was removed, and must not return.
+  /// Whether a report was removed and must not be stored again.
   static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
     try Bool.fetchOne(
       database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid IN (?, ?))"),
       arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
-  /// Raw records go with their reports.
+  /// Removes reports together with their raw records, and adds the reports to the history of their groups if
+  /// `isCounted`.
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {
     for id in ids {
       if isCounted {
@@ -124,12 +132,12 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Forgets which of the oldest events were removed, and keeps their number.
+  /// Replaces the oldest removed events by their number.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])
     guard let last else { return }
-    // Whole blocks, so that a later look knows which are counted already.
+    // Only whole blocks are replaced, so that a later query can tell which blocks are already counted.
     let end = last / tallyBlock * tallyBlock
     try database.execute(
       sql: """

@@ -5,17 +5,18 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// A database that is corrupt is set aside, never deleted, and what can be read of it is taken over into a new one.
+// Recovery of a corrupt database. The database is set aside, never deleted, and its readable contents are copied to a
+// new database.
 extension ReportStore {
-  /// What was taken over.
+  /// The result of a recovery.
   public struct Rescued: Sendable, Equatable {
-    /// Reports that came over whole, or without their raw record.
+    /// The number of reports that were recovered, with or without their raw record.
     public var reports = 0
-    /// Raw records whose report could not be read: they can be analyzed again.
+    /// Raw records whose report could not be read, and which can be analyzed again.
     public var orphans: [Orphan] = []
-    /// Rows that could not be read.
+    /// The number of rows that could not be read.
     public var unreadable = 0
-    /// False: nothing could be read at all.
+    /// Whether anything could be read at all.
     public var isReadable = true
   }
 
@@ -23,14 +24,14 @@ extension ReportStore {
   public struct Orphan: Sendable, Equatable {
     /// The report's id.
     public var id: String
-    /// What the process wrote.
+    /// The raw record that the process wrote.
     public var raw: [UInt8]
   }
 
-  /// Raw records without report that are taken over at most.
+  /// The maximum number of recovered raw records without a report.
   private static let orphanLimit = 256
 
-  /// Renames the files of a database, and its journals'; the new name has the time.
+  /// Renames the files of a database, including its journals, to a name that contains the time.
   static func setAside(path: String, as what: String = "corrupt", at time: String) throws(StoreError) -> String {
     let mark = time.filter { $0.isLetter || $0.isNumber }
     var aside = "\(path).\(what)-\(mark)"
@@ -47,19 +48,20 @@ extension ReportStore {
 
   /// A database that was set aside.
   public struct SetAside: Sendable, Equatable {
-    /// Where it is now.
+    /// The new path of the database.
     public var path: String
-    /// Why.
+    /// The reason why it was set aside.
     public var reason: String
-    /// Whether the new one's events go on behind its: cursors and subscribers stay good.
+    /// Whether the new database continues the numbers of this one, so that cursors and subscribers stay valid.
     public var keepsCursors: Bool
   }
 
-  /// Opens a database; one that is corrupt, or none at all, is set aside for a new one.
+  /// Opens a database; if the file is corrupt or not a database, sets it aside and creates a new database.
   ///
-  /// Where it cannot be opened now, such as on a full disk, the store is there all the same: `openAgain` tries once more.
-  /// - Returns: The store, and what was set aside: it is still to be taken over by `rescue`.
-  /// - Throws: `StoreError`; another program's database, and one of a later version, are left alone.
+  /// If the database cannot be opened now, for example on a full disk, the returned store is closed, and `openAgain`
+  /// can retry.
+  /// - Returns: The store, and the database that was set aside and must be recovered with `rescue`.
+  /// - Throws: `StoreError`. A database of another program or of a later version is not changed.
   public static func open(
     path: String, at time: String, fairShare: FairShare = FairShare()
   ) throws(StoreError) -> (ReportStore, SetAside?) {
@@ -73,8 +75,8 @@ extension ReportStore {
   }
 
   /// Opens the database of a store that is not open.
-  /// - Returns: What was set aside, and is still to be taken over by `rescue`.
-  /// - Throws: As `open`, and `unavailable`.
+  /// - Returns: The database that was set aside and must be recovered with `rescue`.
+  /// - Throws: The errors of `open`, and `unavailable`.
   public func openAgain(at time: String) throws(StoreError) -> SetAside? {
     try Self.translating(path) {
       try writing.withLock { _ in
@@ -86,7 +88,8 @@ extension ReportStore {
           replace(by: .closed(error, aside))
           throw error
         }
-        // Before an event is stored: its number would be one of the old ones.
+        // Cursors are taken over before an event is stored. Otherwise the event could get a number that the old
+        // database has used.
         guard var found = aside else { return nil }
         found.keepsCursors = try takeOverCursors(from: found.path)
         return found
@@ -94,7 +97,7 @@ extension ReportStore {
     }
   }
 
-  /// Only a file that opens as ours, and is not well, is set aside: another program's opens well.
+  /// Sets a file aside only if it is corrupt, which a database of another program is not.
   private func openOrSetAside(_ aside: inout SetAside?, at time: String) throws(StoreError) -> Opened {
     do throws(StoreError) {
       return try Self.translating(path) { try Self.open(path: path) }
@@ -106,8 +109,8 @@ extension ReportStore {
     return try Self.translating(path) { try Self.open(path: path) }
   }
 
-  /// Sets the open database aside and goes on with a new one, into which reports can be written at once.
-  /// - Throws: `StoreError.unavailable`: the old one is still in use.
+  /// Sets the open database aside and continues with a new one, to which reports can be written at once.
+  /// - Throws: `StoreError.unavailable`. The old database is then still in use.
   public func startAnew(because reason: String, at time: String) throws(StoreError) -> SetAside {
     try Self.translating(path) {
       try writing.withLock { _ in
@@ -120,9 +123,9 @@ extension ReportStore {
     }
   }
 
-  /// Takes over what can be read of a database that was set aside; crashes are stored meanwhile.
-  /// - Returns: What it was.
-  /// - Throws: `StoreError.unavailable` when the new one cannot be written.
+  /// Copies the readable contents of a database that was set aside, while crashes can still be stored.
+  /// - Returns: The result of the recovery.
+  /// - Throws: `StoreError.unavailable` if the new database cannot be written.
   public func rescue(_ aside: SetAside) throws(StoreError) -> Rescued {
     guard let old = try? Self.openReadOnly(aside.path) else { return Rescued(isReadable: false) }
     return try Self.translating(path) {
@@ -147,7 +150,8 @@ extension ReportStore {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Numbers go on behind the old ones where these can be read, and no event has been stored yet: readers' cursors stay.
+  /// Continues the numbers of the old database if they can be read and no event has been stored yet, so that readers'
+  /// cursors stay valid.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
@@ -167,7 +171,7 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
-        // Migrations and removed rows leave rows of their own there.
+        // Migrations and removed rows have left entries in this table.
         try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
@@ -198,7 +202,7 @@ extension ReportStore {
     var raw: Data?
   }
 
-  /// Rows of a range of numbers; one by one where together they cannot be read.
+  /// Reads the rows of a range of numbers, one by one if the range cannot be read.
   private static func rows(
     from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
   ) -> [OldRow] {
@@ -208,7 +212,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // A garbled row may hold values of any type.
+        // A damaged row may have values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

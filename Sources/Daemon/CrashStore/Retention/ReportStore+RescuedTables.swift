@@ -1,16 +1,17 @@
-// What a rescue takes over beside the reports.
+// What a rescue copies in addition to reports.
 import GRDB
 
 extension ReportStore {
-  /// The new store counts while the old one is read.
+  /// Adds to existing counts, because the new store already counts events while the old one is read.
   private static let addsCounts = """
      ON CONFLICT DO UPDATE SET last = max(last, excluded.last),
       count = min(count + max(0, CAST(excluded.count AS INTEGER)), \(EventCount.mostEvents))
     """
 
-  /// What is counted beside the reports: each table as far as it can be read.
+  /// Copies the tables with data beside the reports, each table as far as it can be read.
   ///
-  /// Incidents keep their numbers only where readers' cursors stay good; else they get new ones, as new incidents.
+  /// Incidents keep their numbers only if readers' cursors stay valid. Otherwise they get new numbers, like new
+  /// incidents.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -25,11 +26,12 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : "")
-      // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
+      // A table with a different layout in a later schema is not copied. The file that was set aside still has it.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
-          // A number that the old store never gave out is damage: it would be the last number of all.
+          // A number that the old store never assigned is damage. It must not be copied, because later numbers would
+          // have to be greater.
           if hasNumbers {
             guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
               continue
@@ -46,7 +48,7 @@ extension ReportStore {
             SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
           """)
     }
-    // Made of the incidents, not taken over: their sums are not those of a damaged table.
+    // These rows are derived from the incidents and not copied, so that their sums do not depend on a damaged table.
     try? write { try UseAfterFree.fill(in: $0) }
   }
 }

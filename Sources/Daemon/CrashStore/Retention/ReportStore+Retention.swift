@@ -4,31 +4,32 @@ import Synchronization
 
 // Automatic removal.
 extension ReportStore {
-  /// Hours of removed reports that are still counted; beyond them the oldest of the largest share go.
+  /// The maximum number of hourly counts of removed reports; beyond it, the oldest of the largest share are removed.
   public static let historyLimit = 100_000
-  /// How many times too large a group may be as long as a reader has not read all of it.
+  /// The factor by which a group may exceed its limit while a reader has not read all of the group.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
-  /// Pages given back to the file system in one transaction.
+  /// The maximum number of pages returned to the file system in one transaction.
   private static let vacuumPages = 512
 
-  /// What one step of retention did.
+  /// The effect of one step of retention.
   public enum RetentionStep: Sendable, Equatable {
     /// Reports were removed.
     case removed(Int, RetentionReason)
-    /// Free pages were given back to the file system.
+    /// Free pages were returned to the file system.
     case gaveBack(pages: Int)
   }
 
-  /// Does a little of what the policy asks for, in one small transaction; call it until it has nothing to do.
+  /// Does one small step of the policy in one transaction; call it repeatedly until it returns nil.
   /// - Parameters:
-  ///   - policy: What is kept.
+  ///   - policy: The retention policy.
   ///   - now_ns: The time, in nanoseconds since 1970.
-  ///   - keepsOld: Whether the age counts for nothing now, because the clock is not to be trusted.
-  ///   - freeBytes: What the file system has free; nil when that is not known.
-  ///   - readers: How far the slowest reader of now has come; nil: there is none. A group is not thinned of what
-  ///     they, or a named subscriber of the last hour, have not read, unless it is ten times too large.
-  /// - Returns: What it did; nil: the policy is fulfilled.
+  ///   - keepsOld: Whether no report is removed for its age, because the clock is not trusted.
+  ///   - freeBytes: The free space of the file system; nil if unknown.
+  ///   - readers: The cursor of the slowest current reader; nil if there is no reader. A report stays in its group
+  ///     until the slowest reader and each named subscriber of the last hour have read the report. Groups that are ten
+  ///     times too large are exempt.
+  /// - Returns: The effect of the step; nil if nothing is left to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
     _ policy: RetentionPolicy, now_ns: UInt64, keepsOld: Bool = false, freeBytes: Int? = nil,
@@ -42,7 +43,7 @@ extension ReportStore {
     return try shrink(policy, freeBytes: freeBytes)
   }
 
-  /// Ends a pass: forgets what is too old to be counted, and has the next one look at the groups that were spared.
+  /// Ends a pass: removes history that is too old, and lets the next pass check the groups that were spared.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
     grown.withLock { grown in
@@ -74,7 +75,7 @@ extension ReportStore {
   }
 
   /// Reads the whole database.
-  /// - Returns: What is wrong with it; nil: nothing.
+  /// - Returns: The damage that was found; nil if there is none.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func check() throws(StoreError) -> String? {
     let pool = try pool
@@ -106,7 +107,7 @@ extension ReportStore {
     let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
-        // Before the look: one that grows during it is noted again.
+        // The name is removed before the check. If the group grows during the check, it is noted again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
         let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
@@ -115,7 +116,7 @@ extension ReportStore {
         }
         grown.withLock { grown in
           if ids.count == Self.removalBatch { grown.names?.insert(name) }
-          // Until a reader has read more of it.
+          // The group is spared until a reader has read more of it.
           if ids.count < min(surplus, Self.removalBatch) { grown.spared.insert(name) }
         }
         if !ids.isEmpty { return .removed(ids.count, .group) }
@@ -126,7 +127,7 @@ extension ReportStore {
 
   private func nextGrown(_ limit: Int, _ pool: DatabasePool) throws -> GrownGroups.Name? {
     if let names = grown.withLock({ $0.names }) { return names.first }
-    // Noted from now on, also those that grow while the rest is looked for.
+    // Noting starts before the search, so that groups that grow during the search are also noted.
     grown.withLock { $0.names = [] }
     let rows = try pool.read { database in
       try Row.fetchAll(
@@ -140,10 +141,10 @@ extension ReportStore {
     }
   }
 
-  /// Reports of a group that are too many.
+  /// Returns the reports by which a group exceeds its limit.
   ///
-  /// Ids are random: those with the smallest ones are a sample in which each report is as likely as any, also when others
-  /// went by their age meanwhile.
+  /// Ids are random. The reports with the smallest ids remain, and are a uniform sample even if other reports were
+  /// removed for their age in the meantime.
   private static func surplus(
     of name: GrownGroups.Name, limit: Int, readers: StoreCursor?, _ now_ns: UInt64, in database: Database
   ) throws -> (ids: [String], surplus: Int) {
@@ -175,7 +176,7 @@ extension ReportStore {
   }
 }
 
-// Too many bytes.
+// Limits on bytes.
 extension ReportStore {
   private struct Size {
     var usedBytes: Int
@@ -186,7 +187,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Free pages first: they cost no report.
+    // Free pages are returned first, because that removes no report.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
@@ -208,7 +209,8 @@ extension ReportStore {
     }
   }
 
-  /// The oldest events of the user whose reports take the most bytes: a flood evicts its own.
+  /// Removes the oldest events of the user whose reports take the most bytes, so that a flood evicts only its own
+  /// reports.
   private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
     let fairShare = fairShare
     let count = try Self.translating(path) {
@@ -236,7 +238,7 @@ extension ReportStore {
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // While a reader reads, the file gets shorter at a later checkpoint.
+        // If a reader is active, the file is shortened at a later checkpoint.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

@@ -1,48 +1,52 @@
-/// What the store keeps, and for how long.
+/// The rules of what the store keeps, and for how long.
 ///
-/// Counts outlive removed reports: each group counts its removed reports by the hour.
+/// Counts are kept longer than reports: each group counts its removed reports by the hour.
 public struct RetentionPolicy: Sendable, Equatable {
-  /// Seconds since the crash after which a report is removed.
+  /// The age in seconds after which a report is removed.
   public var age_s = 30 * 86_400
-  /// Bytes of the database; beyond them the oldest reports of the user with the most are evicted.
+  /// The maximum size of the database in bytes.
+  ///
+  /// Beyond it, the oldest reports of the user with the most bytes are evicted.
   public var bytes = 1 << 30
-  /// Reports of one group and user: the newest quarter, and a uniform sample of the older ones.
+  /// The maximum number of reports per group and user: the newest quarter, and a uniform sample of older reports.
   public var reportsPerGroup = 100
-  /// Bytes that stay free on the file system, for others.
+  /// The number of bytes that must stay free on the file system.
   public var keepFreeBytes = 1 << 30
-  /// Bytes that the database may have however full the file system is.
+  /// The size in bytes that the database may have even if the file system is full.
   public var minimumBytes = 16 << 20
-  /// Seconds for which removed reports are counted in their group.
+  /// The time in seconds for which removed reports are counted in their group.
   public var history_s = 400 * 86_400
 
-  /// The policy that crashd has without a configuration.
+  /// Creates the policy that crashd uses without settings.
   public init() {}
 }
 
 /// Why reports were removed.
 public enum RetentionReason: String, Sendable, CaseIterable {
-  /// More of their group than the policy allows.
+  /// The group had more reports than the policy allows.
   case group
-  /// Too old.
+  /// The report was too old.
   case age
   /// The database was too large.
   case bytes
   /// The file system was too full.
   case keepFree
-  /// An operator asked for it.
+  /// An operator requested the removal.
   case asked
 }
 
-/// Groups that may have more reports than they may.
+/// The groups that may exceed their limit of reports.
 struct GrownGroups {
   struct Name: Hashable {
     var key: String
     var uid: Int64
   }
 
-  /// nil: any group, such as after the start.
+  /// The names of these groups.
+  ///
+  /// Nil means that any group may be too large, for example after the start.
   var names: Set<Name>?
-  /// Those of which a reader has not read all.
+  /// Groups that were spared because a reader has not read all of their reports.
   var spared: Set<Name> = []
   static let limit = 10_000
 }

@@ -2,9 +2,12 @@ import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
-/// A report as it is written: one that is too large loses its least important parts.
+/// A report as it is written.
 ///
-/// The raw record is dropped first, although it allows another analysis; then the threads that did not crash.
+/// If it is too large, its least important parts are dropped.
+///
+/// The raw record is dropped first, although another analysis needs it. Then the threads that did not crash are
+/// dropped.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data
@@ -25,7 +28,9 @@ struct SizedReport {
     json = try JSONFragment(self.report).bytes
   }
 
-  /// The same report as one of a process with more rights than its user; some bytes more are no reason to drop a part.
+  /// Returns the report marked as that of a process with more privileges than its user.
+  ///
+  /// The few additional bytes do not cause a part to be dropped.
   func restricted() throws -> SizedReport {
     var sized = self
     sized.report.process.isRestricted = true

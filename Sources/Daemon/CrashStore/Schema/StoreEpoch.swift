@@ -1,18 +1,22 @@
 import CrashReport
 import GRDB
 
-/// What makes the cursors of one store its own: its id stands in each, and its key hides the event's number.
+/// Identifies the cursors of one store.
 ///
-/// A plain number would show every reader how many events there are in all, of whatever user.
+/// Each cursor contains the id, and the key encrypts the number.
+///
+/// A plain number would reveal to every reader how many events all users have together.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
-  /// Random for each store; empty where none is open.
+  /// Random for each store; empty if no store is open.
   let id: String
   /// Random for each store, and secret.
   private let key: SIMD4<UInt32>
-  /// Cursors of older versions of crashd have the number as it is: it is read up to the last one that these gave out.
+  /// The last number that an older version of crashd assigned.
+  ///
+  /// Cursors of older versions contain the plain number, and are accepted up to this number.
   private let plainThrough: Int64
 
-  /// No store's.
+  /// The epoch of no store.
   static let none = StoreEpoch(id: "")
 
   init(id: String, key: SIMD4<UInt32> = .zero, plainThrough: Int64 = 0) {
@@ -27,7 +31,9 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   static func randomID() -> String { UInt64.random(in: .min ... .max).hexadecimal(digits: idDigits) }
 
-  /// Set in the numbers of incidents before they are encrypted; no sequence is negative.
+  /// The bit that is set in the numbers of incidents before encryption.
+  ///
+  /// Sequence numbers are never negative.
   private static let incidentBit = Int64.min
 
   func text(of sequence: Int64, _ kind: StoreCursor.Kind) -> String {
@@ -35,7 +41,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     return "\(id).\(encrypted(UInt64(bitPattern: number)).hexadecimal(digits: Self.idDigits))"
   }
 
-  /// The number of an event or incident, from the text of its cursor; nil where that is none of this store's.
+  /// Returns the number in the text of a cursor; nil if the cursor does not belong to this store.
   func sequence(of text: String, _ kind: StoreCursor.Kind) -> Int64? {
     guard text.hasPrefix(id), id.utf8.count == Self.idDigits else { return nil }
     let rest = text.dropFirst(id.count)
@@ -43,7 +49,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // An answer about a later number would reveal the newest one.
+      // Later numbers are refused, because the answer would otherwise reveal the newest number.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -51,7 +57,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-// XTEA: a published cipher of 64 bits, in a few lines.
+// XTEA, a published block cipher with 64-bit blocks that needs few lines.
 extension StoreEpoch {
   private static let (rounds, delta) = (32, 0x9e37_79b9 as UInt32)
 
@@ -81,13 +87,13 @@ extension StoreEpoch {
   }
 }
 
-// In the database.
+// Storage of the epoch in the database.
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 
-  /// That of a database, and whether its key is new and not stored yet; nil: it has none.
+  /// Returns the epoch of a database, and whether its key is new and not yet stored; nil if there is no epoch.
   ///
-  /// A database of an older version has no key: its cursors are numbers.
+  /// A database of an older version has no key, because its cursors are plain numbers.
   static func stored(in database: Database) throws -> (epoch: StoreEpoch, isNew: Bool)? {
     let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
     guard let id = try value(Self.keys.id), id.utf8.count == Self.idDigits else { return nil }
@@ -114,9 +120,11 @@ extension StoreEpoch {
     }
   }
 
-  /// That of a database, whose key is stored where it is new.
+  /// Returns the epoch of a database.
   ///
-  /// On failure: on a full disk the key is in memory alone, and the cursors of this run are refused after a restart.
+  /// A new key is stored.
+  ///
+  /// On failure: on a full disk the key is only in memory, and cursors of this run are refused after a restart.
   static func kept(in writer: any DatabaseWriter) throws -> StoreEpoch? {
     guard let (epoch, isNew) = try writer.read({ try stored(in: $0) }) else { return nil }
     guard isNew else { return epoch }

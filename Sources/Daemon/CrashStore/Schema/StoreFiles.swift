@@ -1,6 +1,8 @@
 import Glibc
 
-/// Which files the open database consists of: SQLite goes on writing to them when their names are gone.
+/// Identifies the files of the open database.
+///
+/// SQLite continues to write to them even after their names were removed.
 struct StoreFiles: Sendable {
   private struct Number: Equatable {
     var device: UInt64
@@ -10,20 +12,22 @@ struct StoreFiles: Sendable {
   private enum Finding: Equatable {
     case file(Number)
     case missing
-    /// Such as a directory that may not be searched now: nothing follows from it.
+    /// The state cannot be determined, for example because the directory may not be searched.
+    ///
+    /// No conclusion is drawn.
     case unknown
   }
 
   private let database: Finding
   private let log: Finding
 
-  /// Those that stand under a path now.
+  /// Identifies the files that are now at a path.
   init(_ path: String) {
     database = Self.find(path)
     log = Self.find(path + "-wal")
   }
 
-  /// What has become of them; nil: they are where they were.
+  /// Returns what happened to the files; nil if they are in place.
   func change(at path: String) -> String? {
     switch Self.find(path) {
     case .missing: "the file was removed while crashd used it"
@@ -38,10 +42,10 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Whether the database itself stands under the path.
+  /// Whether the open database is the file at the path.
   func isDatabase(at path: String) -> Bool { Self.find(path) == database }
 
-  /// Whether the log that stands beside the path is that of the database itself.
+  /// Whether the log beside the path belongs to the open database.
   func isLog(at path: String) -> Bool { Self.find(path + "-wal") == log }
 
   private static func find(_ path: String) -> Finding {

@@ -1,4 +1,4 @@
-// Counts of events by program, which grow as long as crashd's database lives.
+// Counts of events by program, which accumulate as long as the database exists.
 import GRDB
 
 extension StoreSchema {
@@ -6,9 +6,11 @@ extension StoreSchema {
     migrator.registerMigration("v15") { database in try database.execute(sql: eventCounts) }
   }
 
-  /// Reports of before are not counted: their causes are in their JSON alone, and to read all of it would delay the start.
+  /// Earlier reports are not counted.
+  ///
+  /// Their causes are only in their JSON, and reading all JSON would delay the start.
   private static let eventCounts = """
-    -- event: 'crash', with signal and cause as kind and detail; 'incident', with source and kind.
+    -- event is 'crash' (kind and detail are signal and cause) or 'incident' (kind and detail are source and kind).
     CREATE TABLE event_counts (
       event TEXT NOT NULL,
       uid INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-// Numbers of incidents that never come again, and those of the evicted ones.
+// Numbers of incidents that are never reused, and the numbers of evicted incidents.
 import GRDB
 
 extension StoreSchema {
@@ -6,11 +6,11 @@ extension StoreSchema {
     migrator.registerMigration("v13") { database in try database.execute(sql: incidentNumbers) }
   }
 
-  /// The rows keep their numbers, so cursors stay good.
+  /// Rows keep their numbers, so that cursors stay valid.
   ///
-  /// The migrator checks foreign keys when a migration has ended, not during it: `use_after_frees` keeps its rows.
+  /// The migrator checks foreign keys after the migration and not during it, so `use_after_frees` keeps its rows.
   private static let incidentNumbers = """
-    -- seq: the order in which crashd has stored incidents; one that is counted on gets a new one.
+    -- seq is the order in which crashd stored incidents. If the count of an incident grows, it gets a new number.
     CREATE TABLE numbered_incidents (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL,
@@ -29,7 +29,7 @@ extension StoreSchema {
     CREATE INDEX incidents_last ON incidents (last);
     CREATE INDEX incidents_uid ON incidents (uid);
 
-    -- Incidents that were evicted, and have not come again.
+    -- Incidents that were evicted and not stored again.
     CREATE TABLE evicted_incidents (
       uid INTEGER NOT NULL,
       seq INTEGER NOT NULL,
@@ -37,7 +37,7 @@ extension StoreSchema {
       PRIMARY KEY (uid, seq)
     ) WITHOUT ROWID;
     CREATE INDEX evicted_incidents_id ON evicted_incidents (id, uid);
-    -- REPLACE deletes without this trigger: SQLite fires it then only with recursive_triggers, which is off.
+    -- REPLACE does not fire this trigger, because SQLite requires recursive_triggers for that, which is off.
     CREATE TRIGGER incidents_evict AFTER DELETE ON incidents BEGIN
       INSERT OR REPLACE INTO evicted_incidents (uid, seq, id) VALUES (old.uid, old.seq, old.id);
     END;

@@ -1,4 +1,4 @@
-// Sums that SQLite keeps beside the rows, by triggers: whatever writes a row, they stay true.
+// Sums that SQLite triggers maintain, so that they stay correct whichever statement changes a row.
 import GRDB
 
 extension StoreSchema {
@@ -6,16 +6,16 @@ extension StoreSchema {
     migrator.registerMigration("v9") { database in try database.execute(sql: bytesByUser) }
     migrator.registerMigration("v10") { database in try database.execute(sql: groupSums) }
     migrator.registerMigration("v11") { database in
-      // For the share of each user; the rows' numbers are the order in which crashd has stored them.
+      // The index serves the share of each user. The row numbers are the order in which crashd stored the incidents.
       try database.execute(sql: "CREATE INDEX incidents_uid ON incidents (uid)")
     }
   }
 
-  /// What each user's reports take.
+  /// The number of bytes of each user's reports.
   ///
-  /// SQLite reads the length of a value from the head of its row, not the value.
+  /// SQLite reads the length of a value from the row header, without reading the value.
   private static let bytesByUser = """
-    -- bytes: of the report and its raw record; 0 in a row that is another group's of the same report.
+    -- bytes is the size of the report and its raw record. It is 0 in rows for further groups of the same report.
     ALTER TABLE group_reports ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
     UPDATE group_reports SET bytes = ifnull((SELECT length(json) FROM reports WHERE reports.id = group_reports.id), 0)
       + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = group_reports.id), 0);
@@ -38,7 +38,7 @@ extension StoreSchema {
     END;
     """
 
-  /// What a list of groups shows without a filter: counting the rows would take time with each of them.
+  /// The sums that a list of groups shows without a filter, because counting rows takes time for each row.
   private static let groupSums = """
     CREATE TABLE group_totals (
       group_key TEXT NOT NULL,
@@ -98,7 +98,7 @@ extension StoreSchema {
     """
   }
 
-  /// The last time that is left stands at the end of each table's order.
+  /// The last remaining time is read from the end of each table's index.
   private static func subtract(_ count: String, _ last: String) -> String {
     let isGroup = "group_key = old.group_key AND uid = old.uid"
     return """

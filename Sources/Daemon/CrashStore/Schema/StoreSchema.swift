@@ -1,11 +1,11 @@
-// The tables, and how older ones become newer ones.
+// The tables, and the migrations from older versions.
 import GRDB
 
 enum StoreSchema {
-  /// "CSHD": marks the file as ours (`PRAGMA application_id`).
+  /// "CSHD", which marks the file as crashd's (`PRAGMA application_id`).
   static let applicationID: Int32 = 0x4353_4844
 
-  /// Of the last migration.
+  /// The version of the last migration.
   static let version = "v15"
 
   static var migrator: DatabaseMigrator {
@@ -15,7 +15,7 @@ enum StoreSchema {
         sql: """
           CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
-          -- seq is the event number: an update of a report gets a new one, so that readers see it again.
+          -- seq is the event number. An updated report gets a new number, so that readers receive it again.
           CREATE TABLE reports (
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
             id TEXT NOT NULL UNIQUE,
@@ -39,7 +39,7 @@ enum StoreSchema {
           CREATE INDEX reports_pid ON reports (pid, seq);
           CREATE INDEX reports_group ON reports (group_key, seq);
 
-          -- What the process wrote, enough to analyse again.
+          -- The raw record that the process wrote, which is sufficient for another analysis.
           CREATE TABLE raw_records (
             id TEXT PRIMARY KEY REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
             bytes BLOB NOT NULL
@@ -49,15 +49,15 @@ enum StoreSchema {
         sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreEpoch.randomID()])
     }
     migrator.registerMigration("v2") { database in
-      // For the newest crash, which need not be the one stored last.
+      // Serves the search for the newest crash, which may differ from the last stored one.
       try database.execute(sql: "CREATE INDEX reports_time ON reports (time, seq)")
     }
     migrator.registerMigration("v3") { database in
-      // For groups: which builds have them, and what the operator said of them.
+      // Serves groups: the builds in which they occur, and the states that operators have set.
       try database.execute(
         sql: """
-          -- What groups are made of, apart from the reports' JSON: SQLite would walk through it to reach a later column.
-          -- The builds of older reports stay unknown; to read them all would hold up the start.
+          -- The columns of groups, in a table without the reports' JSON, which SQLite would have to skip.
+          -- The builds of older reports stay unknown, because reading all of these reports would delay the start.
           CREATE TABLE group_reports (
             group_key TEXT NOT NULL,
             uid INTEGER NOT NULL,
@@ -74,7 +74,7 @@ enum StoreSchema {
           INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
             SELECT group_key, uid, time, id, '', name, executable, group_title FROM reports;
 
-          -- uid: whose reports it is said of.
+          -- uid is the user whose reports have the state.
           CREATE TABLE group_states (
             group_key TEXT NOT NULL,
             uid INTEGER NOT NULL,
@@ -84,7 +84,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v4") { database in
-      // acked: the number of the last event that the subscriber has.
+      // acked is the number of the last event that the subscriber has acknowledged.
       try database.execute(
         sql: """
           CREATE TABLE subscribers (
@@ -114,7 +114,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v6") { database in
-      // Classes protected from use-after-free, and why. A service is a user's program.
+      // Classes that are protected from use-after-free, and the decisions. A service is a program of one user.
       try database.execute(
         sql: """
           CREATE TABLE dangling_services (
@@ -136,10 +136,10 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v7") { database in
-      // For retention: removed reports, so that counts stay correct and readers learn what they missed.
+      // Serves retention: with the removed reports, counts stay correct, and readers learn how many events they missed.
       try database.execute(
         sql: """
-          -- Reports that retention removed, counted by the hour in which they happened.
+          -- Reports that retention removed, counted by the hour of the crash.
           CREATE TABLE group_past (
             group_key TEXT NOT NULL,
             uid INTEGER NOT NULL,
@@ -156,14 +156,14 @@ enum StoreSchema {
           CREATE INDEX group_past_last ON group_past (last);
           CREATE INDEX group_past_executable ON group_past (executable, uid, build, first);
 
-          -- Events that are gone, and the ids of their reports, which do not come back.
+          -- Removed events and the ids of their reports, which must not be stored again.
           CREATE TABLE removed (
             seq INTEGER PRIMARY KEY,
             id TEXT NOT NULL,
             uid INTEGER NOT NULL
           ) WITHOUT ROWID;
           CREATE INDEX removed_id ON removed (id, uid);
-          -- The oldest of them, counted for each block of event numbers.
+          -- The number of the oldest removed events, for each block of event numbers.
           CREATE TABLE removed_tallies (
             block INTEGER NOT NULL,
             uid INTEGER NOT NULL,
@@ -173,8 +173,8 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v8") { database in
-      // For lists: all that a filter can ask for, apart from the reports' JSON. A page and a count of what is left are
-      // found in it, whatever the filter.
+      // An index for lists, with all columns that a filter can use and without the reports' JSON. SQLite finds a page,
+      // and counts the remaining reports, in this index alone, whatever the filter.
       try database.execute(
         sql: """
           CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)
@@ -182,8 +182,8 @@ enum StoreSchema {
     }
     registerSums(&migrator)
     migrator.registerMigration("v12") { database in
-      // What groups of use-after-free incidents are made of, apart from the incidents' JSON. No index serves: a list needs
-      // all rows, and there are as many as incidents at most.
+      // The fields of groups of use-after-free incidents, in a table without the incidents' JSON. It has no index,
+      // because a list needs all rows, and there are at most as many rows as incidents.
       try database.execute(
         sql: """
           CREATE TABLE use_after_frees (
@@ -212,10 +212,11 @@ enum StoreSchema {
     }
     registerIncidentNumbers(&migrator)
     migrator.registerMigration("v14") { database in
-      // For lists and filters. The tags of older reports stay unknown; to read them all would hold up the start.
+      // Serves lists and filters. The tags of older reports stay unknown, because reading all of these reports would
+      // delay the start.
       try database.execute(
         sql: """
-          -- Every annotation of a report, with those that are its release, environment and user.
+          -- All annotations of a report, including release, environment and user.
           CREATE TABLE report_tags (
             seq INTEGER NOT NULL REFERENCES reports (seq) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
             key TEXT NOT NULL,
@@ -223,10 +224,10 @@ enum StoreSchema {
             uid INTEGER NOT NULL,
             PRIMARY KEY (seq, key)
           ) WITHOUT ROWID;
-          -- Both end with the event's number: a page of reports with a tag is a range, for root and for each owner.
+          -- Both indexes end with the event number. A page of reports with a tag is a range, for root and any owner.
           CREATE INDEX report_tags_value ON report_tags (key, value, seq);
           CREATE INDEX report_tags_owner ON report_tags (uid, key, value, seq);
-          -- The number of the report's event, by which its tags are found; older reports have none.
+          -- The number of the report's event, which leads to its tags. It is null for older reports.
           ALTER TABLE group_reports ADD COLUMN seq INTEGER;
           """)
     }

@@ -1,32 +1,32 @@
-/// The answer of `crash-analyse unwind`: a stack for each requested thread.
+/// The answer of `crash-analyse unwind`, with one stack for each requested thread.
 ///
-/// Format: the text `CSUNWAN1`, the number of stacks (8 bytes), then for each the reason for its end, the number of
-/// frames, and three words per frame. Numbers are little-endian.
+/// An answer has the text `CSUNWAN1`, the number of stacks (8 bytes) and the stacks. Each stack has the reason for its
+/// end, the number of frames, and three words per frame. Numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
-  /// The limit of frames in one stack.
+  /// The maximum number of frames in one stack.
   public static let frameLimit = 512
-  /// The limit of an answer.
+  /// The maximum size of an answer.
   public static let limitBytes = (2 + UnwindRequest.threadLimit * (2 + frameLimit * 3)) * 8
 
   /// How a frame was found.
   public enum Found: UInt64, Sendable {
-    /// The registers' pc.
+    /// The pc in the registers.
     case context = 1
     /// The unwind tables.
     case cfi = 2
     /// The saved frame pointer.
     case framePointer = 3
-    /// The return address that a call through a bad pointer has pushed.
+    /// The return address that a call through a bad pointer pushed.
     case scan = 4
   }
 
-  /// Why unwinding ended.
+  /// The reason why unwinding ended.
   public enum Stop: UInt64, Sendable {
-    /// The tables mark the outermost frame.
+    /// The unwind tables mark the outermost frame.
     case end = 0
     /// The limit of frames was reached.
     case limit = 1
-    /// A word or a table is missing, or they lead to an invalid caller.
+    /// A word or a table is missing, or the tables lead to an invalid caller.
     case noCaller = 2
     /// The stack pointer did not grow.
     case loop = 3
@@ -36,12 +36,12 @@ public struct UnwindAnswer: Sendable, Equatable {
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// The start of its function; nil when unknown.
+    /// The start of the function; nil if unknown.
     public var functionStart: UInt64?
-    /// How it was found.
+    /// How the frame was found.
     public var found: Found
 
-    /// Makes a frame from its parts.
+    /// Creates a frame from its parts.
     public init(pc: UInt64, functionStart: UInt64?, found: Found) {
       self.pc = pc
       self.functionStart = functionStart
@@ -49,14 +49,14 @@ public struct UnwindAnswer: Sendable, Equatable {
     }
   }
 
-  /// A thread's stack.
+  /// The stack of a thread.
   public struct Stack: Sendable, Equatable {
-    /// Innermost first.
+    /// The frames, innermost first.
     public var frames: [Frame]
-    /// Why the stack ends.
+    /// The reason why the stack ends.
     public var stop: Stop
 
-    /// Makes a stack from its parts.
+    /// Creates a stack from its parts.
     public init(frames: [Frame], stop: Stop) {
       self.frames = frames
       self.stop = stop
@@ -65,10 +65,10 @@ public struct UnwindAnswer: Sendable, Equatable {
 
   private static let magic = Array("CSUNWAN1".utf8)
 
-  /// In the order of the request's threads.
+  /// The stacks, in the order of the request's threads.
   public var stacks: [Stack]
 
-  /// Makes an answer from its stacks.
+  /// Creates an answer from its stacks.
   public init(stacks: [Stack]) { self.stacks = stacks }
 
   /// The answer as bytes.
@@ -85,7 +85,7 @@ public struct UnwindAnswer: Sendable, Equatable {
     return bytes
   }
 
-  /// Reads an answer to a request of `threads` threads; nil when it is invalid.
+  /// Parses an answer to a request of `threads` threads; nil if the answer is invalid.
   public init?(_ bytes: [UInt8], threads: Int) {
     guard bytes.starts(with: Self.magic) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

@@ -1,25 +1,25 @@
-/// The request of `crash-analyse unwind`: threads to unwind, and the images that they may have run in.
+/// The request of `crash-analyse unwind`, with the threads to unwind and the images that these threads may have used.
 ///
-/// Format: the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads, the images, then stacks
-/// and unwind files at the offsets in these. Numbers are little-endian.
+/// A request has the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads and the images.
+/// Stacks and unwind files follow, at the offsets in the threads and images. Numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
-  /// The limit of threads in one request.
+  /// The maximum number of threads in one request.
   public static let threadLimit = 8
-  /// The limit of images in one request: as many as a ring has.
+  /// The maximum number of images in one request, which is the number that a ring can have.
   public static let imageLimit = 512
-  /// The limit of a request.
+  /// The maximum size of a request.
   public static let limitBytes = 256 << 20
-  /// Registers of a thread, by DWARF number.
+  /// The number of registers of a thread, which are stored by DWARF number.
   public static let registerCount = 17
 
   /// A range of bytes in the request.
   public struct Place: Sendable, Equatable {
-    /// From the request's first byte.
+    /// The offset from the request's first byte.
     public var offset: UInt64
     /// The number of bytes.
     public var size: UInt64
 
-    /// Makes a place from its parts.
+    /// Creates a place from its parts.
     public init(offset: UInt64, size: UInt64) {
       self.offset = offset
       self.size = size
@@ -28,18 +28,18 @@ public struct UnwindRequest: Sendable, Equatable {
 
   /// A thread.
   public struct Thread: Sendable, Equatable {
-    /// By DWARF number.
+    /// The registers by DWARF number.
     public var registers: [UInt64]
-    /// The processor could not run the instruction at pc.
+    /// Whether the processor could not fetch the instruction at pc.
     public var isBadFetch: Bool
-    /// pc is after the instruction that faulted.
+    /// Whether pc is after the instruction that faulted.
     public var isPastFault: Bool
-    /// Address of the first byte of the stack's copy.
+    /// The address of the first byte in the copy of the stack.
     public var stackStart: UInt64
-    /// The range of the copy.
+    /// The range of the copy in the request.
     public var stack: Place
 
-    /// Makes a thread from its parts.
+    /// Creates a thread from its parts.
     public init(registers: [UInt64], isBadFetch: Bool, isPastFault: Bool, stackStart: UInt64, stack: Place) {
       self.registers = registers
       self.isBadFetch = isBadFetch
@@ -51,16 +51,16 @@ public struct UnwindRequest: Sendable, Equatable {
 
   /// An image.
   public struct Image: Sendable, Equatable {
-    /// First mapped byte.
+    /// The first mapped byte.
     public var start: UInt64
-    /// One past the last mapped byte.
+    /// The end of the mapped bytes, exclusive.
     public var end: UInt64
-    /// Link address = pc - bias.
+    /// The difference between pc and link address: link address = pc - bias.
     public var bias: UInt64
-    /// Its unwind file; empty where there is none.
+    /// The range of the unwind file; empty if there is none.
     public var tables: Place
 
-    /// Makes an image from its parts.
+    /// Creates an image from its parts.
     public init(start: UInt64, end: UInt64, bias: UInt64, tables: Place) {
       self.start = start
       self.end = end
@@ -69,12 +69,14 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// Threads, answered in the same order.
+  /// The threads.
+  ///
+  /// The answer has the same order.
   public var threads: [Thread]
-  /// Images.
+  /// The images that may be needed.
   public var images: [Image]
 
-  /// Makes a request from its parts.
+  /// Creates a request from its parts.
   public init(threads: [Thread], images: [Image]) {
     self.threads = threads
     self.images = images
@@ -89,10 +91,10 @@ public struct UnwindRequest: Sendable, Equatable {
     (3 + threads * threadWords + images * imageWords) * 8
   }
 
-  /// The limit of a request's header.
+  /// The maximum size of a request's header.
   public static let headerLimitBytes = headerBytes(threads: threadLimit, images: imageLimit)
 
-  /// The header.
+  /// The bytes of the header.
   public var encoded: [UInt8] {
     var bytes = Self.magic
     bytes.append(word: UInt64(threads.count))
@@ -112,7 +114,7 @@ public struct UnwindRequest: Sendable, Equatable {
     return bytes
   }
 
-  /// Reads a header; nil when it is invalid, or refers to bytes beyond a request of `size` bytes.
+  /// Parses a header; nil if it is invalid or refers to bytes beyond a request of `size` bytes.
   public init?(_ bytes: [UInt8], size: UInt64) {
     guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

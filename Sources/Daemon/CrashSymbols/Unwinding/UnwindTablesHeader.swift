@@ -1,16 +1,17 @@
-/// The header of an unwind file, which contains one build's `.eh_frame_hdr` and then its `.eh_frame`.
+/// The header of an unwind file, which contains the `.eh_frame_hdr` of one build and then its `.eh_frame`.
 ///
-/// Format: the text `CSUNW1` and two zeros, the CRC-32C of everything after it (4 bytes), the length of the build id
-/// (4), link address and size of the two sections (8 each), the build id (64), the sections. Numbers are little-endian.
+/// A file has these parts, in this order: the text `CSUNW1` and two zeros; the CRC-32C of all later bytes (4 bytes);
+/// the length of the build id (4); the link address and size of each section (8 each); the build id (64); the sections.
+/// Numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// A section of the image.
   public struct Section: Sendable, Equatable {
-    /// Its link address.
+    /// The link address of the section.
     public var address: UInt64
-    /// The number of its bytes.
+    /// The size of the section in bytes.
     public var size: UInt64
 
-    /// Makes a section from its parts.
+    /// Creates a section from its parts.
     public init(address: UInt64, size: UInt64) {
       self.address = address
       self.size = size
@@ -19,24 +20,26 @@ public struct UnwindTablesHeader: Sendable, Equatable {
 
   /// The size of the header.
   public static let size = 112
-  /// The offset where the checksum begins.
+  /// The offset at which the checksummed bytes begin.
   public static let checkedFrom = 12
-  /// The limit of a file: a server of 261 MB has tables of 10 MB.
+  /// The maximum size of a file.
+  ///
+  /// For comparison, a server of 261 MB has tables of 10 MB.
   public static let fileLimitBytes = 64 << 20
 
   static let magic = Array("CSUNW1\0\0".utf8)
   private static let buildIDLimit = 64
 
-  /// CRC-32C of what follows it.
+  /// The CRC-32C of the bytes after this field.
   public var checksum: UInt32
   /// The image's build id; may be empty.
   public var buildID: [UInt8]
-  /// `.eh_frame_hdr`.
+  /// The section `.eh_frame_hdr`.
   public var index: Section
-  /// `.eh_frame`.
+  /// The section `.eh_frame`.
   public var frames: Section
 
-  /// Makes a header from its parts.
+  /// Creates a header from its parts.
   public init(checksum: UInt32, buildID: [UInt8], index: Section, frames: Section) {
     self.checksum = checksum
     self.buildID = buildID
@@ -44,7 +47,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
     self.frames = frames
   }
 
-  /// Reads a header; nil when it is invalid, or refers to more than `fileSize` bytes.
+  /// Parses a header; nil if it is invalid or refers to more than `fileSize` bytes.
   public init?(_ bytes: [UInt8], fileSize: Int) {
     guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
       (Self.size...Self.fileLimitBytes).contains(fileSize)

@@ -1,4 +1,4 @@
-/// Reads little-endian numbers from untrusted bytes; nothing is read beyond the end.
+/// Reads little-endian numbers from untrusted bytes, and never reads beyond the end.
 struct WordReader {
   private let bytes: [UInt8]
   private(set) var position: Int

@@ -39,7 +39,7 @@ struct SettingsReloadTests {
     do {
       try write("retention:\n  age: 2d\nlimits:\n  processes: 7\n", to: path)
       daemon.process.signal(SIGHUP)
-      try await self.await("settings were read again; changed: retention.age", in: daemon)
+      try await self.await("settings reloaded; changed: retention.age", in: daemon)
       try await self.await("these settings need a restart of crashd: limits.processes", in: daemon)
       try write("retention:\n  agee: 3d\n", to: path)
       daemon.process.signal(SIGHUP)

@@ -186,7 +186,7 @@ struct IncidentTests {
     }
     try daemon.change(Self.refusal)
     try await Self.end(Self.attached(ring), of: daemon)
-    #expect(daemon.analysis.ledger.losses == ["incidents": 3] && daemon.log.contains("lost of"))
+    #expect(daemon.analysis.ledger.losses == ["incidents": 3] && daemon.log.contains("lost data of"))
     #expect(try daemon.store.incidents(limit: 10).isEmpty)
   }
 

@@ -150,7 +150,7 @@ struct AttachServerTests {
       let client = try await daemon.client()
       #expect(try await client.awaitProcess().array("reports").isEmpty)
       #expect(try await client.call("io.crashshield.Crashd.Status").object("losses") == ["torn": .int(1)])
-      #expect(daemon.log.contains("lost of 'half'"))
+      #expect(daemon.log.contains("lost data of 'half'"))
     }
   }
 

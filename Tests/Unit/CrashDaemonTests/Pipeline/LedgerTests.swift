@@ -27,7 +27,9 @@ struct LedgerTests {
     while log.lines.count == logged + 1 {
       ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
     }
-    let skipped = log.lines.compactMap { $0.wholeMatch(of: /.*\(and (\d+) more before\)/).flatMap { Int($0.output.1) } }
+    let skipped = log.lines.compactMap {
+      $0.wholeMatch(of: /.*\(and (\d+) earlier lines dropped\)/).flatMap { Int($0.output.1) }
+    }
     #expect(skipped.reduce(log.lines.count, +) == ledger.stored)
   }
 

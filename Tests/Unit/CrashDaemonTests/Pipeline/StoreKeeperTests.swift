@@ -129,7 +129,7 @@ struct StoreKeeperTests {
         Issue.record("the status names no outage")
         return
       }
-      #expect(sentence.contains("was removed while crashd used it; all that crashd held is in a new one"))
+      #expect(sentence.contains("was removed while crashd used it; all that crashd had open is in a new file"))
       #expect(daemon.log.contains("critical: the report database"))
     }
     try await TestDaemon(directory).run { daemon in
