@@ -1,18 +1,18 @@
-// The thread that calls the program's callbacks: the one of the connection has descriptors of its own, and a callback
-// of the program's wants the program's.
+// The thread that calls the program's callbacks. The thread of the connection cannot call them, because it has its own
+// descriptor table and a callback needs the program's.
 #ifndef CS_CALLER_H
 #define CS_CALLER_H
 
 #include "../setup.h"
 
-// A function that is NULL is never called.
+// A callback that is NULL is never called.
 typedef struct cs_callbacks {
   cs_shim_status_function status;
   void *context;
   cs_shim_control_function control;
 } cs_callbacks;
 
-// Starts the thread, unless there is nothing to call.
+// Starts the thread, unless all callbacks are NULL.
 cs_shim_error cs_caller_start(const cs_callbacks *callbacks, cs_shim_failure *ret_failure);
 // Starts it again, with the same callbacks.
 cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure);
