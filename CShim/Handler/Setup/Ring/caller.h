@@ -14,15 +14,15 @@ typedef struct cs_callbacks {
 
 // Starts the thread, unless all callbacks are NULL.
 cs_shim_error cs_caller_start(const cs_callbacks *callbacks, cs_shim_failure *ret_failure);
-// Starts it again, with the same callbacks.
+// Starts the thread again, with the same callbacks.
 cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure);
-// Wakes it, and the thread that waits for it, for no call.
+// Wakes the thread and the thread that waits for it, without a call.
 void cs_caller_wake(void);
 
-// For the thread of the connection: each returns when the callback has. false: it was not called, because the threads
-// are dismissed.
+// Precondition: the caller is the thread of the connection. Each function returns when the callback has returned.
+// false: the threads are dismissed, and the callback was not called.
 bool cs_caller_report_status(cs_shim_status status, const char *text);
-// CS_CONTROL_UNAVAILABLE where no library in this process can apply it.
+// Returns CS_CONTROL_UNAVAILABLE if no library in this process can apply the control.
 cs_control_result cs_caller_apply(const cs_shim_control *control, uint32_t *ret_count);
 
 #endif
