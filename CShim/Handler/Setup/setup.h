@@ -149,8 +149,9 @@ void cs_annotations_inherit(const cs_ring *parent);
 // no connection; cs_shim_start() adds them. Without cs_shim_start() the handler of a crash connects to crashd.
 void cs_start_early(void);
 
-// Whether Swift's own backtracer is asked for and has not had the time to install its handlers: it does that in a
-// constructor, and only where it finds the default action, so that ours would take its place for good.
+// Returns whether Swift's own backtracer is enabled but has not installed its handlers yet. The backtracer installs
+// them in a constructor, and only for signals with the default action. Our handlers, installed first, would replace it
+// permanently.
 bool cs_swift_comes_later(void);
 
 // Returns the length of the longest prefix of `text` that has at most `limit` bytes and ends between two characters.

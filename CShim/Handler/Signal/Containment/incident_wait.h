@@ -6,10 +6,11 @@
 
 #include "cs_signal_safe.h"
 
-// Says that an incident stands in the ring. Concurrency: any thread, handlers too.
+// Announces that the ring has a new incident. Concurrency: any thread, including handlers.
 void cs_incident_note(void) SIGNAL_SAFE;
 
-// Sleeps until the number of recorded incidents is not `seen`, and returns it. Precondition: one thread calls it.
+// Sleeps until the number of recorded incidents differs from `seen`. Returns the number. Precondition: one thread calls
+// it.
 uint32_t cs_incident_wait(uint32_t seen);
 
 #endif
