@@ -1,5 +1,5 @@
-// The interface of the capture for the host process: start, annotations, breadcrumbs. The rest runs in signal handlers
-// and one idle thread.
+// The interface of the capture for the host process: start, annotations, breadcrumbs. All other code of the capture
+// runs in signal handlers and in the shield's threads.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -13,17 +13,17 @@
 
 // Why an unwind ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
-  CS_UNWIND_STOP_END = 0,        // the outermost frame says so
-  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the walk's bound
+  CS_UNWIND_STOP_END = 0,        // the outermost frame was reached
+  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the unwinder's limit
   CS_UNWIND_STOP_UNREADABLE = 2, // a stack word could not be read
-  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer lead on
+  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer gives a caller
   CS_UNWIND_STOP_LOOP = 4,       // the stack pointer did not grow
 } cs_unwind_stop;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
   CS_SHIM_STATUS_ATTACHED = 0,    // crashd holds the ring
   CS_SHIM_STATUS_UNREACHABLE = 1, // no daemon: crashes go to the spool; the idle thread retries
-  CS_SHIM_STATUS_REFUSED = 2,     // the daemon said no, text says why; no retry
+  CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process, `text` has the reason; no retry
 } cs_shim_status;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t {
