@@ -11,8 +11,7 @@
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
 // | it blocks SIGPROF, or waits for it by sigwait() | gets no signal, or keeps it pending (reach.c), and continues;   |
 // |                                                 | none of its calls is interrupted                                |
-// | it starts to do so between that check and the    | a program that uses SIGPROF itself may end by the signal
-// |
+// | it starts to do so between that check and the   | a program that uses SIGPROF itself may end by the signal        |
 // | signal                                          |                                                                 |
 // | it waits for a vfork child                      | continues: the signal stays pending                             |
 // | it calls exit() or exec() before it stays       | its call takes effect, as it may without the shield             |
