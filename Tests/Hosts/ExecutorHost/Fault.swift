@@ -1,4 +1,4 @@
-// Failing checks of an ordinary program: this file does not depend on the shield. The line of each fault is in the first
+// Failing checks of an ordinary program: it does not depend on the shield. The line of each fault is in the first
 // function of this file that its record names.
 import Foundation
 import Synchronization
