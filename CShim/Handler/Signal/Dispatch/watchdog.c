@@ -32,8 +32,8 @@
 #include "watch.h"
 
 #define RECORD_PART 20
-// The maximum length of a short sleep that counts, on a busy machine. A sleep in which the process was stopped counts
-// as this much.
+// On a busy machine the watchdog waits at most CLOCK_PATIENCE times the deadline. A short sleep counts at most
+// NAP_LIMIT_NS, because the process may have been stopped during it.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
 // How often a short sleep is continued after a profiler's signal has interrupted it.

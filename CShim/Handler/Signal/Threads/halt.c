@@ -1,13 +1,13 @@
-// What the other threads do after the sweep's signal reaches them:
+// What the other threads do after the sweep's signal reaches them. A thread that stays sleeps in the signal handler.
 //
 // clang-format off
 // | situation                                       | what the thread does                                            |
 // |-------------------------------------------------|-----------------------------------------------------------------|
 // | the crash ends the process; it waited           | answers, and stays until the process ends                       |
-// | the same; it was running                        | answers, continues for a short processor time (halt_turn.c),    |
+// | the crash ends the process; it was running      | answers, continues for a short processor time (halt_turn.c),    |
 // |                                                 | and stays                                                       |
-// | the same; the signal comes after the sweep      | does not answer, and stays                                      |
-// | the same with CRASHSHIELD_SWEEP_MS=0            | does not answer, and stays                                      |
+// | the crash ends the process; signal after sweep  | does not answer, and stays                                      |
+// | a certain end with CRASHSHIELD_SWEEP_MS=0       | does not answer, and stays                                      |
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
 // | it blocks SIGPROF, or waits for it by sigwait() | gets no signal, or keeps it pending (reach.c), and continues;   |
 // |                                                 | none of its calls is interrupted                                |
@@ -23,8 +23,8 @@
 // | a handler of the program receives the crash:    | answers and continues. But a call that the signal made fail     |
 // | its own, one installed after ours that calls    | with EINTR returns only after that handler has ended, a signal  |
 // | ours, siglongjmp(); or the kernel does not end  | of the program arrived, or HOLD_NAPS passed. Otherwise the      |
-// | the process (abort() of a pid namespace's       | program might exit with its own status before the handler ends  |
-// | first)                                          | the process                                                     |
+// | the process (abort() in the first process of a  | program might exit with its own status before the handler ends  |
+// | pid namespace)                                  | the process                                                     |
 // | the process survives a certain end (a debugger  | continues after SURVIVED_NAPS                                   |
 // | discarded the signal)                           |                                                                 |
 // clang-format on

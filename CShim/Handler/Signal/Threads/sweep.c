@@ -129,7 +129,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   return has_self;
 }
 
-// Skips the committed threads at the start, beginning with `from`.
+// Returns the index of the first thread from `from` on that has not answered.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
