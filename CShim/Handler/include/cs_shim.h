@@ -40,7 +40,7 @@ typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, co
 
 // The memory contents that a report keeps: the stack, and the memory around the registers' pointers.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
-  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full); scrubbed
+  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full), else scrubbed
   CS_SHIM_MEMORY_NONE = 1,
   CS_SHIM_MEMORY_SCRUBBED = 2, // without texts
   CS_SHIM_MEMORY_FULL = 3,
@@ -69,7 +69,7 @@ typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *con
 
 // Whether crashd may change settings in the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
-  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it; allowed
+  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it, else allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
@@ -78,9 +78,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t
 // which a deployment sets, and for CRASHSHIELD_DISABLE. For all other settings an explicit value takes precedence.
 // CRASHSHIELD_RELEASE and CRASHSHIELD_ENVIRONMENT set annotations that no call can change.
 typedef struct cs_shim_configuration {
-  const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
-  const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
-  const char *name;            // CRASHSHIELD_NAME; the executable's last path component
+  const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
+  const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` beside the socket
+  const char *name;            // CRASHSHIELD_NAME, else the executable's last path component
   cs_shim_memory memory;
   cs_shim_status_function status_function;
   void *status_context;

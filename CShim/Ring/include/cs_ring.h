@@ -330,7 +330,7 @@ typedef struct cs_ring_memory {
 
 // The record of a crash without its stack. The CRC covers all of it.
 typedef struct cs_ring_record {
-  uint64_t sequence; // order of the claims; 0 crashed first
+  uint64_t sequence; // the order of the claims, from 0
   uint64_t time_ns;  // CLOCK_REALTIME at handler entry
   uint64_t entry_ns; // CLOCK_MONOTONIC at handler entry
   uint64_t address;  // si_addr
@@ -445,7 +445,7 @@ typedef struct cs_ring_incident {
   uint64_t age_ns;  // between the last release and this use
   int64_t amount;
   uint32_t source; // cs_ring_incident_source
-  uint32_t kind;   // of that source
+  uint32_t kind;   // the enum of the source, such as cs_ring_dangling
   uint32_t mode;   // cs_mode
   uint32_t flags;
   uint32_t id;   // of the freed-object record; the poison contains it

@@ -2,7 +2,7 @@
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Starts with a seed.
+  /// Creates a generator with this seed.
   public init(state: UInt64) { self.state = state }
 
   /// The next number.

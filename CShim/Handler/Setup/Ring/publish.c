@@ -25,7 +25,7 @@ void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32
   if (ring == NULL) return;
   cs_ring_self_test *test = &ring->header.self_test;
   uint64_t sequence = __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
-  // No wait: if another thread is writing, its test has just ended too, and its result is as recent.
+  // Does not wait: if another thread is writing, its test has just ended too, and its result is as recent.
   if (sequence % 2 != 0 || !__atomic_compare_exchange_n(&test->sequence, &sequence, sequence + 1, false,
                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;

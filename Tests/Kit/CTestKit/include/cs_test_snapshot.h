@@ -16,7 +16,7 @@ typedef struct cs_test_snapshot {
   uint64_t stack_start;
   uint8_t stack[CS_TEST_SNAPSHOT_STACK_BYTES];
   size_t stack_bytes;
-  // The frames that the handler's unwinder finds from there. The first is in the same function.
+  // The frames that the handler's unwinder finds from these registers. The first is in the same function.
   uint64_t frames[CS_TEST_SNAPSHOT_FRAME_LIMIT];
   size_t frame_count;
 } cs_test_snapshot;
