@@ -138,7 +138,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
   CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
   CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference
-  CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
+  CS_RING_DANGLING_DRIFT = 4,        // after its last release retained `amount` times more than released
   CS_RING_DANGLING_WRITE = 5,        // a field was written
   CS_RING_DANGLING_HANDLE = 6,       // a handle of a C callback was resolved after its object was deallocated
   // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the

@@ -150,8 +150,7 @@ static bool stay_attached(int socket) {
 
 static void report_unreachable(int error) {
   char reason[96];
-  const char *text = error == EPERM ? "a user whom this process does not trust listens there"
-                                    : strerror_r(error, reason, sizeof reason);
+  const char *text = error == EPERM ? "an untrusted user listens there" : strerror_r(error, reason, sizeof reason);
   (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
   report(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }

@@ -24,7 +24,7 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
 // abort with a message of glibc was not caused by C++, and may come from inside malloc. An abort signal that another
 // thread sent may also interrupt this thread inside malloc.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  // Only abort() of this process sends such a signal.
+  // abort() and raise() of this process send SIGABRT with this code.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
   const bool may_be_exception =
       is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);

@@ -12,8 +12,7 @@
 // After an overflow the stack pointer may be below the stack. The search for the stack ends this many pages above the
 // stack pointer.
 #define GUARD_PAGE_LIMIT 16
-// The number of bytes before a pointer that are recorded. They contain the header of malloc's block and the word before
-// it.
+// The number of bytes before a pointer that are recorded. They contain the header of malloc's block and 16 more bytes.
 #define BYTES_BEFORE 32
 #define FLAGS_MASK   (UINT64_MAX >> 8)
 

@@ -8,7 +8,7 @@
 // | itself                                         |                                                                 |
 // | was installed for one call (SA_RESETHAND)      | the default action becomes our previous action                  |
 // | then sends the signal again                    | a crash with the registers and the address of the fault         |
-// | returns for LOOP_NS without a repair           | a crash, captured before the handler is called a last time      |
+// | returns for LOOP_NS without a repair           | a crash, captured before the handler's action is restored       |
 // | calls abort(), or faults                       | a second crash, which includes the pending record               |
 // | ends the process                               | crashd reads the record from the ring at the end                |
 // | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |

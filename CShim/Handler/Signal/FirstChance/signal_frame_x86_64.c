@@ -13,7 +13,7 @@
 #include <linux/futex.h>
 #include <stddef.h>
 
-// The kernel's size of a ucontext_t: its signal mask is short, and glibc's floating point registers are not part of it.
+// The kernel's size of a ucontext_t: its signal mask is short, and the floating point registers are stored elsewhere.
 #define CONTEXT_BYTES 304
 
 struct cs_signal_frame {

@@ -64,8 +64,7 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  // The error code belongs to the innermost frame. An unwind through a signal handler reaches another frame with the
-  // same test.
+  // The error code belongs to the innermost frame only, and not to frames behind a signal handler.
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;

@@ -140,7 +140,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
   CS_TEST_CHANCE_LEFT_THEN_CRASH, // as above, then SIGILL
   CS_TEST_CHANCE_LEFT_DEEPER, // siglongjmp() leaves the handler, and the thread waits deeper in its stack; the deadline
                               // is 100 ms
-  CS_TEST_CHANCE_JUMPED_TO,   // a handler that was installed later ends in a tail call of the shield's
+  CS_TEST_CHANCE_JUMPED_TO,   // a handler that was installed later ends in a tail call of the shield's handler
   CS_TEST_CHANCE_SIGNALLED,   // the handler repairs 500 faults while another thread sends SIGUSR2
   CS_TEST_CHANCE_DEFAULT,     // the handler restores the default action, and returns; SIGSEGV
   CS_TEST_CHANCE_SENT_AGAIN,  // as above, and it sends the signal again; SIGSEGV
