@@ -192,7 +192,7 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
                                  .stack_bytes = THREAD_STACK_BYTES,
                                  .role = CS_OWN_LINK,
                                  .name = "crashshield"};
-  // The shield does not ask a crashd again that has refused the process.
+  // A crashd that has refused the process gets no second hello.
   if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
   return cs_own_thread_start(&thread, ret_failure);
 }

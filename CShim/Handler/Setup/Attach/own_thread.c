@@ -34,8 +34,9 @@ static void *begin(void *context) {
   __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
   cs_own_wake(&thread->is_ready);
   thread->routine();
-  // For a link that crashd has refused: its tid may be given to another thread. A dismissed thread keeps its tid here:
-  // the caller that waits for its end checks when the kernel has released the tid.
+  // If crashd has refused the process, the thread of the connection ends without a dismissal. Its tid is cleared then,
+  // because the kernel may reuse it. A dismissed thread keeps its tid here: the caller that waits for its end checks
+  // when the kernel has released the tid.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }

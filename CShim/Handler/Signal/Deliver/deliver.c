@@ -60,7 +60,8 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }
 
-// Delivers until no other thread has asked meanwhile. One file can hold the records of many threads.
+// Delivers repeatedly until no other thread has requested a delivery meanwhile. One file can hold the records of many
+// threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: each thread that is counted here has committed its record before.

@@ -56,8 +56,8 @@
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Returns whether the kernel called the handler. A handler that replaced ours may have read ours from signal(), and
-// then calls it with the signal number only.
+// Returns whether the kernel called the handler. A program that replaced our handler may have received it from
+// signal(). It then calls our handler with only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;

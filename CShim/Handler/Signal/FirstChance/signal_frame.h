@@ -44,7 +44,7 @@ void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 // that the entry calls next, or no frame.
 cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
 
-// Called before the program's handler, on the program's handler's stack, for work that must not run on the stack of our
+// Called before the program's handler, on the stack of that handler, for work that must not run on the stack of our
 // handler.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE;
 
