@@ -1,5 +1,5 @@
-// The Swift runtime of an executable that was linked with -static-stdlib. It exports no symbol; the symbol table of its
-// file has them, as long as it is not stripped. Source: System V ABI, "Symbol Table"; elf(5).
+// Finds the Swift runtime in an executable that was linked with -static-stdlib. Such an executable exports no symbols,
+// but the symbol table of its file contains them unless it is stripped. Sources: System V ABI, "Symbol Table"; elf(5).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,12 +13,12 @@
 
 #include "../Handler/Setup/Probes/swift_runtime.h"
 
-// More is no section that this reader is for.
+// A larger section is refused.
 #define SECTION_LIMIT_BYTES ((uint64_t)1 << 30)
 
-// A copy: a mapped file of a network may end the process by SIGBUS.
+// Copied and not mapped, because reading a mapped file of a network file system may end the process by SIGBUS.
 typedef struct copied_bytes {
-  void *start; // NULL: the file does not have them
+  void *start; // NULL: the file does not contain the bytes
   uint64_t size;
 } copied_bytes;
 
@@ -47,13 +47,13 @@ static copied_bytes copy_section(int file, const ElfW(Shdr) * section) {
   return copy_bytes(file, section->sh_offset, section->sh_size);
 }
 
-// Whether the string at `offset` begins with `text`, which may have its NUL at the end.
+// Returns whether the string at `offset` begins with `text`, which may include a final NUL.
 static bool begins(copied_bytes strings, uint64_t offset, const char *text, size_t size) {
   return offset < strings.size && size <= strings.size - offset &&
          memcmp((const char *)strings.start + offset, text, size) == 0;
 }
 
-// Where the executable's code is in memory.
+// The address ranges of the executable's code in memory.
 typedef struct code_ranges {
   uint64_t bias;
   uint64_t start;
@@ -111,7 +111,7 @@ static void read_symbols(int file, const ElfW(Shdr) * sections, uint64_t count, 
   give_back(symbols);
 }
 
-// Whether one of the sections is for a Swift runtime.
+// Returns whether a section belongs to a Swift runtime.
 static bool has_swift(int file, const ElfW(Shdr) * sections, uint64_t count, const ElfW(Shdr) * name_table) {
   static const char prefix[] = "swift5_";
   const copied_bytes names = copy_section(file, name_table);

@@ -1,8 +1,8 @@
-// CRC-32C (Castagnoli): by the processor's instruction where it has one, else by a table.
+// CRC-32C (Castagnoli), computed by the processor's instruction if it has one, else by a table.
 #include "crc32c.h"
 #include "cs_ring_access.h"
 
-// What the instruction's detection found: 0 not asked yet. Racing threads store the same value.
+// The result of the detection; 0: not detected yet. Racing threads store the same value.
 static uint32_t hardware_state;
 enum { HARDWARE_UNKNOWN = 0, HARDWARE_ABSENT = 1, HARDWARE_PRESENT = 2 };
 

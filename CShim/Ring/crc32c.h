@@ -1,4 +1,4 @@
-// The two ways to a CRC-32C; cs_ring_crc32c() chooses.
+// Two implementations of CRC-32C. cs_ring_crc32c() chooses between them.
 #ifndef CS_CRC32C_H
 #define CS_CRC32C_H
 

@@ -1,4 +1,4 @@
-// Architectures without a crc32 instruction of ours: the table does the work.
+// On other architectures no crc32 instruction is used; the table computes the checksum.
 #if !defined(__x86_64__)
 #include "crc32c.h"
 

@@ -4,7 +4,8 @@
 
 #include "crc32c.h"
 
-// One cpuid, not __builtin_cpu_supports(): that reads a table which a constructor fills, perhaps after us.
+// Uses cpuid directly. __builtin_cpu_supports() reads a table that a constructor fills, perhaps after this function
+// runs.
 bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
   unsigned eax = 1, ebx = 0, ecx = 0, edx = 0;
   __cpuid(1, eax, ebx, ecx, edx);

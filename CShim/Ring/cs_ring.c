@@ -1,4 +1,4 @@
-// The assertions of the layout. One that has to change means CS_RING_VERSION + 1.
+// The assertions of the layout. A change to an assertion requires CS_RING_VERSION + 1.
 #include "cs_ring.h"
 #include "cs_attach.h"
 

@@ -1,5 +1,5 @@
-// The interface of the capture for the host process: start, annotations, breadcrumbs. The rest runs in signal handlers
-// and one idle thread.
+// The interface of the capture for the host process: start, annotations, breadcrumbs. All other code of the capture
+// runs in signal handlers and in the shield's threads.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -13,17 +13,17 @@
 
 // Why an unwind ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
-  CS_UNWIND_STOP_END = 0,        // the outermost frame says so
-  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the walk's bound
+  CS_UNWIND_STOP_END = 0,        // the outermost frame was reached
+  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the unwinder's limit
   CS_UNWIND_STOP_UNREADABLE = 2, // a stack word could not be read
-  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer lead on
+  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer gives a caller
   CS_UNWIND_STOP_LOOP = 4,       // the stack pointer did not grow
 } cs_unwind_stop;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
   CS_SHIM_STATUS_ATTACHED = 0,    // crashd holds the ring
   CS_SHIM_STATUS_UNREACHABLE = 1, // no daemon: crashes go to the spool; the idle thread retries
-  CS_SHIM_STATUS_REFUSED = 2,     // the daemon said no, text says why; no retry
+  CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process, `text` has the reason; no retry
 } cs_shim_status;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t {
@@ -40,7 +40,7 @@ typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, co
 
 // The memory contents that a report keeps: the stack, and the memory around the registers' pointers.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
-  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full); scrubbed
+  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full), else scrubbed
   CS_SHIM_MEMORY_NONE = 1,
   CS_SHIM_MEMORY_SCRUBBED = 2, // without texts
   CS_SHIM_MEMORY_FULL = 3,
@@ -57,34 +57,34 @@ typedef struct cs_shim_control {
   uint64_t budget_bytes;
   uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each a cs_control_guard
   uint8_t implicit_guard_modes[CS_CONTROL_GUARD_KINDS];
-  uint64_t time_ns;                             // of the last crash; 0: there is none
-  char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // its report's
-  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // of the class; of the last crash its sentence
+  uint64_t time_ns;                             // of the last crash; 0: there was none
+  char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // of the last crash's report
+  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // of the class; of a last crash: the sentence of its diagnosis
 } cs_shim_control;
 
-// Called on a thread of the shield for each message. If an accepting crashd requests nothing, it is called once with an
-// empty sweep of round 0. Returns the result; `ret_count` is the number of classes, or kinds of guards, that the
+// Called on a thread of the shield for each message. If crashd accepts the process and requests nothing, it is called
+// once with an empty sweep of round 0. Returns the result. `ret_count` is the number of classes or guard kinds that the
 // message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
-// Whether crashd may control the process.
+// Whether crashd may change settings in the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
-  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it; allowed
+  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it, else allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// NULL or empty fields: the environment decides, then the default. The environment takes precedence for the name, which
-// a deployment sets, and for CRASHSHIELD_DISABLE; else an explicit value does. CRASHSHIELD_RELEASE and
-// CRASHSHIELD_ENVIRONMENT are annotations that no call changes.
+// For NULL or empty fields the environment decides, then the default. The environment takes precedence for the name,
+// which a deployment sets, and for CRASHSHIELD_DISABLE. For all other settings an explicit value takes precedence.
+// CRASHSHIELD_RELEASE and CRASHSHIELD_ENVIRONMENT set annotations that no call can change.
 typedef struct cs_shim_configuration {
-  const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
-  const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
-  const char *name;            // CRASHSHIELD_NAME; the executable's last path component
+  const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
+  const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` beside the socket
+  const char *name;            // CRASHSHIELD_NAME, else the executable's last path component
   cs_shim_memory memory;
   cs_shim_status_function status_function;
   void *status_context;
-  cs_shim_control_function control_function; // NULL: nothing in this process can do what crashd asks for
+  cs_shim_control_function control_function; // NULL: crashd's requests are refused as unavailable
   cs_shim_remote remote;
   bool reattaches_forked_children; // CRASHSHIELD_FORK: each forked child starts like its parent, before fork returns
 } cs_shim_configuration;
@@ -94,15 +94,16 @@ typedef struct cs_shim_failure {
   char what[124]; // the argument or system call
 } cs_shim_failure;
 
-// Creates the ring, installs the handlers and starts the idle thread. Once a process; thread-safe.
+// Creates the ring, installs the handlers and starts the idle thread. Once per process; thread-safe.
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
 // In a forked child: starts with the parent's configuration and annotations, but without its status function. It does
-// not call the loader, whose lock a thread of the parent may have held.
+// not call the loader, because a thread of the parent may have held the loader's lock.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
-// Sets or replaces a key; an empty value removes it. Returns false if the table is full, if the environment sets the
-// key, or if a part is too long, which is cut at a UTF-8 boundary and kept. Any thread; not from a signal handler.
+// Sets or replaces a key. An empty value removes the key. Returns false if the table is full or if the environment sets
+// the key. Also returns false for a part that is too long; that part is cut at a UTF-8 boundary and stored. Any thread;
+// not from a signal handler.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
 // Writes a line to the breadcrumb ring, overwriting the oldest. Longer text is cut at a UTF-8 boundary. Lock-free; any
@@ -114,94 +115,95 @@ typedef struct cs_shim_text {
   size_t bytes;
 } cs_shim_text;
 
-// The same with a level, a category and metadata: pairs of texts, each text followed by a NUL. Pairs that do not fit
-// are dropped.
+// Like cs_shim_breadcrumb(), with a level, a category and metadata. The metadata are pairs of texts, and each text ends
+// with a NUL. Pairs that do not fit are dropped.
 void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata);
 
-// Keeps what a part of the shield saw: the fields from `address` on are its description. What happened in the same
-// way before is counted, and wakes crashd as well, four times a second at most. Lock-free; any thread, also in a signal
-// handler; without effect before the start.
+// Records an incident of a part of the shield. The fields from `address` on describe it. A repetition is counted, and
+// wakes crashd too, at most four times a second. Lock-free; any thread, also in a signal handler; no effect before the
+// start.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
-// The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
-// before the start.
+// Records `times` occurrences of an incident. Incidents with the same key other than 0 are counted as one. Returns
+// false before the start, when nothing is recorded.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if there is none, and for a
-// detail of a crash, which the process may have survived. Any thread.
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused, or if
+// it belongs to a crash, which the process may have survived. Any thread.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
-// Calls the function on a thread of its own after incidents were recorded, four times a second at most. Returns false
-// if no thread can be created. Once a process.
+// Starts a thread that calls the function after incidents were recorded, at most four times a second. Returns false if
+// the thread cannot be created. Once per process.
 bool cs_shim_incidents_follow(void (*deliver)(void));
-// The number of occurrences that found no entry in the ring.
+// The number of occurrences for which the ring had no free entry.
 uint64_t cs_shim_incidents_lost(void);
 
-// A first-chance handler of a fault, with its `siginfo_t` and `ucontext_t`. Returns true if it recovered the fault; the
+// A first-chance handler of a fault, with its `siginfo_t` and `ucontext_t`. Returns true if it repaired the fault; the
 // thread then continues.
 typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
 
-// Sets the first-chance handler, also of forked children. One at a time; NULL removes it.
+// Sets the first-chance handler, also for forked children. There is one at a time; NULL removes it.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
 // A hook that reads the record of a crash before its commit, and may add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
-// Sets the hook for each crash. One at a time; NULL removes it.
+// Sets the hook for each crash. There is one at a time; NULL removes it.
 void cs_shim_set_record_function(cs_shim_record_function *function);
 
-// Whether our SIGSEGV handler is installed.
+// Returns whether our SIGSEGV handler is installed.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
-// Writes the caller's stack, innermost first: from the return address `first` on, or all of it if that is not among the
-// frames. Returns the number of frames, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT; 0 if too many threads call it
-// at once. A microsecond or two; no lock.
+// Writes the caller's stack, innermost first. It starts at the return address `first`, or at the caller if `first` is
+// not among the frames. Returns the number of frames, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if
+// too many threads call it at once. Takes one or two microseconds; no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
-// Writes the stack of the thread in a signal handler's `ucontext_t`; the first address is the instruction itself.
+// Writes the stack of the thread in a signal handler's `ucontext_t`. The first address is the interrupted instruction.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // How contained work ended.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : uint32_t {
   CS_SHIM_CONTAINED_FINISHED = 1, // its thread has ended
-  CS_SHIM_CONTAINED_TRAPPED = 2,  // its thread stays for ever where it trapped, with all that it had
+  CS_SHIM_CONTAINED_TRAPPED = 2,  // its thread is parked forever at the trap, and releases nothing
   CS_SHIM_CONTAINED_NO_THREAD = 3,
 } cs_shim_contained_end;
 
 // The default limit of parked threads.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
-// Runs the routine on a new thread, and waits for it. A Swift trap there ends the routine, and is an incident; any
-// other crash, and a trap beyond the limit, ends the process as usual. containment.c has the table. Any thread; not
-// from a signal handler.
+// Runs the routine on a new thread, and waits for it. A Swift trap there ends the routine, and is recorded as an
+// incident. Any other crash, and a trap beyond the limit, ends the process as usual. containment.c has the table. Any
+// thread; not from a signal handler.
 cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 
 // Returns the reason why no trap can be contained in this process; NULL if traps can be contained.
 const char *cs_shim_contained_obstacle(void);
 
-// Must be called first by the code of the task that is this thread's work: it identifies the functions of Swift's
-// runtime on the stack that run the task. Without it a trap with any such function on the stack is not contained.
+// Called first by the code of the task that this thread's work runs. It identifies the functions of Swift's runtime on
+// the stack that run the task. Without this call, a trap with any such function on the stack is not contained.
 void cs_shim_contained_task_begins(void);
 
-// The limit of parked threads, and their number.
+// The maximum number of parked threads.
 void cs_shim_contained_set_budget(uint32_t threads);
 uint32_t cs_shim_contained_budget(void);
 uint32_t cs_shim_contained_parked(void);
 
-// Retains the work of this thread until it is released; NULL outside of contained work.
+// Retains the work of this thread until it is released. Returns NULL outside of contained work.
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 
 // Suspends containment while work holds a lock that others wait for: a trap then ends the process. `kept` is from
-// cs_shim_contained_keep(); NULL means the work of this thread. Returns the value for cs_shim_contained_let_go(); NULL
-// without work. Any thread may hold, and any let go.
+// cs_shim_contained_keep(); NULL means the work of this thread. Returns the argument for cs_shim_contained_let_go(), or
+// NULL without work. The two calls may come from any threads.
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// Adds a protected class; its counters continue in the ring, at the returned address, which stays valid. Returns NULL
-// before the start, or if there is no room. One thread at a time.
+// Adds a protected class. The caller updates the class's counters in the ring, at the returned address, which stays
+// valid. Returns NULL before the start, or if there is no room. One thread at a time.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
-// Publishes the result of a guard self-test, replacing an earlier one: bit N of a mask stands for the guards of kind N.
-// Of two that end at the same moment one is kept. Lock-free; any thread; has no effect before the start.
+// Publishes the result of a guard self-test, and replaces an earlier result. Bit N of a mask stands for the guards of
+// kind N. If two self-tests end at the same moment, one result is kept. Lock-free; any thread; no effect before the
+// start.
 void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32_t failures);
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
@@ -213,24 +215,24 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t
 // A crash signal whose handler has been replaced.
 typedef struct cs_shim_replaced_handler {
   int32_t signal;
-  cs_shim_action action; // what stands there now
-  uint64_t address;      // of the handler, else 0
-  const char *image;     // the loader's name of the file that it lies in, else NULL
+  cs_shim_action action; // what is installed now
+  uint64_t address;      // of the handler; 0: none
+  const char *image;     // the loader's name of the file that contains the handler; NULL: unknown
 } cs_shim_replaced_handler;
 
 #define CS_SHIM_HANDLER_LIMIT 8
 
-// Checks which of our handlers were replaced since the start, and writes that to the ring. Returns the number of
-// entries, at most CS_SHIM_HANDLER_LIMIT; 0 before the start. Any thread; some microseconds.
+// Checks which of our handlers were replaced since the start, and writes the result to the ring. Returns the number of
+// entries, at most CS_SHIM_HANDLER_LIMIT, or 0 before the start. Any thread; takes some microseconds.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 
 #define CS_SHIM_STATUS_TEXT_BYTES 392
 
-// Returns the last state of the connection, and its text in CS_SHIM_STATUS_TEXT_BYTES at `ret_text`, unless that is
-// NULL. Returns false if there is none yet. Any thread.
+// Returns the last state of the connection. Writes its text, in CS_SHIM_STATUS_TEXT_BYTES, to `ret_text` unless that is
+// NULL. Returns false if there is no state yet. Any thread.
 bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text);
 
-// Whether cs_shim_start succeeded in this process (false in a forked child).
+// Returns whether cs_shim_start succeeded in this process. It did not in a forked child.
 bool cs_shim_is_started(void);
 
 #endif

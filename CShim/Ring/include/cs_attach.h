@@ -1,14 +1,14 @@
-// What a host process and crashd say to each other over the attach socket (Unix, SOCK_SEQPACKET).
+// The messages between a host process and crashd on the attach socket (Unix, SOCK_SEQPACKET).
 //
 //   process → crashd   cs_attach_hello with the ring's memfd and the images' descriptors (SCM_RIGHTS)
-//   crashd → process   cs_attach_reply, and so many control messages as it says
+//   crashd → process   cs_attach_reply, then as many control messages as the reply announces
 //   process → crashd   one byte CS_ATTACH_CRASHED for each committed crash
-//   process → crashd   one byte CS_ATTACH_INCIDENTS for incidents, to a crashd that takes it
+//   process → crashd   one byte CS_ATTACH_INCIDENTS for incidents, if crashd accepts it
 //   crashd → process   later control messages: cs_control_header and its payload
 //   process → crashd   a cs_control_answer for each control message
-//   either             closes the socket: the process ended, or crashd did
+//   either             closes the socket when it ends
 //
-// Who the process is comes from SO_PEERCRED, never from the hello. docs/attach-protocol.md has the whole of it.
+// crashd identifies the process by SO_PEERCRED, never by the hello. docs/attach-protocol.md has the complete protocol.
 #ifndef CS_ATTACH_H
 #define CS_ATTACH_H
 
@@ -29,7 +29,7 @@
 #define CS_CONTROL_LIMIT_BYTES      1024 // of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // of a report
-// Control messages of one connection that are not answered yet: as many fit into any socket's buffer.
+// The maximum number of unanswered control messages of one connection. That many fit into any socket's buffer.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
 // The wake-up bytes.
@@ -39,58 +39,58 @@
 // Bits of cs_attach_reply.flags.
 #define CS_ATTACH_TAKES_INCIDENTS 1u // a crashd without it closes the connection for CS_ATTACH_INCIDENTS
 
-// The last component of the attach socket's path, beside it the spool directory.
+// The last component of the attach socket's path, and the name of the spool directory beside the socket.
 #define CS_ATTACH_SOCKET_NAME      "attach"
 #define CS_ATTACH_SPOOL_NAME       "spool"
 #define CS_ATTACH_SYSTEM_DIRECTORY "/run/crashd"
-// A spool file is written as NAME + this, then renamed.
+// A spool file is written under its name plus this suffix, and then renamed.
 #define CS_ATTACH_SPOOL_SUFFIX   ".ring"
 #define CS_ATTACH_PARTIAL_SUFFIX ".partial"
 
 typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32_t {
   CS_ATTACH_STATUS_ACCEPTED = 0,
-  CS_ATTACH_STATUS_MALFORMED = 1, // the hello or the ring is not what the version says
-  CS_ATTACH_STATUS_VERSION = 2,   // versions differ
+  CS_ATTACH_STATUS_MALFORMED = 1, // the hello or the ring violates the format of its version
+  CS_ATTACH_STATUS_VERSION = 2,   // crashd supports another version
   CS_ATTACH_STATUS_UNSEALED = 3,  // the memfd lacks seals, or is no memfd
   CS_ATTACH_STATUS_LIMIT = 4,     // too many processes or descriptors
 } cs_attach_status;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
   CS_CONTROL_PROTECT = 1,  // quarantine deallocated objects of this class
-  CS_CONTROL_RELEASE = 2,  // never quarantine them: an override of the program's request
-  CS_CONTROL_SWEEP = 3,    // drop the requests of earlier rounds that this one does not repeat
+  CS_CONTROL_RELEASE = 2,  // never quarantine them: overrides the program's request
+  CS_CONTROL_SWEEP = 3,    // drop requests of earlier rounds that this round does not repeat
   CS_CONTROL_SETTINGS = 4, // settings for all classes
   CS_CONTROL_GUARDS = 5,   // guard modes
-  CS_CONTROL_WITHHOLD = 6, // keep no memory contents in a record: an override of the program's setting
-  // The last stored crash of the program; for a process whose ring has takes_last_crash. It controls nothing, and
+  CS_CONTROL_WITHHOLD = 6, // keep no memory contents in a record: overrides the program's setting
+  // The last stored crash of the program, for a process whose ring has takes_last_crash. It changes no setting and
   // belongs to no round.
   CS_CONTROL_LAST_CRASH = 7,
 } cs_control_kind;
 
 #define CS_CONTROL_OPERATOR    1u // an operator's override: takes precedence over the program's request
 #define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
-#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, also none that the program requests
+#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, not even at the program's request
 
-// The operator's override for one kind of guard. Not cs_mode: in a message 0 must mean that there is none.
+// The operator's override for one kind of guard. It is not a cs_mode, because in a message 0 must mean "no override".
 typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {
-  CS_CONTROL_GUARD_PROGRAM = 0, // nothing: the program decides
+  CS_CONTROL_GUARD_PROGRAM = 0, // no override: the program decides
   CS_CONTROL_GUARD_OFF = 1,
   CS_CONTROL_GUARD_OBSERVE = 2,
   CS_CONTROL_GUARD_ABSORB = 3,
 } cs_control_guard;
 
-// Kinds of guards; a process ignores those that it does not know.
+// The number of guard kinds in a message. A process ignores kinds that it does not know.
 #define CS_CONTROL_GUARD_KINDS 64
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint32_t {
   CS_CONTROL_DONE = 0,
-  CS_CONTROL_MALFORMED = 1,   // not what the version says
-  CS_CONTROL_UNKNOWN = 2,     // a version or a kind that is not known here
-  CS_CONTROL_FORBIDDEN = 3,   // the program does not let crashd, or crashd is not who may
-  CS_CONTROL_UNAVAILABLE = 4, // nothing in this process can do it
-  CS_CONTROL_OVERRULED = 5,   // what the program itself asked for stands
+  CS_CONTROL_MALFORMED = 1,   // violates the format of its version
+  CS_CONTROL_UNKNOWN = 2,     // the version or the kind is unknown
+  CS_CONTROL_FORBIDDEN = 3,   // the program does not let crashd change settings
+  CS_CONTROL_UNAVAILABLE = 4, // no library in this process can apply it
+  CS_CONTROL_OVERRULED = 5,   // the program's own request takes precedence
   CS_CONTROL_NOT_FOUND = 6,   // no such class
-  CS_CONTROL_GENERIC = 7,     // a generic class, of which there is no type yet
+  CS_CONTROL_GENERIC = 7,     // the class is generic, and has no concrete type yet
   CS_CONTROL_FAILED = 8,      // the class cannot be protected
 } cs_control_result;
 
@@ -102,7 +102,7 @@ typedef struct cs_attach_hello {
   uint32_t version;
   uint32_t ring_version;
   uint64_t ring_bytes;
-  int32_t pid; // informative: as the process sees itself
+  int32_t pid; // informative: in the process's pid namespace
   uint32_t image_count;
   uint16_t images[CS_ATTACH_IMAGE_LIMIT]; // index in the ring's image table of each descriptor after the first
 } cs_attach_hello;
@@ -113,8 +113,8 @@ typedef struct cs_attach_reply {
   uint32_t status; // cs_attach_status
   uint32_t ring_version;
   uint32_t text_bytes;
-  uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // why not, for people
-  uint32_t control_count;                   // messages that follow at once, CS_CONTROL_UNANSWERED_LIMIT at most
+  uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // the reason of a refusal, for people
+  uint32_t control_count;                   // messages that follow at once, at most CS_CONTROL_UNANSWERED_LIMIT
   uint32_t flags;
 } cs_attach_reply;
 
@@ -122,16 +122,16 @@ typedef struct cs_control_header {
   uint64_t magic;
   uint32_t version;
   uint32_t kind;          // cs_control_kind
-  uint32_t number;        // the answer has it
-  uint32_t payload_bytes; // exactly what follows
+  uint32_t number;        // repeated in the answer
+  uint32_t payload_bytes; // the exact size of the rest of the message
 } cs_control_header;
 
 // CS_CONTROL_PROTECT, CS_CONTROL_RELEASE; the class's name follows.
 typedef struct cs_control_class {
   uint32_t flags;
-  uint32_t round;  // of the settings that this is a part of; a sweep ends it
+  uint32_t round;  // the round of settings that it belongs to; a sweep of another round ends it
   uint32_t policy; // cs_mode: absorb, zero, diagnose
-  uint32_t limit;  // objects to keep
+  uint32_t limit;  // the maximum number of objects to keep
   uint32_t name_bytes;
   uint32_t reserved;
 } cs_control_class;
@@ -147,14 +147,14 @@ typedef struct cs_control_settings {
   uint64_t budget_bytes;
   uint32_t flags;
   uint32_t round;
-  uint32_t stack_frames; // of a release, to be kept: 0 is none; today any other number is as many as there is room for
+  uint32_t stack_frames; // stack frames to keep of a release; 0: none; any other number: as many as there is room for
   uint32_t reserved;
 } cs_control_settings;
 
-// CS_CONTROL_GUARDS: a cs_control_guard for each kind, by its number in the ring. An operator says so; it is stronger
-// than what the program says.
+// CS_CONTROL_GUARDS: a cs_control_guard for each kind, indexed by the kind's number in the ring. It is an operator's
+// override, which takes precedence over the program's mode.
 typedef struct cs_control_guards {
-  uint32_t round; // a sweep of another one ends it
+  uint32_t round; // a sweep of another round ends it
   uint32_t reserved;
   uint8_t modes[CS_CONTROL_GUARD_KINDS];          // of guards at call sites
   uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // of implicit guards
@@ -162,12 +162,12 @@ typedef struct cs_control_guards {
 
 // CS_CONTROL_WITHHOLD
 typedef struct cs_control_withhold {
-  uint32_t round; // a sweep of another one ends it
+  uint32_t round; // a sweep of another round ends it
   uint32_t reserved;
 } cs_control_withhold;
 
-// CS_CONTROL_LAST_CRASH; the report's id and the sentence of its diagnosis follow, UTF-8 without control characters.
-// Both are empty, and the time is 0: there is none.
+// CS_CONTROL_LAST_CRASH. The report's id and the sentence of its diagnosis follow, in UTF-8 without control characters.
+// If there was no crash, both are empty and the time is 0.
 typedef struct cs_control_last_crash {
   uint64_t time_ns; // CLOCK_REALTIME
   uint32_t id_bytes;
@@ -179,7 +179,7 @@ typedef struct cs_control_answer {
   uint32_t version;
   uint32_t number; // of the message
   uint32_t result; // cs_control_result
-  uint32_t count;  // classes, or kinds of guards, that it concerned
+  uint32_t count;  // classes or guard kinds that it changed
 } cs_control_answer;
 
 #pragma clang diagnostic pop

@@ -1,10 +1,11 @@
-// Where the shield works: Linux on x86-64 with glibc. Elsewhere its libraries compile and do nothing, so that a server
-// builds and runs. Only directives: assembler sources include it, too.
+// The platforms on which the shield works: Linux on x86-64 with glibc. On other platforms its libraries compile and have
+// no effect, so that a server builds and runs. This file has only directives, because assembler sources also include it.
 #ifndef CS_PLATFORM_H
 #define CS_PLATFORM_H
 
-// CRASHSHIELD_UNSUPPORTED is for scripts/check/unsupported, which builds that on this platform. The header tells glibc
-// from musl, the libc of Swift's static Linux SDK: __GLIBC__ needs one that is more than directives.
+// scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. The
+// header <gnu/libc-version.h> distinguishes glibc from musl, the libc of Swift's static Linux SDK. __GLIBC__ would need
+// a header that has more than directives.
 #if defined(__linux__) && defined(__x86_64__) && !defined(CRASHSHIELD_UNSUPPORTED)
 #if __has_include(<gnu/libc-version.h>)
 #define CS_SUPPORTED 1
@@ -15,7 +16,7 @@
 #define CS_SUPPORTED 0
 #endif
 
-// Why nothing works here.
+// The error text on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 with glibc only"
 
 #endif

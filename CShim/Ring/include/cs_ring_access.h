@@ -1,5 +1,5 @@
-// Atomic access to the fields of the ring that two sides touch, and its checksum. Swift does not import `_Atomic`
-// fields, hence plain integers and these functions.
+// Atomic access to the fields of the ring that both sides use, and the ring's checksum. The fields are plain integers,
+// because Swift does not import `_Atomic` fields.
 #ifndef CS_RING_ACCESS_H
 #define CS_RING_ACCESS_H
 
@@ -7,7 +7,7 @@
 
 #include "cs_ring.h"
 
-// CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes, going on from `crc` (0 at first).
+// CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes, continued from `crc` (initially 0).
 uint32_t cs_ring_crc32c(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE;
 
 static inline uint64_t cs_ring_generation(uint64_t state) SIGNAL_SAFE {
@@ -19,13 +19,13 @@ static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGN
   return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }
 
-// A second look after the copy: orders the copy before it (seqlock reader).
+// Reads the state again after the copy, and orders the copy before that read (seqlock reader).
 static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 }
 
-// acquire: pairs with the release store after a thread was asked.
+// acquire: pairs with the release store after a thread was signaled.
 static inline uint32_t cs_ring_thread_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->thread_count, __ATOMIC_ACQUIRE);
 }
@@ -35,7 +35,7 @@ static inline uint64_t cs_ring_thread_state_acquire(const cs_ring_thread *thread
   return __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
 }
 
-// A second look after the copy, as for a slot.
+// Reads the state again after the copy, as for a slot.
 static inline uint64_t cs_ring_thread_state_recheck(const cs_ring_thread *thread) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
@@ -81,31 +81,31 @@ static inline uint64_t cs_ring_incident_sequence_acquire(const cs_ring_incident 
   return __atomic_load_n(&incident->sequence, __ATOMIC_ACQUIRE);
 }
 
-// acquire: pairs with the release store after a class was entered.
+// acquire: pairs with the release store after a class was added.
 static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->class_count, __ATOMIC_ACQUIRE);
 }
 
-// Copies from shared to private memory, for readers. The fence keeps the compiler from reading the shared bytes a
-// second time in place of the copy: what was checked is what is used.
+// Copies from shared to private memory, for readers. The fence keeps the compiler from reading the shared bytes again
+// instead of the copy, so the checked bytes are the used bytes.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
   memcpy(ret_bytes, shared, size);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-// Takes the program's memory out of a private copy of a header or of a slot, for readers: the stack, the words around
-// registers, and what stood at pc where that is no code. A slot that was whole is whole afterwards, one that was
-// damaged is damaged. Who crashed, where and why stays, with its frames and registers.
+// Remove the program's memory from a private copy of a header or a slot, for readers. They remove the stack, the memory
+// around registers, and the bytes at pc if pc is not in code. A whole slot stays whole, and a damaged slot stays
+// damaged. Identity, signal, frames and registers are kept.
 void cs_ring_header_withhold(cs_ring_header *header);
 void cs_ring_slot_withhold(cs_ring_slot *slot);
 
-// A counter that only grows; no order with other fields.
+// A counter that only grows. It is not ordered with other fields.
 static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-// Counts of the ring, never more than it has room for: the ring is the program's memory like any other, and may have
-// been written over.
+// Limits a count of the ring to the size of its table. The ring is memory of the program, which may have overwritten
+// the count.
 static inline uint32_t cs_at_most(uint32_t count, uint32_t limit) SIGNAL_SAFE {
   return count < limit ? count : limit;
 }

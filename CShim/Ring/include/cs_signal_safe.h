@@ -1,5 +1,5 @@
-// Marks a function that may run in a signal handler. clang proves its calls (-Wfunction-effects); other compilers
-// see nothing.
+// Marks a function that may run in a signal handler. clang checks its calls (-Wfunction-effects). Other compilers
+// ignore the mark.
 #ifndef CS_SIGNAL_SAFE_H
 #define CS_SIGNAL_SAFE_H
 

@@ -1,11 +1,11 @@
-// libFuzzer's entry: an input is an ELF file, of which a cache is made as crash-analyse makes it, all of it or for some
-// addresses; what was written must be a whole cache, and is asked for addresses. scripts/fuzz/elf builds it.
+// libFuzzer's entry. An input is an ELF file, from which a cache is made as crash-analyse makes it, for all addresses
+// or for some. The result must be a whole cache, and is queried for addresses. scripts/fuzz/elf builds this target.
 import CrashSymbolBuilder
 import Glibc
 
 @testable import CrashSymbols
 
-/// Files without names, for every input in turn; a cache stays mapped while the next one is made.
+/// Unnamed files that all inputs use in turn, although a cache stays mapped while the next one is made.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 
@@ -16,16 +16,16 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Where the functions of most seeds stand.
+/// The addresses of the functions in most seeds.
 private let addresses: [UInt64] = [0x1000, 0x1010, 0x1234, 0x2000]
 
-/// One input.
+/// Fuzzes one input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCacheBuilder(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   precondition(ftruncate(image, 0) == 0 && pwrite(image, data, count, 0) == count)
   let whole = build(nil, outputs.0)
   let some = build(addresses, outputs.1)
-  // What is known of an address does not depend on what else was asked.
+  // The result for an address must not depend on the other requested addresses.
   if let whole, let some, !whole.isIncomplete, !some.isIncomplete {
     for address in addresses where whole.frames(at: address).isEmpty {
       precondition(some.frames(at: address).isEmpty)
@@ -34,7 +34,7 @@ public func fuzzCacheBuilder(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int3
   return 0
 }
 
-/// The cache; nil when the image is none that can be used.
+/// Makes the cache, or returns nil if the image is unusable.
 private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
   precondition(ftruncate(output, 0) == 0 && lseek(output, 0, SEEK_SET) == 0)
   do throws(SymbolCacheBuilder.Failure) {
@@ -50,11 +50,11 @@ private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
       let frames = cache.frames(at: address)
       precondition(frames.count <= SymbolCacheFormat.chainLimit)
       precondition(frames.isEmpty || frames.last?.isInline == false)
-      // crashd demangles these: the builder has left out what no demangler is to meet.
+      // crashd demangles these names, so the builder must have omitted names that no demangler should process.
       for frame in frames where !frame.mangled.isEmpty { precondition(Demangler.isReasonable(frame.mangled)) }
     }
     return cache
   } catch {
-    preconditionFailure("the builder wrote what the reader refuses: \(error)")
+    preconditionFailure("the builder wrote a cache that the reader refuses: \(error)")
   }
 }

@@ -1,10 +1,10 @@
-// libFuzzer's entry: an input is a symbol cache, whose magic, version, sizes and checksum are put right: a random one
-// would never come past them. scripts/fuzz/elf builds it.
+// libFuzzer's entry. An input is a symbol cache whose magic, version, sizes and checksum are corrected, because the
+// reader would refuse a random one at once. scripts/fuzz/elf builds this target.
 import Glibc
 
 @testable import CrashSymbols
 
-/// A file without a name, for every input in turn: no cache outlives its own.
+/// An unnamed file that all inputs use in turn, because no cache outlives its input.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {
@@ -14,7 +14,7 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Opens the cache and asks it for addresses; a trap, a sanitizer's finding or a broken promise ends the process.
+/// Opens the cache and queries addresses; a trap, a sanitizer's finding or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCacheReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   var bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -37,7 +37,7 @@ public func fuzzCacheReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32
   return 0
 }
 
-/// Makes the strings as long as the file is, and the other counts small, so that they can fit.
+/// Sets the strings' length to the file's length and reduces the other counts, so that they can fit.
 private func fit(_ bytes: inout [UInt8]) {
   for offset in stride(from: 28, to: 48, by: 4) {
     bytes[offset + 1] &= 1

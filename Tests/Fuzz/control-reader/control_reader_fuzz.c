@@ -1,4 +1,4 @@
-// libFuzzer's entry: an input is a control message. What cs_control_read promises is checked.
+// libFuzzer's entry. An input is a control message. The target checks the contract of cs_control_read.
 #include "../../../CShim/Handler/Setup/Attach/control.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   uint32_t number = 1;
   memset(&control, 0x5a, sizeof control);
   untouched = control;
-  // An exact copy, so that the sanitizer sees the first byte too many.
+  // A copy of the exact size, so that the sanitizer detects the first byte read past the end.
   uint8_t *message = malloc(size > 0 ? size : 1);
   if (message == NULL) return 0;
   memcpy(message, bytes, size);

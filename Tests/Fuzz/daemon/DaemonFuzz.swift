@@ -1,6 +1,6 @@
-// libFuzzer's entry for what reaches crashd from outside without a ring: a whole crashd runs in this process, and an input
-// is a hello on its attach socket, the bytes of a client on its Varlink socket, a settings file, or a pattern of the scrubber
-// with a text. The first byte says which. scripts/fuzz/daemon builds it.
+// libFuzzer's entry for crashd's external inputs other than rings. A whole crashd runs in this process. The first byte
+// of an input selects its use: a hello on the attach socket, the bytes of a client on the Varlink socket, a settings
+// file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds this target.
 import CLinux
 import CShimRing
 import CrashSettings
@@ -14,7 +14,7 @@ import Logging
 
 private let directories = start()
 
-/// Sends the input where it belongs; a trap, a sanitizer's finding, or a crashd that does not answer any more ends the process.
+/// Sends the input to its destination; a trap, a sanitizer's finding or a crashd that stops answering ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -28,9 +28,9 @@ public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   return 0
 }
 
-/// A crashd with directories of its own, for all inputs.
+/// Starts a crashd with its own directories for all inputs.
 private func start() -> Directories {
-  // scripts/fuzz/daemon makes and removes it.
+  // scripts/fuzz/daemon creates and removes the directory.
   guard let path = getenv("TMPDIR") else { fatalError("TMPDIR is not set") }
   let root = String(cString: path)
   let directories = Directories(runtime: "\(root)/run", state: "\(root)/state")
@@ -51,12 +51,12 @@ private func start() -> Directories {
 
 // MARK: The attach socket
 
-/// The second byte says how many descriptors come along, and whether the message begins as a hello does.
+/// Sends a hello; the second byte selects the number of descriptors and whether the message begins like a hello.
 private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // A random one would never get past the first words.
+    // Written here, because crashd would refuse a random message at its first words.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -68,13 +68,13 @@ private func greet(_ input: [UInt8]) {
   defer { close(socket) }
   let rings = (0..<Int(shape & 7) + 1).map { ring(isSealed: shape & 0x10 == 0, index: $0) }
   defer { for number in rings { close(number) } }
-  // Too long a message is refused by the kernel; crashd sees an end then.
+  // The kernel refuses a message that is too long. crashd then only sees the end of the connection.
   _ = cd_socket_send(socket, message, message.count, rings, rings.count)
   _ = shutdown(socket, Int32(SHUT_WR))
   awaitAnswer(socket, patience_ms: 60_000)
 }
 
-/// A ring of the right size with nothing in it, or the image that stands after it.
+/// Creates an empty ring of the right size, or an image that follows the ring.
 private func ring(isSealed: Bool, index: Int) -> Int32 {
   var number: Int32 = -1
   precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
@@ -85,12 +85,14 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 // MARK: The Varlink socket
 
 private nonisolated(unsafe) var calls = 0
-/// CPU time that a call may cost for each KiB of it: what the issue of hostile clients allows, and ten times what a call costs
-/// under the sanitizer.
+/// The CPU time that a call may cost for each KiB of its bytes.
+///
+/// It is the limit for hostile clients, and ten times the cost of a call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
-/// A call under a watchdog of CPU time, whatever else the machine does; one that takes too long is given two more chances,
-/// because crashd may have done other work meanwhile.
+/// Limits the CPU time of a call, independent of the machine's load.
+///
+/// A call that takes too long is repeated twice, because crashd may have done other work meanwhile.
 private func watch(_ bytes: [UInt8]) {
   let limit_ns = callLimit_ns * UInt64(bytes.count / 1024 + 1)
   let isCheap = (0..<3).contains { _ in
@@ -107,13 +109,13 @@ private func processTime_ns() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Sends the bytes as they are, and a zero behind them; each 64th time another client must still be answered.
+/// Sends the bytes unchanged with a NUL; after each 64th call another client must still be answered.
 private func call(_ bytes: [UInt8]) {
   let socket = connected(directories.varlinkSocket, SOCK_STREAM)
   defer { close(socket) }
   write(bytes + [0], socket)
   _ = shutdown(socket, Int32(SHUT_WR))
-  // A call may wait for something that never comes, and that is no fault.
+  // A call may wait for an event that never happens, which is no failure.
   awaitAnswer(socket, patience_ms: 20, mayTakeLonger: true)
   calls += 1
   guard calls % 64 == 0 else { return }
@@ -125,7 +127,7 @@ private func call(_ bytes: [UInt8]) {
 }
 
 private func write(_ bytes: [UInt8], _ socket: Int32) {
-  // A client without a call is closed meanwhile.
+  // crashd may close a client without a call meanwhile.
   _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
 }
 
@@ -141,7 +143,7 @@ private func readSettings(_ bytes: [UInt8]) {
   }
 }
 
-/// A pattern, a zero, a text.
+/// Parses the input as a pattern, a NUL and a text.
 private func search(_ bytes: [UInt8]) {
   let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
   guard parts.count == 2 else { return }
@@ -168,7 +170,7 @@ private func connected(_ path: String, _ type: __socket_type) -> Int32 {
   return socket
 }
 
-/// Reads until crashd closes.
+/// Reads until crashd closes the connection.
 private func awaitAnswer(_ socket: Int32, patience_ms: Int32, mayTakeLonger: Bool = false) {
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {

@@ -1,5 +1,6 @@
-// libFuzzer's entry: an input is an ELF file, whose symbols are read as crash-analyse does, for all of it and for some
-// addresses. It checks the tables' invariants; scripts/fuzz/elf separates our faults from those of libdw and libelf.
+// libFuzzer's entry. An input is an ELF file whose symbols are read as crash-analyse reads them, for all addresses or
+// for some. The target checks the invariants of the tables. scripts/fuzz/elf separates faults of this project from
+// those of libdw and libelf.
 #include "cs_libdw.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,7 +10,7 @@ static void promise(bool kept) {
   if (!kept) abort();
 }
 
-/// Every index leads somewhere, every chain ends, every text ends.
+/// Checks that every index is valid, and that every chain and every text ends.
 static void check(const struct cs_symbols *symbols) {
   promise(symbols->strings_bytes > 0 && symbols->strings[symbols->strings_bytes - 1] == 0);
   for (size_t i = 0; i < symbols->function_count; i++)

@@ -1,11 +1,11 @@
-// libFuzzer's entry: an input is a list of patches to a good ring, since a ring as such is far too large to mutate.
+// libFuzzer's entry. An input is a list of patches to a valid ring, because a whole ring is too large to mutate.
 // scripts/fuzz/readers builds it together with TestRing.swift of Tests/Unit/CaptureTests.
 import CShimRing
 import CrashReport
 import CrashRing
 import Glibc
 
-/// Reads a ring that was patched as `data` says; a trap, a sanitizer's finding or a broken promise ends the process.
+/// Reads a ring with the patches in `data`; a trap, a sanitizer's finding or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let input = Array(UnsafeBufferPointer(start: data, count: count))
@@ -33,7 +33,7 @@ public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 
   return 0
 }
 
-/// The rings that inputs patch, and what they are restored from.
+/// The rings that inputs patch, and the copies from which they are restored.
 private enum Rings {
   nonisolated(unsafe) static let full = makeFull()
   nonisolated(unsafe) static let pristineFull = makeFull()
@@ -61,17 +61,17 @@ private enum Rings {
   }
 }
 
-/// Bytes to put into the ring.
+/// Bytes to write into the ring.
 private struct Patch {
   var offset: Int
   var bytes: ArraySlice<UInt8>
-  /// The slot that it hits.
+  /// The slot that the patch changes.
   var slot: Int?
-  /// The thread that it hits.
+  /// The thread that the patch changes.
   var thread: Int?
 }
 
-/// Each patch is: part, index, offset (two bytes), length, bytes.
+/// Parses patches, each of which has a part, an index, an offset (two bytes), a length and bytes.
 private func parse(_ input: ArraySlice<UInt8>) -> [Patch] {
   var patches: [Patch] = []
   var rest = input
@@ -93,7 +93,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     (start..<start + size, slot, thread)
   }
   switch kind % 12 {
-  // Behind magic, version, architecture and size, which are soon tried out.
+  // After magic, version, architecture and size, which need few inputs to be covered.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
   case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)
@@ -111,7 +111,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
 }
 
 extension TestRing {
-  /// Commits what is there: the CRC over as much of the stack as the record asks for.
+  /// Commits the current bytes, with a CRC over as much of the stack as the record states.
   fileprivate func commitAsIs(slot: Int) {
     let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
     let wanted = memory.load(fromByteOffset: at, as: UInt32.self)
@@ -123,7 +123,7 @@ extension TestRing {
   }
 }
 
-/// What the reader promises for any bytes.
+/// Checks the reader's postconditions, which hold for any bytes.
 private func check(_ contents: RingContents) {
   precondition(contents.images.count <= 512 && contents.annotations.count <= 64)
   precondition(contents.breadcrumbs.count <= 128 && contents.records.count <= 64)

@@ -1,6 +1,6 @@
-// libFuzzer's entry: an input is an ELF file, for which it describes the variables at an address and a function's
-// classes, as crash-analyse does. It checks the text's invariants; scripts/fuzz/elf separates our faults from those of
-// libdw and libelf.
+// libFuzzer's entry. For an input, an ELF file, it describes the variables at an address and a function's classes, as
+// crash-analyse does. The target checks the invariants of the text. scripts/fuzz/elf separates faults of this project
+// from those of libdw and libelf.
 #include "cs_scope.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static void promise(bool kept) {
   if (!kept) abort();
 }
 
-/// Whole lines of text, which fit.
+/// Checks that the text consists of whole lines and fits into its limit.
 static void check(const char *text, size_t count) {
   promise(count < CS_SCOPE_TEXT_BYTES && (count == 0 || text[count - 1] == '\n') && !memchr(text, 0, count));
 }
@@ -27,7 +27,7 @@ static void describe(int fd, uint64_t pc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
-  // The place comes first: a mutation finds others.
+  // The address is at the start of the input, so a mutation can change it.
   uint64_t pc;
   if (count < sizeof pc) return 0;
   memcpy(&pc, data, sizeof pc);

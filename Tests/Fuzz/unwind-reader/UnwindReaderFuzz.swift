@@ -1,10 +1,11 @@
-// libFuzzer's entry: an input is an ELF file, whose unwind tables are taken out and used, or else a request, whose magic,
-// places and checksums are put right: a random one would never come past them. scripts/fuzz/elf builds it.
+// libFuzzer's entry. An input is an ELF file whose unwind tables are extracted and used. Otherwise it is a request
+// whose magic, offsets and checksums are corrected, because the reader would refuse a random one at once.
+// scripts/fuzz/elf builds this target.
 import CShimRing
 import CrashSymbols
 import Glibc
 
-/// A file without a name, for every image in turn.
+/// An unnamed file that all images use in turn.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {
@@ -14,7 +15,7 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Does what crash-analyse does; a trap, a sanitizer's finding or a broken promise ends the process.
+/// Does the work of crash-analyse; a trap, a sanitizer's finding or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzUnwindReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -26,17 +27,17 @@ public func fuzzUnwindReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int3
   return 0
 }
 
-/// Takes the tables out of an image, and asks them for a caller of each function that they name first.
+/// Extracts the tables of an image, and unwinds from the first function in the tables.
 private func unwindWithTables(of image: [UInt8]) {
   precondition(ftruncate(file, 0) == 0 && pwrite(file, image, image.count, 0) == image.count)
   do throws(UnwindSections.Failure) {
     let tables = try UnwindSections(image: file).file
     guard tables.count <= UnwindTablesHeader.fileLimitBytes else { return }
     guard let header = UnwindTablesHeader(tables, fileSize: tables.count) else {
-      preconditionFailure("tables that cannot be read")
+      preconditionFailure("the extracted tables are unreadable")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
-    // The first entry behind the header of 12 bytes: where a function starts, from the table's own address.
+    // The first entry after the header of 12 bytes: the start of a function, relative to the table's address.
     let index = tables[UnwindTablesHeader.size...].dropFirst(12).prefix(4)
     let start = index.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     let pc = header.index.address &+ UInt64(bitPattern: Int64(Int32(bitPattern: start)))
@@ -59,12 +60,12 @@ private func unwind(_ bytes: [UInt8]) {
   }
 }
 
-/// Knows the form of a request, and of the unwind files in it.
+/// Creates requests and the unwind files in them.
 private enum Forger {
   private static let threadBytes = UnwindRequest.headerBytes(threads: 1, images: 0) - 24
   private static let imageBytes = UnwindRequest.headerBytes(threads: 0, images: 1) - 24
 
-  /// One thread at `pc`, on a stack of zeros, in an image with these tables.
+  /// Creates a request with one thread at `pc`, a stack of zeros, and an image with these tables.
   static func request(tables: [UInt8], pc: UInt64) -> [UInt8] {
     let start = UnwindRequest.headerBytes(threads: 1, images: 1)
     let stack = [UInt8](repeating: 0, count: 64)
@@ -81,8 +82,9 @@ private enum Forger {
     return request.encoded + stack + tables
   }
 
-  /// The input, with the magic of a request, few threads and images, and right checksums; the lowest bit decides whether
-  /// its places are moved into it.
+  /// Turns the input into a request with a valid magic, few threads and images, and valid checksums.
+  ///
+  /// The lowest bit selects whether its offsets are moved into the input.
   static func request(_ input: [UInt8]) -> [UInt8] {
     var bytes = input
     let isFitted = bytes[0] & 1 == 0
@@ -99,14 +101,14 @@ private enum Forger {
     return bytes
   }
 
-  /// Moves the offset at `at` into the input.
+  /// Moves the offset at `at` to a position inside the input.
   private static func fit(_ at: Int, _ bytes: inout [UInt8]) {
     let offset = word(at, bytes) % UInt64(bytes.count + 1)
     put(offset, at: at, &bytes)
     put(word(at + 8, bytes) % (UInt64(bytes.count) - offset + 1), at: at + 8, &bytes)
   }
 
-  /// Gives an unwind file its checksum.
+  /// Writes the checksum of an unwind file.
   private static func seal(_ at: Int, isFitted: Bool, _ bytes: inout [UInt8]) {
     let (offset, size) = (word(at, bytes), word(at + 8, bytes))
     guard size >= UInt64(UnwindTablesHeader.size), offset <= UInt64(bytes.count), size <= UInt64(bytes.count) - offset

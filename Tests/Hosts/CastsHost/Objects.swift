@@ -2,13 +2,13 @@
 import Foundation
 import TestKit
 
-/// Whether a cast leaves its source as often retained as the runtime does.
+/// Checks that a cast retains and releases its source as often as the runtime does.
 enum Objects {
   private static let rounds = 1_000
 
-  /// What is wrong; nil: nothing.
+  /// Returns the first failure, or nil.
   static func complaint() -> String? {
-    // Each is freed with its last reference: neither is one too many left, nor one too few.
+    // Each source must be freed with its last reference: no reference may leak, and none may be released twice.
     if let complaint = complaint("a number for a text", { NSNumber(value: 1 << 40) }, { $0 as! String == "\(1 << 40)" })
     {
       return complaint
@@ -21,7 +21,7 @@ enum Objects {
     if let complaint = complaint("a cast that works", { Counted() }, { ($0 as! Counted) === $0 as AnyObject }) {
       return complaint
     }
-    return Counted.count == 0 ? nil : "\(Counted.count) counted objects are left"
+    return Counted.count == 0 ? nil : "\(Counted.count) counted objects were not freed"
   }
 
   private static func complaint(_ name: String, _ make: () -> AnyObject, _ cast: (Any) -> Bool) -> String? {
@@ -29,12 +29,12 @@ enum Objects {
     do {
       let object = make()
       kept = object
-      for _ in 0..<rounds where !cast(opaque(object as Any)) { return "\(name): another value" }
-      // As an element it is taken out of a copy, and the list keeps its own.
+      for _ in 0..<rounds where !cast(opaque(object as Any)) { return "\(name): the cast gave another value" }
+      // An element is cast in a copy, and the list keeps its own reference.
       let list = opaque([object, object] as [Any])
-      for _ in 0..<rounds where !list.allSatisfy(cast) { return "\(name): another value in a list" }
-      guard kept != nil, "\(object)".isEmpty == false else { return "\(name): the source is gone" }
+      for _ in 0..<rounds where !list.allSatisfy(cast) { return "\(name): the cast gave another value for an element" }
+      guard kept != nil, "\(object)".isEmpty == false else { return "\(name): the source was freed too early" }
     }
-    return kept == nil ? nil : "\(name): the source is left"
+    return kept == nil ? nil : "\(name): the source was not freed"
   }
 }

@@ -1,4 +1,4 @@
-// casts-host: a program whose forced casts are watched, for Tests/Unit/HookTests, which has none of that itself.
+// casts-host: a program with the casts hook. Tests/Unit/HookTests runs it, because the test process has no such hook.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CrashShield
 import CrashShieldGuards
@@ -6,10 +6,10 @@ import CrashShieldCasts
 import Foundation
 import TestKit
 
-/// Written at once, as the process may end.
+/// Writes at once, because the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-/// What was recorded: kind, mode, count, and the frames as addresses of this program's file.
+/// Writes the records: kind, mode, count, and the frames as addresses in this program's file.
 func tellRecords() {
   for incident in Shield.guardIncidents {
     let frames = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
@@ -17,7 +17,7 @@ func tellRecords() {
   }
 }
 
-// The program lies first in memory, which begins there.
+// The program's file has the lowest address, so its base is the start of the first mapping.
 let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
 let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
 let arguments = CommandLine.arguments.dropFirst()
@@ -37,7 +37,7 @@ case "fraction":
 case "threads":
   let (fault, value) = CastsFault.given[number]
   DispatchQueue.concurrentPerform(iterations: 4) { _ in
-    for _ in 0..<100 where fault.body() != value { tell("another value") }
+    for _ in 0..<100 where fault.body() != value { tell("the cast gave another value") }
   }
   tellRecords()
 case "works":
@@ -46,7 +46,7 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // A cast that fails while another is asked about is the runtime's.
+  // A cast that fails inside the callback for another failed cast is left to the runtime.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

@@ -1,5 +1,6 @@
-// Confines itself, then does one thing: `confine-probe WHAT [fetch|image]`, as crash-analyse is or as crash-fetch, or
-// as crash-analyse is for the image that is its input. Exit status 0: it could do it; 1: it was refused.
+// Confines itself and then tries one operation: `confine-probe WHAT [fetch|image]`. It is confined like crash-analyse,
+// with `fetch` like crash-fetch, and with `image` like crash-analyse for an image on its input. Exit status 0: the
+// operation succeeded; 1: it was refused.
 #include "cs_confine.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static bool stat_path(void) {
   return stat("/etc/passwd", &status) == 0;
 }
 
-// The call of an open file, with a path: the file's own emptiness is nothing that a filter could see.
+// The call that fstat() makes, but with a path. A filter cannot see whether a path is empty.
 static bool stat_path_at(void) {
   struct stat status;
   return syscall(SYS_newfstatat, 0, "/etc/passwd", &status, AT_EMPTY_PATH) == 0;
@@ -86,9 +87,9 @@ static bool make_code(void) {
 }
 
 static bool use_memory(void) {
-  // Small pieces and large ones: the heap and mappings.
+  // Small pieces and large ones, because the heap serves small ones and mappings serve large ones.
   for (uint64_t used = 0; used < 2 * CS_CONFINE_MEMORY_BYTES; used += 1 << 20) {
-    // Volatile: the compiler may remove memory that is never read.
+    // Volatile, because the compiler may remove memory that is never read.
     volatile char *piece = malloc(1 << 20);
     if (!piece) return false;
     *piece = 1;
@@ -131,7 +132,7 @@ int main(int count, char **arguments) {
   if (count != 2 && !is_fetch && !is_image) return 2;
   int code = is_image ? cs_confine_image(0) : is_fetch ? cs_confine_fetch(CS_CONFINE_FILE_BYTES) : cs_confine();
   if (code != 0) {
-    (void)fprintf(stderr, "cannot confine itself: %s\n", strerror(code));
+    (void)fprintf(stderr, "cannot confine this process: %s\n", strerror(code));
     return 3;
   }
   for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {

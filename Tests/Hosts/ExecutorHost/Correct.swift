@@ -2,9 +2,9 @@ import CrashShield
 import Foundation
 import Synchronization
 
-/// Work where it belongs, of which the runtime asks the executors nevertheless; and questions that may be answered with no.
+/// Correct isolation that the runtime nevertheless checks with the executors, and checks whose answer may be no.
 enum Correct {
-  /// Has all of it done, then ends the process.
+  /// Runs all of it, then ends the process.
   static func begin() {
     Task.detached {
       await checks()
@@ -15,7 +15,7 @@ enum Correct {
     }
   }
 
-  /// They must hold, and do.
+  /// Runs checks that must succeed.
   private static func checks() async {
     let teller = Fault.teller
     let loop = teller.executor
@@ -24,7 +24,7 @@ enum Correct {
     await Fault.counter.verify()
     await teller.verify()
     await Fault.silent.verify()
-    // Without a task, so that only the executors know.
+    // Runs without a task, so that only the executor can answer.
     await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
     await later(
       { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)
@@ -34,13 +34,13 @@ enum Correct {
     await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
   }
 
-  /// They may be answered with no.
+  /// Runs checks whose answer may be no.
   private static func questions() async {
     await Task.immediate { @MainActor in Screen.shared.draw() }.value
     await Task.immediate { @Telling in Fault.told.changed() }.value
-    // Of the main actor and of another one, whether a conformance of theirs can be used here.
+    // Asks whether conformances of the main actor and of another actor can be used here.
     let values: [Any] = [Window(), Told()]
-    if values.contains(where: { $0 is any Shown }) { tell("wrong: shown elsewhere") }
+    if values.contains(where: { $0 is any Shown }) { tell("wrong: a conformance applies off its actor") }
     await withCheckedContinuation { continuation in _ = Leaving { continuation.resume() } }
   }
 
@@ -60,7 +60,7 @@ protocol Shown {}
 extension Window: @MainActor Shown {}
 extension Told: @Telling Shown {}
 
-/// Let go elsewhere than where it is to end.
+/// An object that is released outside of the actor on which its deinit must run.
 @Telling
 final class Leaving {
   nonisolated let hasLeft: @Sendable () -> Void

@@ -1,9 +1,9 @@
-// Checks that fail, as a program writes them: nothing here knows of the shield. The line of each is in the first function of
-// this file that its record names.
+// Failing checks of an ordinary program: it does not depend on the shield. The line of each fault is in the first
+// function of this file that its record names.
 import Foundation
 import Synchronization
 
-/// How much was done; atomic, because a plain number would be a data race between threads.
+/// Counts the work; atomic, because a plain number would be a data race between threads.
 let worked = Atomic(0)
 func work() { worked.add(1, ordering: .relaxed) }
 
@@ -22,7 +22,7 @@ actor Counter {
   func verify() { requireCounter(self) }
 }
 
-/// An actor on an executor that knows where it runs.
+/// An actor on an executor that can report whether it runs.
 actor Teller {
   nonisolated let executor = Loop()
 
@@ -33,7 +33,7 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that can only check.
+/// An actor on an executor that can only check and trap.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 
@@ -51,7 +51,7 @@ protocol Delegate {
   func changed()
 }
 
-/// The compiler checks where this is called from.
+/// A conformance for which the compiler checks the caller's isolation.
 @MainActor
 final class Window: @preconcurrency Delegate {
   nonisolated init() {}
@@ -59,7 +59,7 @@ final class Window: @preconcurrency Delegate {
   func changed() { Screen.shared.draw() }
 }
 
-/// The same of an actor's own executor.
+/// An actor with such a conformance and its own executor.
 @globalActor
 actor Telling {
   static let shared = Telling()
@@ -81,7 +81,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// Not the same as above, or the optimizer makes one function of both.
+// Differs from the functions above, because the optimizer would merge equal functions.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()
@@ -137,7 +137,7 @@ struct Fault: Sendable {
 }
 
 extension Fault {
-  /// All called by one call, of another place each.
+  /// Failing checks that one call site calls, each from a different source location.
   static let places: [@Sendable () -> Void] = [
     { MainActor.preconditionIsolated() },
     { requireMain() },
@@ -148,7 +148,7 @@ extension Fault {
   ]
 }
 
-/// Work of one actor that takes itself for another's.
+/// An actor whose work wrongly requires another actor.
 actor Other {
   func work() { requireTeller(Fault.teller) }
 }

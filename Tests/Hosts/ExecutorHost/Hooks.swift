@@ -1,13 +1,13 @@
 import Glibc
 
-/// The runtime's own pointers.
+/// The hook variables of the Swift runtime.
 enum Hooks {
   static let names = ["swift_task_checkIsolated_hook", "swift_task_isIsolatingCurrentContext_hook"]
 
-  /// From here on the runtime is as without the shield.
+  /// Clears the hooks, so that the runtime works as without the shield.
   static func clear() {
     for name in names {
-      // A pointer of the runtime's, which is set before any other thread runs.
+      // The variables belong to the runtime, and they are written before any other thread runs.
       unsafe dlsym(nil, name)?.storeBytes(of: nil, as: UnsafeRawPointer?.self)
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An event loop as SwiftNIO's, with a thread of its own, that can say whether it runs.
+/// An event loop like SwiftNIO's, with its own thread, that can report whether it runs.
 final class Loop: SerialExecutor {
   private let queue = DispatchQueue(label: "loop")
   private let thread = Mutex<pthread_t?>(nil)
@@ -11,7 +11,7 @@ final class Loop: SerialExecutor {
     queue.async { [self] in run { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) } }
   }
 
-  /// Work of the loop's that is no task.
+  /// Runs work of the loop outside of any task.
   func execute(_ body: @escaping @Sendable () -> Void) { queue.async { [self] in run(body) } }
 
   private func run(_ body: () -> Void) {
@@ -27,7 +27,7 @@ final class Loop: SerialExecutor {
   func checkIsolated() { precondition(isInLoop, "not in the loop") }
 }
 
-/// The same with the check alone, as SwiftNIO's own in its version 2.
+/// A loop that can only check and trap, like that of SwiftNIO 2.
 final class CheckingLoop: SerialExecutor {
   let loop = Loop()
 

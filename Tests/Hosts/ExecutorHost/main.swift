@@ -1,17 +1,17 @@
-// executor-host: a program whose checks of executors fail, with CrashShieldExecutorChecks linked; for its tests, which start it by its
-// path: in their own process these hooks would apply to all tests.
-// Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
-// chained | replaced | status, where MODE is plain, off, observe or absorb
+// executor-host: a program whose executor checks fail, linked with CrashShieldExecutorChecks. Its tests start it by its
+// path, because in their own process the hooks would apply to all tests.
+// Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE |
+// self-test MODE | chained | replaced | status, where MODE is plain, off, observe or absorb
 import CTestKit
 import CrashShield
 import CrashShieldGuards
 import CrashShieldExecutorChecks
 import Foundation
 
-/// Written at once, as the process may end.
+/// Writes at once, because the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-/// What the shield knows; each frame as an address in this program.
+/// Writes the shield's records, with each frame as an address in this program.
 func tellRecords() {
   let base = UInt(cs_test_program_start())
   for incident in Shield.guardIncidents {
@@ -22,7 +22,7 @@ func tellRecords() {
   }
 }
 
-/// On a thread that no task ever ran on.
+/// Runs a body on a thread on which no task ever ran.
 func elsewhere(_ body: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)
   Thread.detachNewThread {
@@ -33,7 +33,7 @@ func elsewhere(_ body: @escaping @Sendable () -> Void) {
 }
 
 func setMode(_ word: String) {
-  // Told before the process ends.
+  // Written before the process ends.
   Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
   if word == "plain" {
     Hooks.clear()
@@ -67,7 +67,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // The main queue has no thread of its own any more: any works for it.
+  // The main queue is no longer bound to a thread, so any thread may run its work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {
@@ -99,7 +99,7 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor does not know, and checks.
+  // The executor cannot report whether it runs, so it checks.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {
     requireSilent(Fault.silent)

@@ -1,7 +1,8 @@
-// guard-host: a program whose guard meets a fault for each line of its standard input; for the tests, and for trying out
-// `crashctl guards`. A line "self-test" has its guards asked instead, "broken" with one beside them that fails, and
-// "last-crash" asks for the last crash. It says "attached" when crashd has it, then for each fault the mode that is in
-// force, and that it goes on; where the guard does not absorb, the process ends as it would without one.
+// guard-host: a program in which each line of its standard input causes a fault at a guard, for tests and for trying
+// out `crashctl guards`. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and
+// "last-crash" requests the last crash. The program writes "attached" when crashd has accepted it. For each fault it
+// writes the mode in force, and whether it continues. If the guard does not absorb, the process ends as without a
+// guard.
 import CrashShield
 import CrashShieldGuards
 import Dispatch
@@ -9,7 +10,7 @@ import Glibc
 
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // The reader may have ended, which does not matter here.
+  // A reader that has ended causes an error, which is ignored.
   _ = unsafe write(1, line, line.count)
 }
 
@@ -24,7 +25,7 @@ do {
   exit(1)
 }
 
-/// Asks the guards, and waits for it.
+/// Runs a self-test of the guards and waits for its result.
 func selfTest(_ others: [ShieldCheck]) {
   let done = DispatchSemaphore(value: 0)
   Task.detached {
@@ -35,7 +36,7 @@ func selfTest(_ others: [ShieldCheck]) {
   say("asked")
 }
 
-/// Waits for the last crash, and says it.
+/// Waits for the last crash and writes it.
 func sayLastCrash() {
   let done = DispatchSemaphore(value: 0)
   Task.detached {
@@ -63,7 +64,7 @@ while let line = readLine() {
     continue
   }
   say("\(Shield.mode(for: .index))")
-  // Nothing known to the compiler.
+  // A value that the compiler does not know.
   let place = Int(getpid())
   say("\(parts[shielded: place] == nil)")
 }

@@ -1,6 +1,7 @@
-// host EXPECTED: a program with guard slots and perhaps with another allocator. Says why slots are off, which must
-// contain EXPECTED (`-`: nothing is against them), and uses each function of the family, in threads and in a forked
-// child, with memory that one function gives and another takes back. scripts/check/pages builds and runs it.
+// host EXPECTED: a program with guard slots and, in some runs, with another allocator. It writes why guard slots are
+// off; the reason must contain EXPECTED (`-`: guard slots are on). It uses each function of the malloc family, in
+// threads and in a forked child. Some memory is allocated by one function and freed by another. scripts/check/pages
+// builds and runs it.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -19,7 +20,7 @@
 #define BYTES   40
 
 static const unsigned long metadata[8];
-static __thread uint64_t late; // in what runs when a thread has ended
+static __thread uint64_t late; // written by a destructor at the end of a thread
 
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
@@ -75,7 +76,7 @@ static void *work(void *unused) {
   return NULL;
 }
 
-// What only jemalloc has: such memory goes back by free.
+// Functions that only jemalloc has. Their memory is freed with free().
 static void use_own_calls(void) {
   void *(*const mallocx)(size_t, int) = (void *(*)(size_t, int))dlsym(RTLD_DEFAULT, "mallocx");
   if (mallocx != NULL) fill_and_free(mallocx(BYTES, 0), BYTES);

@@ -1,4 +1,4 @@
-// shim-host: a program with the C shield alone, which tests start and end.
+// shim-host: a program with only the C shim, which tests start and end.
 // Usage: shim-host ring [together] | memory
 #include "host.h"
 

@@ -1,5 +1,6 @@
-// Says when crashd has accepted it (`attached`) and when there is none (`alone`), reads a line, and crashes with it on
-// its stack and on its heap, where a register points. The word comes from outside: no file of the program has it.
+// Writes `attached` when crashd has accepted it, or `alone` without a crashd. Then reads a line and crashes with the
+// line on its stack and on its heap, where a register points. The line comes from outside, so no file of the program
+// contains it.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

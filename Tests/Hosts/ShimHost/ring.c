@@ -1,8 +1,9 @@
-// Four threads that write records into a ring, by the functions of the signal handler, until a signal kills them. What
-// a record holds follows from its ticket, so that a reader can detect a mixed one. The ring's descriptor is printed
-// first. Together they write as many as there are slots, and a fifth thread reads them: at the same
-// addresses, so that the thread sanitizer sees both sides. No slot is written twice then: a reader that copies what is
-// being overwritten, and throws the copy away, is a race by design.
+// Four threads that write records into a ring with the functions of the signal handler, until a signal kills them. A
+// record's content derives from its ticket, so that a reader can detect a mixed record. The ring's descriptor is
+// printed first.
+// With `together` they write as many records as there are slots, and a fifth thread reads them at the same addresses,
+// so that the thread sanitizer observes both sides. No slot is then written twice: a reader that copies bytes during a
+// write, and discards the copy, is a data race by design.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -53,7 +54,7 @@ static void leave_notes(uint64_t ticket) {
 static void write_one(void) {
   const siginfo_t information = {.si_signo = SIGSEGV, .si_code = SEGV_MAPERR};
   ucontext_t context;
-  memset(&context, 0, sizeof context); // getcontext leaves parts alone
+  memset(&context, 0, sizeof context); // getcontext does not set every field
   cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGSEGV, &information, NULL);
   if (crasher == NULL || getcontext(&context) != 0) return;
   fill(crasher, &context);
@@ -64,7 +65,7 @@ static void write_one(void) {
 
 static pid_t parent;
 
-// Ends with the test, also where that was killed.
+// Ends when the test ends, even if the test was killed.
 static void *write_for_ever(void *unused) {
   while (getppid() == parent)
     write_one();
@@ -86,7 +87,7 @@ static bool is_right(const cs_ring_slot *slot, uint64_t ticket) {
          record->stack_bytes == ticket % STACK_MODULUS + 1 && record->frame_count > 0;
 }
 
-// By the protocol of a slot, and nothing else that orders the two sides.
+// Reads by the protocol of a slot. No other synchronization orders the two sides.
 static void *read_all(void *ret_is_right) {
   const cs_ring *ring = cs_testing_ring();
   bool is_good = true;
@@ -108,7 +109,7 @@ static int write_together(void) {
   for (int index = 0; index < WRITER_COUNT; index++) {
     if (pthread_create(&writers[index], NULL, write_share, NULL) != 0) return 3;
   }
-  // The reader first: the end of a writer would order its records, too.
+  // Joins the reader first, because joining a writer would order that writer's records.
   pthread_join(reader, NULL);
   for (int index = 0; index < WRITER_COUNT; index++)
     pthread_join(writers[index], NULL);

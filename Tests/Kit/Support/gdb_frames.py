@@ -1,7 +1,7 @@
-"""For `gdb -batch -x`: runs the program once for each word of FRAMES_RUNS and writes to the file FRAMES_OUTPUT, a line
-each, how gdb unwinds the first fatal signal: the words of the run, `|`, the pid, then the pc of each frame that stands
-on the stack. A run is a list of arguments with commas between them. The process then goes on, so that its own handler
-sees the same stack."""
+"""For `gdb -batch -x`: runs the program once for each word of FRAMES_RUNS, and records how gdb unwinds the first fatal
+signal. A word is a list of arguments separated by commas. Each run writes one line to the file FRAMES_OUTPUT: the word,
+`|`, the pid, and the pc of each frame on the stack. The process then continues, so that its own handler unwinds the
+same stack."""
 
 import os
 
@@ -20,18 +20,18 @@ last_signal = None
 
 def remember(event):
     global last_signal
-    # gdb names every signal but this one, and there are no breakpoints of ours.
+    # gdb names every signal except SIGTRAP, and this script sets no breakpoints.
     last_signal = getattr(event, "stop_signal", "SIGTRAP")
 
 
 def go_on():
-    # "handle SIGTRAP pass" would also pass on the traps by which gdb itself works.
+    # "handle SIGTRAP pass" would also pass on the traps that gdb itself uses.
     gdb.execute("signal SIGTRAP" if last_signal == "SIGTRAP" else "continue", to_string=True)
 
 
 def is_passed_on():
-    """Whether one of the shield's threads got a signal that was sent to the process, as it may during a callback: its
-    handler passes that on. A fault of a callback is its own."""
+    """Returns whether a thread of the shield received a signal that was sent to the process, as may happen during a
+    callback. The shield's handler passes such a signal on. It does not pass on a fault of a callback."""
     thread = gdb.selected_thread()
     if thread is None or not (thread.name or "").startswith("crashshield"):
         return False
@@ -42,7 +42,7 @@ def stack():
     frame = gdb.newest_frame()
     pcs = []
     while frame is not None and len(pcs) < FRAME_LIMIT:
-        # Frames that gdb only infers from debug information stand on no stack.
+        # Frames that gdb only infers from debug information are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pcs.append(hex(frame.pc()))
         frame = frame.older()
@@ -50,7 +50,7 @@ def stack():
 
 
 def give_up():
-    """Makes gdb forget a process that may be gone already."""
+    """Makes gdb forget a process that may have ended already."""
     for command in ("kill", "detach"):
         try:
             gdb.execute(command, to_string=True)
@@ -64,7 +64,7 @@ def start():
             gdb.execute("run", to_string=True)
             return
         except gdb.error as error:
-            # It still holds what is left of the process before.
+            # gdb still holds the previous process.
             print("frames: run", error)
             if attempt + 1 == START_LIMIT:
                 raise
@@ -102,6 +102,6 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
                     break
                 go_on()
         except gdb.error as error:
-            # gdb 13 sometimes looks at a thread of a process that has just died. All is written by then.
+            # gdb 13 sometimes reads a thread of a process that has just ended. All output is written by then.
             print("frames:", run, error)
             give_up()

@@ -1,7 +1,7 @@
-"""An HTTPS server that takes each POST, and an HTTP proxy that knows CONNECT only, on ports of their own.
+"""An HTTPS server that accepts each POST, and an HTTP proxy that supports only CONNECT, on separate ports.
 
-Usage: tls_server.py CERTIFICATE KEY REQUESTS. Prints "SERVER PROXY", the two ports, and writes a line for each request into
-the file REQUESTS: "POST PATH BYTES" or "CONNECT HOST:PORT AUTHORIZATION". Ends by a signal.
+Usage: tls_server.py CERTIFICATE KEY REQUESTS. Prints the two ports, "SERVER PROXY". Writes a line for each request to
+the file REQUESTS: "POST PATH BYTES" or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
 """
 
 import http.server
@@ -45,7 +45,7 @@ class Proxy(Server):
                 target.sendall(piece)
             target.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # The other side has gone.
+            pass  # The other side has closed the connection.
 
 
 certificate, key, path = sys.argv[1:]
@@ -53,7 +53,7 @@ requests = open(path, "w")
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
-# The handshake is the handler's thread's: one that fails ends no other connection.
+# The handler's thread does the handshake, so a failed handshake ends no other connection.
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 server.handle_error = lambda *arguments: None
 proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)

@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// A listener on a socket of its own that answers each connection as a test says.
+/// A listener on its own socket that answers each connection with a closure of the test.
 public final class FakeDaemon: Sendable {
-  /// Where it listens.
+  /// The path of its socket.
   public let socketPath: String
   private let directory: String
   private let listener: Int32
 
-  /// Listens; each connection gets a thread that runs `answer`.
-  /// - Throws: `CocoaError` when the directory cannot be made.
+  /// Listens, and runs `answer` on a thread for each connection.
+  /// - Throws: `CocoaError` if the directory cannot be created.
   public init(answer: @escaping @Sendable (FakeConnection) -> Void) throws {
     directory = "/tmp/cs-fake-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -22,7 +22,7 @@ public final class FakeDaemon: Sendable {
     }
     Foundation.Thread.detachNewThread {
       while true {
-        // It fails once `stop` has shut the listener down.
+        // accept() fails after `stop` has shut the listener down.
         let descriptor = accept(listener, nil, nil)
         if descriptor < 0 && errno == EINTR { continue }
         guard descriptor >= 0 else { break }
@@ -33,27 +33,27 @@ public final class FakeDaemon: Sendable {
     }
   }
 
-  /// Ends it: must be called once.
+  /// Stops the daemon; must be called exactly once.
   public func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    // A test that leaves its directory behind has nothing else to clean up.
+    // If the directory cannot be removed, the test leaves it behind.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 }
 
-/// A connection to the fake daemon; closed at its release.
+/// A connection to the fake daemon, closed at its deinit.
 public final class FakeConnection {
   private let descriptor: Int32
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
   deinit {
-    // A child of another test may have a copy.
+    // Ends the connection even if a child of another test has a copy of the descriptor.
     shutdown(descriptor, Int32(SHUT_RDWR))
     close(descriptor)
   }
 
-  /// The next call, without its NUL; nil when the client hung up.
+  /// Reads the next call without its NUL, or returns nil if the client hung up.
   public func call() -> String? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -67,7 +67,7 @@ public final class FakeConnection {
     return String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  /// Sends bytes, `size` at a time; a closed client is ignored.
+  /// Sends bytes, at most `size` at a time, and ignores a client that has hung up.
   public func send(_ text: String, piecesOf size: Int = .max) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -80,7 +80,7 @@ public final class FakeConnection {
     }
   }
 
-  /// Sends a reply with these parameters, as JSON.
+  /// Sends a reply with these parameters in JSON.
   public func reply(_ parameters: String, continues: Bool = false, error: String? = nil, piecesOf size: Int = .max) {
     let name = error.map { #","error":"\#($0)""# } ?? ""
     send(#"{"parameters":\#(parameters)\#(continues ? #","continues":true"# : "")\#(name)}"# + "\0", piecesOf: size)
@@ -90,6 +90,6 @@ public final class FakeConnection {
   public func waitForHangup() { while call() != nil {} }
 }
 
-// Each connection is used by the thread that serves it.
+// Unavailable, because each connection is used only by the thread that serves it.
 @available(*, unavailable)
 extension FakeConnection: Sendable {}

@@ -1,8 +1,8 @@
-// Tests state the word that is on the wire; Sources name a member.
+// Tests write the word of the wire format. Code in Sources uses a named member.
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {
-  /// Makes the value of any word.
+  /// Creates the value for any word.
   public init(stringLiteral word: String) { self.init(word) }
 }
 

@@ -1,8 +1,8 @@
-/// A generator with a seed, so that what failed can be run again.
+/// A generator with a seed, so that a failure can be reproduced.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Begins with a seed.
+  /// Creates a generator with this seed.
   public init(state: UInt64) { self.state = state }
 
   /// The next number.

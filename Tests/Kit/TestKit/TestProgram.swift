@@ -1,37 +1,41 @@
 import Dispatch
 public import Foundation
 
-/// Runs programs that are built beside the tests.
+/// Runs programs that are built together with the tests.
 public enum TestProgram: Sendable {
-  /// Where the products under test lie: the folder of this test program.
+  /// The folder of this test program, which contains the products under test.
   public static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
 
-  /// This process's environment, in which Swift's own backtracer is off: it would try what a confined process may not.
+  /// This process's environment with Swift's own backtracer disabled.
+  ///
+  /// The backtracer needs operations that a confined process may not perform.
   public static var environment: [String: String] {
     ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
 
-  /// A product by its name.
+  /// Returns the URL of a product.
   public static func url(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
-  /// How a program ended, and what it wrote.
+  /// The exit status and the output of a program.
   public struct Answer: Sendable {
-    /// The exit status, or the signal's number below 0.
+    /// The exit status, or the negated number of the signal.
     public var status: Int32
-    /// Its standard output.
+    /// The standard output.
     public var output: Data
-    /// Its standard error.
+    /// The standard error.
     public var error: String
 
     /// The output as text.
     public var text: String { String(decoding: output, as: UTF8.self) }
   }
 
-  /// Runs a program to its end, with files for its streams: no pipe can fill up.
+  /// Runs a program to its end.
   ///
-  /// `leavesCore`: false where it crashes on purpose. Without an input it reads the null device.
-  /// - Throws: What Foundation throws.
+  /// Its streams are files, because a pipe can fill up.
+  ///
+  /// `leavesCore`: false if the program crashes on purpose. Without an input the program reads the null device.
+  /// - Throws: Errors of Foundation.
   public static func run(
     _ program: URL, _ arguments: [String] = [], environment: [String: String] = TestProgram.environment,
     input: URL? = nil,
@@ -61,8 +65,8 @@ public enum TestProgram: Sendable {
       output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
   }
 
-  /// Runs something on a thread that it may block.
-  /// - Throws: What the body throws.
+  /// Runs a closure on a thread that it may block.
+  /// - Throws: The errors of the closure.
   public static func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
   ) async throws -> Result {

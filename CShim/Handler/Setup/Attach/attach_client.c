@@ -1,6 +1,6 @@
-// The connection to crashd and the idle thread that keeps it. The thread has a descriptor table of its own: what it
-// opens, checks and closes is never the program's (docs/decisions/0114). The program's table has the first connection
-// as well, for a crash.
+// The connection to crashd and the idle thread that keeps it open. The thread has its own descriptor table, so every
+// descriptor that the thread opens, checks or closes is the shield's (docs/decisions/0114). The program's table also
+// holds the first connection, for the handler of a crash.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -21,19 +21,19 @@
 #include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Kernel/privilege.h"
 
-// Room for the status callback; untouched pages cost nothing.
+// Room for the status callback. Untouched pages cost no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// The pauses double, so that a daemon is found at the latest when it has been away as long again. A machine that has
-// none wakes this thread six times an hour; a crash meanwhile looks for a daemon itself.
+// The pauses double: crashd is found at the latest after it was absent for the same time again. Without crashd this
+// thread wakes up six times an hour. A crash between two attempts connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
   cs_shim_status reported; // what the callback was last called with
   bool has_reported;
   bool is_remote_allowed;
-  bool takes_incidents; // crashd does
+  bool takes_incidents; // crashd accepts incidents
   uint64_t greeted;     // the inode of the connection that crashd has accepted; 0: none
   char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
@@ -49,7 +49,7 @@ static void report(cs_shim_status status, const char *text) {
   client.has_reported = !is_news || cs_caller_report_status(status, text);
 }
 
-// Connects and introduces the process; the socket, or negative: -errno.
+// Connects and sends the hello. Returns the socket, or -errno.
 static int attach(void) {
   const int socket = cs_descriptor_raise(cs_connection_open(false));
   if (socket < 0) return socket;
@@ -59,18 +59,19 @@ static int attach(void) {
   return (int)result;
 }
 
-// Waits for a message; its size, 0 at the hang-up, negative on failure and when the threads are dismissed.
+// Waits for a message. Returns its size, 0 at a hang-up, and a negative value on failure or when the threads are
+// dismissed.
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
-  // With MSG_TRUNC the size is that of the message, also where it was cut off.
+  // With MSG_TRUNC, recv() returns the full size of a message that was cut off.
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
 static cs_control_result apply(int socket, const cs_shim_control *control, uint32_t *ret_count) {
   if (!cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
-  // It controls nothing.
+  // CS_CONTROL_LAST_CRASH changes nothing in the process and needs no permission.
   if (control->kind == CS_CONTROL_LAST_CRASH) return cs_caller_apply(control, ret_count);
   if (!client.is_remote_allowed) return CS_CONTROL_FORBIDDEN;
-  // The shim's own matter, also where no library above it can do anything.
+  // The shim itself applies CS_CONTROL_WITHHOLD, so that it works without any library above the shim.
   if (control->kind == CS_CONTROL_WITHHOLD) {
     cs_memory_mode_withhold(control->round);
     return CS_CONTROL_DONE;
@@ -79,24 +80,25 @@ static cs_control_result apply(int socket, const cs_shim_control *control, uint3
   return cs_caller_apply(control, ret_count);
 }
 
-// Does what crashd asks for, and says what came of it.
+// Applies a control message of crashd and answers with the result.
 static void handle_control(int socket, const uint8_t *message, size_t size) {
   cs_shim_control control;
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = apply(socket, &control, &answer.count);
-  // A crashd that does not read its answers gets no more of them.
+  // A crashd that does not read its answers gets no more answers.
   if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// Of the shield's own thread, whose stack is small.
+// Static, because the stack of the shield's thread is small.
 static uint8_t message[CS_CONTROL_LIMIT_BYTES];
 
-// Applies the controls that follow the reply, before the program gets the status: then they are in force.
+// Applies the controls that follow the reply before the program gets the status. At the status callback they are in
+// force.
 static void handle_first_controls(int socket, uint32_t count) {
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
-  // A crashd that asks for nothing takes back what one before it has asked for.
+  // A crashd that sends no control revokes the controls of an earlier crashd.
   if (count == 0) (void)apply(socket, &nothing, &unused);
   for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
     const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
@@ -113,13 +115,14 @@ static void refuse(const cs_attach_reply *reply) {
   report(CS_SHIM_STATUS_REFUSED, client.text);
 }
 
-// Reads the reply. false: there is none.
+// Reads the reply. Returns false if there is no reply.
 static bool read_reply(int socket, cs_attach_reply *ret_reply) {
   const ssize_t size = receive(socket, ret_reply, sizeof *ret_reply, REPLY_TIMEOUT_MS);
   return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
 }
 
-// Reads the reply, then sleeps until crashd goes away or the threads are dismissed. false: it does not want us.
+// Reads the reply, then sleeps until crashd hangs up or the threads are dismissed. Returns false if crashd refuses the
+// process.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply = {0};
@@ -147,8 +150,7 @@ static bool stay_attached(int socket) {
 
 static void report_unreachable(int error) {
   char reason[96];
-  const char *text = error == EPERM ? "a user whom this process does not trust listens there"
-                                    : strerror_r(error, reason, sizeof reason);
+  const char *text = error == EPERM ? "an untrusted user listens there" : strerror_r(error, reason, sizeof reason);
   (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
   report(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }
@@ -190,7 +192,7 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
                                  .stack_bytes = THREAD_STACK_BYTES,
                                  .role = CS_OWN_LINK,
                                  .name = "crashshield"};
-  // A crashd that has refused the process is not asked again.
+  // A crashd that has refused the process gets no second hello.
   if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
   return cs_own_thread_start(&thread, ret_failure);
 }

@@ -1,6 +1,5 @@
-// Reads the control messages of crashd. They come over a socket, so every length is checked before it is used, and
-// every field is copied before it is looked at. A function of nothing but its arguments; Tests/Fuzz/control-reader
-// calls it.
+// Parses the control messages of crashd. They arrive over a socket: the code checks each length before using it, and
+// copies each field before reading it. The result depends on the arguments only. Tests/Fuzz/control-reader fuzzes it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,7 +10,7 @@
 
 #include "cs_attach.h"
 
-// The next `size` bytes of what is left.
+// The bytes of the message that are not parsed yet.
 typedef struct reader {
   const uint8_t *bytes;
   size_t left;
@@ -25,7 +24,7 @@ static bool take(reader *reader, void *ret_bytes, size_t size) {
   return true;
 }
 
-// A text without a NUL and control characters, of `limit` bytes at most; `ret_text` has room for one more.
+// Copies a text of at most `limit` bytes without NUL or control characters. `ret_text` has room for `limit` + 1 bytes.
 static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_text) {
   if (size > reader->left || size > limit) return false;
   for (uint32_t index = 0; index < size; index++) {
@@ -35,7 +34,7 @@ static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_t
   return take(reader, ret_text, size);
 }
 
-// A name that is all of what is left.
+// Copies a name that fills the rest of the message.
 static bool take_name(reader *reader, uint32_t size, char *ret_name) {
   return size == reader->left && take_text(reader, size, CS_CONTROL_NAME_LIMIT_BYTES, ret_name);
 }
@@ -43,7 +42,7 @@ static bool take_name(reader *reader, uint32_t size, char *ret_name) {
 static bool read_class(reader *reader, cs_shim_control *control) {
   cs_control_class class;
   if (!take(reader, &class, sizeof class)) return false;
-  // All classes have no name, one class has one.
+  // A message for all classes has no name; a message for one class has a name.
   const bool is_all = (class.flags & CS_CONTROL_OWN_CLASSES) != 0;
   if (is_all != (class.name_bytes == 0) || !take_name(reader, class.name_bytes, control->name)) return false;
   if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_MODE_DIAGNOSE) return false;
@@ -98,7 +97,7 @@ static bool read_withhold(reader *reader, cs_shim_control *control) {
 static bool read_last_crash(reader *reader, cs_shim_control *control) {
   cs_control_last_crash crash;
   if (!take(reader, &crash, sizeof crash)) return false;
-  // A crash has a time and an id, none has neither.
+  // A report of a crash has a time and an id. A report that there was no crash has neither.
   const bool is_none = crash.time_ns == 0;
   if (is_none != (crash.id_bytes == 0) || (is_none && crash.sentence_bytes != 0)) return false;
   control->time_ns = crash.time_ns;
@@ -143,7 +142,7 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
   default:
     return CS_CONTROL_UNKNOWN;
   }
-  // What is longer than the version says is no message of the version.
+  // A message that is longer than its version allows is malformed.
   if (!is_good || reader.left != 0) return CS_CONTROL_MALFORMED;
   *ret_control = control;
   return CS_CONTROL_DONE;

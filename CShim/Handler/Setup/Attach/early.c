@@ -1,4 +1,4 @@
-// A start by a constructor, for those who ask for it: crashes of other constructors, and of main before its own start.
+// Optional start in a constructor. It covers crashes in other constructors, and in main before the program's own start.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +7,7 @@
 
 #ifndef CS_PRELOAD
 
-// Says that this image has the shield in it, so that a preloaded one steps aside: an ELF note that the linker keeps.
+// An ELF note that the linker keeps. It marks this image as containing the shield; a preloaded shield then steps aside.
 __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
         ".balign 4\n"
         ".long 12, 4, 1\n"
@@ -15,7 +15,7 @@ __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
         ".long 1\n"
         ".popsection");
 
-// Before all others of this image; those of the libraries it needs came before.
+// Runs before all other constructors of this image. The constructors of the libraries it needs have run before.
 __attribute__((constructor(102))) static void start_early(void) {
   if (cs_environment_starts_early() && !cs_swift_comes_later()) cs_start_early();
 }

@@ -1,4 +1,5 @@
-// Where crashd is, where the spool is, what the process is called: configuration, CRASHSHIELD_*, defaults.
+// Finds the socket of crashd, the spool directory and the name of the process: from the configuration, CRASHSHIELD_*
+// and defaults.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,13 +15,14 @@
 #include "../../Signal/Dispatch/watchdog.h"
 #include "../../Signal/Threads/sweep.h"
 
-// The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
+// Returns the variable's value. Returns NULL if the value is absent or empty, or if the program runs with more rights
+// than its caller.
 static const char *variable(const char *name) {
   const char *value = secure_getenv(name);
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-// A deployment's value takes precedence over the code's.
+// The environment variable of a deployment takes precedence over the value in the code.
 static const char *preferred(const char *name, const char *configured) {
   const char *value = variable(name);
   return value != NULL || configured == NULL || configured[0] == 0 ? value : configured;
@@ -78,7 +80,7 @@ static uint32_t duration_ms(const char *name, uint32_t otherwise_ms, uint32_t li
   if (value == NULL) return otherwise_ms;
   char *end = NULL;
   const unsigned long found_ms = strtoul(value, &end, 10);
-  if (*end != 0) return otherwise_ms; // no number
+  if (*end != 0) return otherwise_ms; // not a number
   return found_ms < limit_ms ? (uint32_t)found_ms : limit_ms;
 }
 
@@ -107,7 +109,7 @@ static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_BAD_ARGUMENT;
 }
 
-// false when it does not fit.
+// Returns false if the text does not fit.
 __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -116,7 +118,8 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
-// No other user can put anything into it, or make us find it by a variable that came from another user's session.
+// Checks that the directory belongs to this user. Then no other user can put files into it, and a variable from another
+// user's session has no effect.
 static bool is_own_directory(const char *path) {
   struct stat status = {0};
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
@@ -126,16 +129,17 @@ static bool is_own_directory(const char *path) {
 static bool default_socket(char *to, size_t size) {
   const char *user_directory = variable("XDG_RUNTIME_DIR");
   struct stat status = {0};
-  // A machine without the system's crashd may have the user's.
+  // On a machine without the system's crashd, the user's crashd may run.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // A relative one is to be ignored (XDG Base Directory Specification), and one that is too long cannot be bound.
+  // The XDG Base Directory Specification requires that a relative path is ignored. A path that is too long cannot be
+  // bound.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
   return is_user || print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
 }
 
-// A path that holds wherever the program changes to.
+// Makes the path absolute: it stays valid when the program changes its working directory.
 static bool print_absolute(char *to, size_t size, const char *path) {
   char here[CS_RING_PATH_LIMIT_BYTES];
   if (path[0] == '/') return print(to, size, "%s", path);

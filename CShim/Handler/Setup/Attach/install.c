@@ -1,4 +1,4 @@
-// Handlers, and what the handler finds prepared.
+// Installs the signal handlers and prepares the data that they use.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,18 +19,18 @@
 #include "../../Signal/Threads/sweep_answer.h"
 #include "../../Signal/Unwind/unwind.h"
 
-// libstdc++, if the program has it: the std::type_info of the exception being handled.
+// libstdc++, if the program links it: returns the std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
-// The same: { exception being handled, … } of the thread.
+// libstdc++, if the program links it: returns the thread's { exception being handled, … }.
 extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
 // The virtual tables of the two kinds of type_info that have bases.
 extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
 extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
-// glibc's loader: where the stack of the first thread began.
+// glibc's loader: the address where the stack of the first thread began.
 extern void *__libc_stack_end __attribute__((weak));
 
-// A virtual table's first function, to which objects point.
+// The index of the first function in a virtual table. Objects point to this entry.
 #define TABLE_START 2
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -38,7 +38,7 @@ static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 void cs_texts_find(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer != NULL) cs_process.swift_message = (uint64_t)(uintptr_t)message_buffer();
-  // Private to glibc, hence looked up and not linked.
+  // Private to glibc: it cannot be linked, and dlsym() finds it.
   cs_process.abort_message = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__abort_msg");
   struct dl_find_object object;
   const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
@@ -57,7 +57,7 @@ bool cs_swift_comes_later(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer == NULL || !cs_environment_asks_for_backtracer()) return false;
   if (_dl_find_object((void *)message_buffer, &object) != 0) return false;
-  // The constructors of libraries run before the executable's, which has no name.
+  // If the runtime is a shared library, its constructors have run before this one. The executable has an empty name.
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
@@ -88,7 +88,7 @@ void cs_places_find(void) {
 void cs_warm_up(void) {
   static cs_ring_record record; // one start at a time
   static cs_cfi_scratch scratch;
-  ucontext_t context = {0}; // getcontext leaves parts alone
+  ucontext_t context = {0}; // getcontext does not set every field
   if (getcontext(&context) != 0) return;
   memset(&record, 0, sizeof record);
   memset(&scratch, 0, sizeof scratch);
@@ -102,8 +102,9 @@ void cs_warm_up(void) {
   cs_unwind_find_images(&frames);
 }
 
-// Whether a system call that the signal interrupts goes on afterwards: an ignored signal interrupts none, and the
-// handler before us may have asked for it. It is ours that the kernel looks at.
+// Returns SA_RESTART if an interrupted system call must continue after the signal. An ignored signal interrupts no
+// system call, and the previous handler may have set SA_RESTART. The kernel reads the flag of our handler, so ours must
+// carry it.
 static int restart_flag(const cs_kernel_action *previous) {
   return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
 }
@@ -111,7 +112,7 @@ static int restart_flag(const cs_kernel_action *previous) {
 static void make_action(const cs_kernel_action *previous, struct sigaction *ret_action) {
   memset(ret_action, 0, sizeof *ret_action);
   ret_action->sa_sigaction = cs_handler;
-  // SA_NODEFER: a fault while its signal is blocked would end the process at once, without a record.
+  // SA_NODEFER: without it, a fault while its signal is blocked would end the process at once, without a record.
   ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(previous);
   sigfillset(&ret_action->sa_mask);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
@@ -122,11 +123,11 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
-// From our own action, which has the restorer of glibc.
+// Derives the action from our installed action, which has the restorer of glibc.
 static void prepare_sweep(void) {
   cs_kernel_action action = cs_process.own;
   action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
-  // A system call of another thread goes on, as far as it can: not all do.
+  // SA_RESTART: an interrupted system call of another thread continues, if the kernel can restart that call.
   action.flags = (action.flags & ~(unsigned long)SA_NODEFER) | SA_RESTART;
   cs_process.sweep_action = action;
   cs_process.sweep_ms = cs_environment_sweep_ms();
@@ -135,10 +136,10 @@ static void prepare_sweep(void) {
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
-    // Read by the kernel's call: glibc's would hide the restorer, which the handler has to put back.
+    // Read with the raw system call, because glibc's sigaction() hides the restorer, which the handler has to put back.
     cs_kernel_action present = {0};
     const long result = cs_sigaction(signal, NULL, &present);
-    // A forked child that starts anew inherits our handler; what was before it is known.
+    // A forked child that starts the shield again inherits our handler. `previous` already holds the handler before it.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
     struct sigaction action;
     make_action(&cs_process.previous[signal], &action);
@@ -160,7 +161,7 @@ void cs_handlers_remove(void) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
-    // A handler that was installed after ours stays.
+    // A handler that was installed after ours stays installed.
     if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
     cs_sigaction(signal, &cs_process.previous[signal], NULL);
   }

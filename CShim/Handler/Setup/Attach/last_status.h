@@ -1,14 +1,14 @@
-// The state of the connection as the idle thread has last reported it, for readers on other threads.
+// The state of the connection that the idle thread reported last, for readers on other threads.
 #ifndef CS_LAST_STATUS_H
 #define CS_LAST_STATUS_H
 
 #include "cs_shim.h"
 
-// Forgets the state of the process before a fork. Precondition: the idle thread does not run.
+// Clears the state that a forked child inherited. Precondition: the idle thread does not run.
 void cs_last_status_clear(void);
 
-// Publishes a state. Precondition: the caller is the idle thread. `text` is copied, and cut to what readers have room
-// for.
+// Publishes a state. Precondition: the caller is the idle thread. `text` is copied, and cut to the size of the readers'
+// buffer.
 void cs_last_status_set(cs_shim_status status, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-// Its system calls are made without libc: the thread sanitizer would take a number of this thread's table for the
-// program's file of that number.
+// The connection's descriptors. This file makes system calls without libc: the thread sanitizer would confuse a
+// descriptor of this thread's table with the program's descriptor of the same number.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,15 +18,15 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
-// The time between two wake-ups for incidents.
+// The minimum time between two wake-ups of crashd for incidents.
 #define HOLD_NS 250000000L
 
 static bool is_separate;     // the thread has its own table
-static int listening = -1;   // there: the descriptor that the bell makes readable
+static int listening = -1;   // the signalfd that the bell signal makes readable; -1: none
 static int connected = -1;   // the connection
 static bool announces;       // incidents wake crashd
-static bool is_held;         // none is sent before `held` has passed
-static struct timespec held; // what is left of HOLD_NS
+static bool is_held;         // no incident is announced until `held` has passed
+static struct timespec held; // the remaining part of HOLD_NS
 
 static int listen_for_bell(void) {
   const uint64_t bell = UINT64_C(1) << (CS_OWN_BELL - 1);
@@ -41,7 +41,8 @@ void cs_link_separate(void) {
   listening = connected = -1;
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
-  // Checked here, where no other thread gives the numbers to other files. A file of the program's must not stay open.
+  // Checked in this table, where no other thread can reuse the numbers. A file of the program's must not stay open
+  // here.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();
@@ -76,7 +77,7 @@ int cs_link_use(int socket) {
 }
 
 void cs_link_drop(void) {
-  // In the program's table the next one takes its place (cs_connection_publish).
+  // In the program's table the next connection replaces this one (cs_connection_publish).
   if (is_separate && connected >= 0) cs_close(connected);
   connected = -1;
 }
@@ -85,7 +86,7 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// A crash has found no connection in its table.
+// Wakes crashd for a crash whose handler found no connection in its table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;
   const uint8_t byte = CS_ATTACH_CRASHED;
@@ -104,26 +105,28 @@ void cs_link_announce_incidents(bool does) {
   }
 }
 
-// Wakes crashd for incidents, and begins to hold others back; or finds none.
+// Wakes crashd if there are new incidents, and starts the pause before the next wake-up.
 static void announce_incidents(int socket) {
   const uint8_t byte = CS_ATTACH_INCIDENTS;
   if (!announces || is_held || !cs_news_take()) return;
-  // On failure, such as a full buffer or no memory: sent again after HOLD_NS. This rings for no thread meanwhile.
+  // On failure, such as a full buffer or no memory, the announcement is repeated after HOLD_NS. cs_news_add() rings no
+  // thread here.
   if (cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) != (long)sizeof byte) cs_news_add();
   held = (struct timespec){.tv_nsec = HOLD_NS};
   is_held = true;
 }
 
-// true: the socket is ready. false: the bell, a signal, the time, or a failure; over the last two nothing is to wait.
+// Returns true if the socket is ready. Returns false after the bell, a signal, the timeout or a failure. After a
+// timeout or a failure `ret_is_over` is true.
 static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
-  // The connection waits for ever, and only then incidents are held back. The kernel takes from the time what has
-  // passed.
+  // Incidents are held back only while the wait has no time limit. The kernel subtracts the elapsed time from the time
+  // limit.
   if (at_most == NULL) announce_incidents(socket);
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // Also where messages keep coming.
+  // Checks the remaining time too, because messages may keep arriving.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;
@@ -138,15 +141,15 @@ bool cs_link_wait(int socket, int timeout_ms) {
   struct timespec left = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * (long)NS_PER_MS};
   bool is_over = cs_own_are_dismissed();
   while (!is_over) {
-    // Without a table of our own: the kernel waits for the file that was there at first. A program that closed it
-    // meanwhile may have a socket of its own at that number, and its data are not ours to take.
+    // Without its own table, the kernel waits for the file that was there at first. If the program has closed that
+    // file, the number may stand for a socket of the program, whose data must not be read here.
     if (wait_once(socket, timeout_ms < 0 ? NULL : &left, &is_over)) return cs_link_is_ours(socket);
   }
   return false;
 }
 
 void cs_link_pause(uint64_t duration_ns) {
-  // The kernel takes from it what has passed: a profiler's SIGPROF must not make each pause a short one.
+  // The kernel subtracts the elapsed time, so a profiler's SIGPROF does not shorten the pause.
   struct timespec left = {.tv_sec = (time_t)(duration_ns / NS_PER_S), .tv_nsec = (long)(duration_ns % NS_PER_S)};
   bool is_over = cs_own_are_dismissed();
   while (!is_over)

@@ -1,37 +1,37 @@
-// The descriptors of the thread that keeps the connection: in a table of its own where the kernel has such tables, else
-// in the program's.
+// The descriptors of the thread that keeps the connection. They are in a table of the thread's own if the kernel
+// supports that, else in the program's table.
 #ifndef CS_LINK_H
 #define CS_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// On the thread, first of all: a table that has the ring and the connection, and nothing else.
+// Gives the thread a table that holds only the ring and the connection. Precondition: first call on the thread.
 void cs_link_separate(void);
 
-// The connection of the program's table, if it is there; negative: none.
+// The connection in the program's table. Negative: there is none.
 int cs_link_first_connection(void);
 
-// Makes the socket the thread's; a thread without a table of its own also announces crashes on it. Returns the number
-// that stands for it from now on; negative: none does, the program has closed it.
+// Makes the socket the thread's connection. If the thread shares the program's table, crashes use this connection too.
+// Returns the connection's descriptor from now on. Negative: the program has closed it.
 int cs_link_use(int socket);
-// Closes it, unless the next one takes its place.
+// Closes the connection, unless the next connection replaces it.
 void cs_link_drop(void);
-// Whether the number stands for it still.
+// Returns whether the descriptor still stands for the connection.
 bool cs_link_is_ours(int socket);
 uint64_t cs_link_inode(int socket);
 
-// Waits until there is something to receive: false on failure, after the time, and when the threads are dismissed.
-// -1: for ever.
+// Waits until a message can be received. Returns false on failure, after the timeout, and when the threads are
+// dismissed. `timeout_ms` -1: no limit.
 bool cs_link_wait(int socket, int timeout_ms);
-// Sleeps that long, whatever signals come, or until the threads are dismissed.
+// Sleeps for the duration even if signals arrive. Ends early when the threads are dismissed.
 void cs_link_pause(uint64_t duration_ns);
 
-// Sets whether incidents wake crashd, those from before the call too: four times a second at most. They never do where
-// the thread has no table of its own.
+// Sets whether incidents wake crashd, at most four times a second. This includes incidents from before the call. It has
+// no effect if the thread shares the program's table.
 void cs_link_announce_incidents(bool does);
 
-// Wakes the thread, for no message. It cannot be woken where it has no table of its own.
+// Wakes the thread without a message. This works only if the thread has its own table.
 bool cs_link_can_be_woken(void);
 void cs_link_wake(void);
 

@@ -1,4 +1,4 @@
-// The threads that the shield has of its own: how each is made, and the one that watches the handler.
+// Creates the shield's threads, and starts the thread that watches the handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,20 +13,20 @@
 #include "../../Signal/Dispatch/watch.h"
 #include "../../Signal/Dispatch/watchdog.h"
 
-// The watchdog only makes system calls; but glibc takes the program's static thread-locals from the stack, and a
-// profiler's handler runs on it. What is never touched costs address space only.
+// The watchdog itself only makes system calls. But glibc places the program's static thread-locals on its stack, and a
+// profiler's handler runs on it. Untouched pages cost address space only.
 #define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
-// How long a thread may take until it is ready, on a machine that is busy: so many seconds.
+// The seconds that a thread may take to become ready on a busy machine.
 #define READY_TRIES 10
 
 static int watchdog_pid; // the process that has a watchdog; a forked child has none
 static uint32_t deadline_ms;
-static bool leaves_profiling_open; // Swift's backtracer is asked for
+static bool leaves_profiling_open; // Swift's backtracer is enabled
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
-  // A sanitizer's pthread_create gives the thread the mask of the thread that made it.
+  // A sanitizer's pthread_create replaces the mask with the creating thread's mask.
   pthread_sigmask(SIG_SETMASK, &thread->mask, NULL);
   cs_own_tid_set(thread->role, cs_gettid());
   cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
@@ -34,8 +34,9 @@ static void *begin(void *context) {
   __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
   cs_own_wake(&thread->is_ready);
   thread->routine();
-  // A link that crashd has refused: its number may become another thread's. One that was dismissed keeps it, so that
-  // the call that waits for its end sees when the kernel has forgotten it.
+  // If crashd has refused the process, the thread of the connection ends without a dismissal. Its tid is cleared then,
+  // because the kernel may reuse it. A dismissed thread keeps its tid here: the caller that waits for its end checks
+  // when the kernel has released the tid.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }
@@ -46,7 +47,7 @@ static void await(const cs_own_thread *thread) {
     cs_own_sleep_while(&thread->is_ready, 0, &patience);
 }
 
-// A stack of 0 bytes is one of the default size. Returns errno's value.
+// Returns an errno value. `stack_bytes` 0: the default size.
 static int create(cs_own_thread *thread, size_t stack_bytes) {
   pthread_t handle;
   pthread_attr_t attributes;
@@ -54,7 +55,7 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // From its first instruction on: what a process is sent never waits for one of our threads.
+  // The mask holds from the first instruction on: a signal sent to the process never lands on a thread of the shield.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
@@ -63,15 +64,15 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  // A restart is made by whatever thread calls setuid() or unshare().
+  // Only the first start reads the mask. A restart runs on any thread that calls setuid() or unshare().
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
-  // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. A program that blocks it
-  // everywhere waits for it: then it must find no thread of ours to run on.
+  // Swift's backtracer stops threads with SIGPROF, and reports a failure for a thread that blocks it. A program that
+  // blocks SIGPROF everywhere waits for it with sigwait(). Then no thread of the shield may accept SIGPROF.
   if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
   int result = create(thread, thread->stack_bytes);
-  // Where the thread-locals leave no room on the stack, the default must do.
+  // EINVAL: the thread-locals leave no room on a small stack. The default size is used instead.
   if (result == EINVAL) result = create(thread, 0);
   errno = result;
   if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
@@ -79,7 +80,7 @@ cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_fa
   return CS_SHIM_OK;
 }
 
-// The kernel forgets the number of a thread when it takes it out of the process.
+// The kernel releases a thread's tid when it removes the thread from the process.
 bool cs_own_thread_has_ended(cs_own_role role) {
   const int tid = cs_own_tid(role);
   if (tid == 0) return true;
@@ -108,7 +109,7 @@ cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure) {
 }
 
 cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure) {
-  // One that a start before this one made, and that then failed, sleeps still.
+  // An earlier start that failed may have created the watchdog, which still sleeps.
   if (watchdog_pid == cs_getpid()) return CS_SHIM_OK;
   deadline_ms = cs_environment_deadline_ms();
   leaves_profiling_open = cs_environment_asks_for_backtracer();

@@ -1,4 +1,4 @@
-// What the program may ask of its shield: who handles the crash signals, how crashd stands to it.
+// What the program can query about the shield: the current handler of each crash signal, and the connection to crashd.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,5 +1,5 @@
-// cs_shim_start: the steps in order, and their way back. A start may come in two parts: a constructor's, which makes
-// the ring and installs the handlers, then the program's, which adds the threads and the connection.
+// cs_shim_start: its steps in order, and how they are undone. A start may have two parts. A constructor makes the ring
+// and installs the handlers; then the program adds the threads and the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,15 +25,16 @@
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
-static bool is_early; // the constructor's part is done, and no more
+static bool is_early; // only the constructor's part is done
 
-// What a forked child that starts like its parent needs of it. The child only reads its parent's ring.
+// The environment of the parent, for a forked child that starts like its parent. The child only reads its parent's
+// ring.
 static cs_environment chosen;
 static bool has_chosen;
 static bool reattaches;
 static cs_ring *parents_ring;
 
-// Closes the connection if it is still ours.
+// Closes the connection if the descriptor still stands for it.
 static void drop_connection(void) {
   const int number = cs_connection_now.number;
   if (cs_connection_is_ours(number)) close(number);
@@ -43,7 +44,7 @@ static void drop_connection(void) {
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure);
 
 static void keep_parents_ring(void) {
-  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // then cs_ring_unmake() unmaps it
+  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // on failure cs_ring_unmake() unmaps it
   parents_ring = cs_process.ring;
   cs_process.ring = NULL;
 }
@@ -53,8 +54,8 @@ static void drop_parents_ring(void) {
   parents_ring = NULL;
 }
 
-// A forked child holds copies of our descriptors: while it lives, crashd would not see that the parent ended. Its
-// crashes are not ours either, until it starts anew.
+// Closes a forked child's copies of the shield's descriptors: while they are open, crashd cannot detect that the parent
+// has ended. The handler ignores the child's crashes until the child starts the shield again.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   starting = fresh;
@@ -68,7 +69,7 @@ static void child_after_fork(void) {
   is_early = false;
   if (cs_started_pid == 0) return;
   __atomic_store_n(&cs_started_pid, 0, __ATOMIC_RELEASE);
-  cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
+  cs_process.pid = 0; // the first process of a pid namespace may have the same pid as its parent
   drop_connection();
   keep_parents_ring();
   cs_ring_unmake();
@@ -76,14 +77,14 @@ static void child_after_fork(void) {
   cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
-  // There is no caller to report a failure to.
+  // There is no caller that could receive a failure.
   cs_shim_failure failure;
   const int before = errno;
   (void)start_like_parent(&failure);
   errno = before;
 }
 
-// Back to how it was before start(), except for what cannot be taken back without harm (the alternate stack).
+// Restores the state before start(), except for the alternate stack, which cannot be removed without harm.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
@@ -99,14 +100,14 @@ static void forget_former_process(void) {
   cs_sweep_forget();
 }
 
-// To this thread, and to those that come.
+// Gives an alternate stack to this thread and to threads that start later.
 static void give_stacks(void) {
   if (!cs_environment_gives_stacks() || !cs_alternate_stack_prepare()) return;
   cs_alternate_stack_give_here();
   cs_alternate_stacks_switch(true);
 }
 
-// All that a handler needs. In a forked child that starts like its parent, `parent` is the parent's ring.
+// Prepares all data that a handler needs. In a forked child that starts like its parent, `parent` is the parent's ring.
 static cs_shim_error make_ready(const cs_environment *environment, const cs_ring *parent,
                                 cs_shim_failure *ret_failure) {
   forget_former_process();
@@ -131,12 +132,12 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
   return CS_SHIM_OK;
 }
 
-// The threads; the handlers between them unless they stand already.
+// Starts the threads, and installs the handlers unless they are installed already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
-  // Before the hello, with which crashd reads it.
+  // Set before the hello: crashd reads the field when it handles the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // The parent's threads may be in the handler, those of this process are not.
+  // The parent's threads may be inside the handler, but no thread of this process is.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();
@@ -170,12 +171,12 @@ static cs_shim_error start(const cs_environment *environment, const cs_ring *par
   return CS_SHIM_OK;
 }
 
-// The second part of a start. The handlers stand: a failure leaves them.
+// The second part of a start. The handlers are installed already, and stay installed on failure.
 static cs_shim_error complete(const cs_environment *environment, const cs_shim_configuration *configuration,
                               cs_shim_failure *ret_failure) {
   memcpy(cs_process.ring->header.name, environment->name, sizeof environment->name);
   cs_environment_apply(environment);
-  // More may be loaded by now.
+  // More images may be loaded than at the first part.
   cs_images_register(environment->executable);
   cs_texts_find();
   cs_places_find();
@@ -187,7 +188,7 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   return CS_SHIM_OK;
 }
 
-// A handler may have been left by siglongjmp() a moment ago.
+// siglongjmp() may have left a handler shortly before the exit.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }
@@ -237,7 +238,8 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
   return error;
 }
 
-// The parent's status function is not called in its children: they may have none of the locks that it needs.
+// The parent's status function is not called in its children, because locks that it needs may be held forever after a
+// fork.
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
   const cs_shim_configuration defaults = {0};
   const cs_environment environment = chosen;
@@ -248,7 +250,7 @@ cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure) {
   if (cs_environment_is_disabled()) return CS_SHIM_DISABLED;
   pthread_mutex_lock(&starting);
   cs_shim_error error = CS_SHIM_ALREADY_STARTED;
-  cs_shim_failure failure = {.errno_value = EINVAL, .what = "no process before the fork has started the shield"};
+  cs_shim_failure failure = {.errno_value = EINVAL, .what = "no process started the shield before the fork"};
   if (!cs_shim_is_started()) {
     error = has_chosen ? start_like_parent(&failure) : CS_SHIM_BAD_ARGUMENT;
     if (error != CS_SHIM_OK && ret_failure != NULL) *ret_failure = failure;

@@ -1,4 +1,4 @@
-// The threads of contained work. What happens when one of them traps is in Signal/Containment/containment.c.
+// The threads that run contained work. Signal/Containment/containment.c handles their traps.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,9 +15,9 @@
 #include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *obstacle; // why no trap is contained
+static const char *obstacle; // why traps are not contained; NULL: they are
 
-// The work of this thread. In the block that the thread has from its begin: the handler finds it without a call.
+// The work of this thread. Initial-exec: the handler finds it at a fixed offset, without a call.
 static __thread cs_contained *here __attribute__((tls_model("initial-exec")));
 
 static void prepare(void) {
@@ -36,7 +36,7 @@ static void let_go(cs_contained *work) {
   if (__atomic_sub_fetch(&work->references, 1, __ATOMIC_ACQ_REL) == 0) free(work);
 }
 
-// Also where the thread is ended from within.
+// Also runs when the thread ends in another way, for example by pthread_exit().
 static void leave(void *context) {
   cs_contained *work = context;
   here = NULL;
@@ -52,7 +52,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The handler finds it on the stack: what lies below is not the work's. Not inlined, so that it has a frame.
+// The handler searches the stack for this frame: the callers of this frame do not belong to the work. Not inlined, so
+// that it has a frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);
@@ -119,7 +120,7 @@ uint32_t cs_shim_contained_parked(void) {
 
 void cs_shim_contained_task_begins(void) {
   cs_ring_registers registers = {0};
-  // Without `offset` no trap is contained.
+  // Without `offset` the handler contains no trap.
   if (here == NULL || __atomic_load_n(&cs_contained_here.offset, __ATOMIC_RELAXED) == 0) return;
   cs_registers_here(&registers);
   cs_contained_note_way(here, &registers);

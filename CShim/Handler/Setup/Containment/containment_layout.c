@@ -1,4 +1,4 @@
-// Where contained work must not be stopped, found out before the first.
+// Determines, before the first contained work, the code in which a thread must not be stopped.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,15 +13,16 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// By the begin of the file's name: a thread that is stopped in them holds a lock that others need, such as the
-// loader's.
+// Matched with the start of the file's name. A thread that is stopped in one of these images holds a lock that others
+// need, such as the loader's.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
-// Makes a lazy global, once. Its lock is a futex of the runtime's own: nothing of libc is on the stack then.
+// Initializes a lazy global once. Its lock is a futex of the runtime, so no function of libc is on the stack meanwhile.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
-// These call the program's code (handlers of cancellation and of escalation, executors) with a lock of a task taken.
-// Not all are known by name: what is in the library that they are in is refused as a whole (containment.c).
+// These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a
+// lock of a task. Not all such functions have known names, so containment.c refuses the whole library that contains
+// them.
 extern void swift_task_cancel(void) __attribute__((weak));
 extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
 extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
@@ -32,7 +33,7 @@ static const char *name_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-static const char *ignored; // of tests: the begin of a name
+static const char *ignored; // for tests: the start of an image name that is ignored
 
 void cs_testing_contained_ignore(const char *image) {
   ignored = image;
@@ -69,7 +70,7 @@ static int note_image(struct dl_phdr_info *information, size_t size, void *conte
   return 0;
 }
 
-// The function that holds an instruction, found as the walk of a stack finds it.
+// Notes the function that contains an instruction. It is found in the same way as in an unwind.
 static bool note_function(cs_contained_layout *layout, uint64_t pc) {
   cs_cfi_image image;
   cs_cfi_function function;
@@ -83,7 +84,8 @@ static void note_caller(void *context) {
   *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-// swift_once() itself has gone from the stack, or called a function without a public name: that one is asked for.
+// Notes the function that initializes lazy globals. swift_once() may have left the stack by a tail call, or called a
+// function without a public name; the caller of the callback is that function.
 static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
@@ -98,7 +100,7 @@ static bool note_cancellation(cs_contained_layout *layout) {
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
-    // A stub that leads to the function would be another one.
+    // The address may be that of a stub, which is another function.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }
   return true;
@@ -109,7 +111,8 @@ static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// Where libc is part of the executable, its functions look like the program's. This one is seldom replaced.
+// In a static executable the code of libc cannot be distinguished from the program's. getppid serves as the check,
+// because it is seldom replaced.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {
@@ -121,8 +124,8 @@ static bool has_libc(const cs_contained_layout *layout) {
 const char *cs_contained_find(cs_contained_layout *ret_layout) {
   if (dl_iterate_phdr(note_image, ret_layout) != 0) return "there are too many C libraries";
   if (!has_libc(ret_layout)) return "the C library is not found among the images";
-  if (!note_once(ret_layout)) return "what makes lazy globals is not found";
-  if (!note_cancellation(ret_layout)) return "what cancels tasks is not found";
+  if (!note_once(ret_layout)) return "the function that initializes lazy globals is not found";
+  if (!note_cancellation(ret_layout)) return "the functions that cancel tasks are not found";
   const FILE *const streams[CS_CONTAINED_STREAM_COUNT] = {stdin, stdout, stderr};
   for (int index = 0; index < CS_CONTAINED_STREAM_COUNT; index++)
     ret_layout->stream_owner[index] = owner_of(streams[index]);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
+// Present since Swift 6.3 or earlier: returns the address of a pointer to the runtime error messages.
 extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));

@@ -1,10 +1,10 @@
-// The functions of the Swift runtime whose addresses the shield uses at its start.
+// The functions of the Swift runtime whose addresses the shield reads at its start.
 #ifndef CS_SWIFT_RUNTIME_H
 #define CS_SWIFT_RUNTIME_H
 
 typedef const char *volatile *cs_message_buffer(void);
 
-// NULL where the process has no such function, or hides it.
+// A field is NULL if the process has no such function or hides it.
 typedef struct cs_swift_runtime {
   cs_message_buffer *message_buffer; // swift_getFatalErrorMessageBuffer()
   const void *current_task;          // swift_task_getCurrent()
@@ -12,12 +12,12 @@ typedef struct cs_swift_runtime {
   const void *task_priority;         // swift_task_currentPriority()
 } cs_swift_runtime;
 
-// Found at the first call; one thread calls it at a time.
+// The first call finds the functions. Precondition: one caller at a time.
 const cs_swift_runtime *cs_swift_runtime_find(void);
 
 #ifdef CS_PRELOAD
-// Of an executable with a static Swift library, from the symbol table of its file: such an executable exports nothing.
-// A stripped one has none (symbol_table.c).
+// Reads the functions from the symbol table of the executable's file, for an executable with a static Swift library:
+// such an executable exports no functions. A stripped file has no symbol table (symbol_table.c).
 void cs_swift_runtime_read(cs_swift_runtime *ret_runtime);
 #endif
 

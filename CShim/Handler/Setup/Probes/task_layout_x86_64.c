@@ -1,5 +1,5 @@
-// Where the Swift runtime keeps a thread's task: no interface tells, but three small functions of it show. A runtime
-// whose code is another one is not read.
+// Finds where the Swift runtime keeps a thread's current task. No interface returns it, so three small functions of the
+// runtime are decoded. If their code differs from the expected bytes, tasks are not read.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -51,7 +51,7 @@ static bool contains(const uint8_t *code, const uint8_t *pattern, size_t size) {
   return false;
 }
 
-// The function ends with a jump to the one that looks for the name.
+// Returns whether the function ends with a jump to the function that searches the task's name.
 static bool looks_for_names(const uint8_t *code, uint64_t address) {
   for (size_t at = 0; at + 5 <= CODE_BYTES; at++) {
     uint8_t target[sizeof test_name];

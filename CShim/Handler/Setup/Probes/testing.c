@@ -47,7 +47,7 @@ uint32_t cs_testing_watcher_rounds(void) {
   return cs_watch_rounds();
 }
 
-// Too big for the stack, and not thread-local: that would be taken from the stack of each thread of every host.
+// Too big for the stack. Not thread-local, because thread-locals take space on the stack of each thread of every host.
 typedef struct working_memory {
   cs_ring_record record;
   cs_cfi_scratch scratch;
@@ -75,7 +75,7 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
 
 static bool read_frame_information(cs_cfi_scratch *scratch, const cs_cfi_image *image, uint64_t pc) {
   if (!cs_cfi_find(image, pc, &scratch->function) || !cs_cfi_run(scratch, pc)) return false;
-  // The row is the one of this pc: the step looks nothing up and applies it.
+  // The cached row belongs to this pc: the step applies it without a lookup.
   uint64_t registers[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++)
     registers[index] = (uint64_t)(uintptr_t)scratch;

@@ -1,4 +1,4 @@
-// Keys with values, under a sequence lock each: a reader takes whole entries or none.
+// Annotations: keys with values, each under a sequence lock. A reader copies an entry completely or not at all.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,7 +9,7 @@
 #include "../setup.h"
 #include "cs_ring_access.h"
 
-// The handler never takes it.
+// The handler never takes this lock.
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 void cs_annotations_reset(void) {
@@ -29,7 +29,7 @@ static bool has_key(const cs_ring_annotation *annotation, const char *key, size_
   return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
 }
 
-// The entry of the key, else a free one, else NULL.
+// Returns the entry of the key, else a free entry, else NULL.
 static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
   cs_ring_annotation *unused = NULL;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
@@ -44,7 +44,7 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
                         size_t value_bytes) {
   const uint32_t sequence = annotation->sequence;
   __atomic_store_n(&annotation->sequence, sequence + 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is seen before any of what follows
+  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is visible before the following writes
   memcpy(annotation->key, key, key_bytes);
   if (value_bytes > 0) memcpy(annotation->value, value, value_bytes);
   annotation->value_bytes = (uint16_t)value_bytes;
@@ -54,7 +54,7 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
   __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-// The keys that the environment sets. Written at the start, before a thread may annotate.
+// The keys that environment variables set. They are written at the start, before any thread can annotate.
 #define FIXED_KEY_LIMIT 2
 static const char *fixed_keys[FIXED_KEY_LIMIT];
 
@@ -83,7 +83,7 @@ static bool set(cs_ring *ring, const char *key, size_t key_bytes, const char *va
 }
 
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
-  // acquire: pairs with the release store at the end of a start, which has written the fixed keys.
+  // acquire: pairs with the release store at the end of a start, which has written the fixed keys before.
   cs_ring *const ring = cs_started_ring();
   return ring != NULL && !is_fixed_key(key, key_bytes) && set(ring, key, key_bytes, value, value_bytes);
 }
@@ -99,7 +99,7 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent goes on writing into its ring: an entry that changes meanwhile is left out.
+// The parent may go on writing into its ring. An entry that changes during the copy is skipped.
 void cs_annotations_inherit(const cs_ring *parent) {
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
     cs_ring_annotation copy;

@@ -1,4 +1,4 @@
-// Breadcrumbs: the last things that the program did.
+// Breadcrumbs: short notes on the last actions of the program.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,10 +9,10 @@
 
 #include "../../Signal/Dispatch/trusted.h"
 
-// Takes the entry for writing. Each has one writer at a time: a thread that was overtaken by a whole round of the ring
-// loses its text rather than mixing it with another.
+// Claims the entry for writing. An entry has one writer at a time. If the other threads wrote a whole round of the ring
+// meanwhile, this thread loses its text, so that two texts are never mixed.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
-  // The first round finds the entries as they were made.
+  // In the first round the entries have their initial state.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;
   uint64_t seen = __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
   if (seen == 0 || seen > ticket) return false;
@@ -22,7 +22,7 @@ static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
 // Metadata keeps at least this many bytes, so that a long message does not push out the request's identifier.
 #define METADATA_SHARE_BYTES 96
 
-// The bytes of the first pair of two texts that end with a NUL; 0: there is none.
+// Returns the bytes of the first pair: two texts that end with a NUL each. Returns 0 if there is no complete pair.
 static size_t pair_bytes(const char *start, size_t bytes) {
   const char *const key_end = memchr(start, 0, bytes);
   if (key_end == NULL) return 0;
@@ -31,7 +31,7 @@ static size_t pair_bytes(const char *start, size_t bytes) {
   return value_end == NULL ? 0 : (size_t)(value_end - start) + 1;
 }
 
-// Copies the pairs that fit into `room` one after the other, and returns their bytes. `to` may be NULL.
+// Copies each pair that fits into the rest of `room`, and returns the bytes of the copied pairs. `to` may be NULL.
 static size_t copy_pairs(uint8_t *to, cs_shim_text pairs, size_t room) {
   size_t kept = 0;
   for (size_t at = 0, bytes; (bytes = pair_bytes(pairs.start + at, pairs.bytes - at)) != 0; at += bytes) {
@@ -69,7 +69,7 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
   cs_ring_breadcrumb *breadcrumb = &ring->breadcrumbs[ticket % CS_RING_BREADCRUMB_LIMIT];
   if (!take(breadcrumb, ticket)) return;
-  __atomic_thread_fence(__ATOMIC_RELEASE); // the 0 is seen before any of what follows
+  __atomic_thread_fence(__ATOMIC_RELEASE); // the 0 is visible before the following writes
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
   breadcrumb->level = level;
   write_text(breadcrumb, message, category, metadata);

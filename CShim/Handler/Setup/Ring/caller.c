@@ -6,23 +6,23 @@
 
 #include <pthread.h>
 
-// Room for callbacks; untouched pages cost nothing.
+// Room for callbacks. Untouched pages cost no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 
 // clang-format off
-// The state of the call, a futex. One thread posts, one calls:
+// The state of the call, a futex. One thread posts a call, the other makes it:
 //
 // | state  | set by                     | next                                                   |
 // |--------|----------------------------|--------------------------------------------------------|
 // | NONE   | the connection's thread    | POSTED                                                 |
-// | POSTED | the connection's thread    | DONE; NONE where the caller has ended and will not see it |
+// | POSTED | the connection's thread    | DONE; NONE if the caller's thread has ended               |
 // | DONE   | the caller                 | NONE                                                   |
 // clang-format on
 enum { NONE, POSTED, DONE };
 
 typedef struct call {
   uint32_t state;                 // atomic
-  const cs_shim_control *control; // NULL: the status is passed on
+  const cs_shim_control *control; // NULL: the call reports the status
   cs_shim_status status;
   const char *text;
   cs_control_result result;
@@ -48,7 +48,8 @@ static void set_state(uint32_t value) {
   cs_own_wake(&now.state);
 }
 
-// A callback may crash: during it those crash signals are open that the thread which started the shield had open.
+// A callback may crash. During a callback those crash signals are unblocked that the thread which started the shield
+// had unblocked.
 static void make_call(void) {
   sigset_t before;
   sigset_t open;
@@ -97,7 +98,7 @@ void cs_caller_wake(void) {
   cs_own_wake(&now.state);
 }
 
-// Posts what `now` says, and waits until it is done.
+// Posts the call in `now`, and waits until it is done.
 static bool post(void) {
   set_state(POSTED);
   for (;;) {

@@ -1,4 +1,5 @@
-// What distinguishes a freed block of glibc's malloc from one in use, for readers of the words around registers.
+// Determines how a freed block of glibc's malloc differs from a block in use. crashd needs this to judge the memory
+// around register values.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,11 +13,11 @@
 
 #include "../../Signal/Kernel/raw_copy_x86_64.h"
 
-// Small enough for the thread's own cache of freed blocks, whatever the program does.
+// Small enough for the thread's cache of freed blocks, under any malloc settings of the program.
 #define BLOCK_BYTES        40
 #define FIELD_OF_START_BRK 47
 
-// The second word of a block that has just been freed; 0 where the allocator leaves it alone.
+// Returns the second word of a block that has just been freed. 0: the allocator does not change that word.
 static uint64_t word_after_free(void) {
   volatile uint64_t *block = malloc(BLOCK_BYTES);
   if (block == NULL) return 0;
@@ -26,7 +27,7 @@ static uint64_t word_after_free(void) {
   return cs_raw_word(address + sizeof(uint64_t));
 }
 
-// The same for each block: what the allocator writes is its key, and no pointer of a list.
+// Returns the allocator's key. If two blocks give the same word, that word is the key and not a pointer of a list.
 static uint64_t heap_key(void) {
   const uint64_t first = word_after_free();
   void *other = malloc(BLOCK_BYTES);
@@ -51,7 +52,7 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // A forked child has its parent's heap.
+  // Static, because a forked child has its parent's heap.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

@@ -1,4 +1,4 @@
-// The thread that tells the program of incidents. It exists only where the program reads them.
+// The thread that reports incidents to the program. It exists only if the program subscribes to them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,7 +11,7 @@
 
 #include "../../Signal/Containment/incident_wait.h"
 
-// The time between two calls.
+// The time between two calls of the callback.
 #define PAUSE_NS 250000000L
 
 static void (*deliver)(void);
@@ -49,9 +49,9 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The thread inherits the mask: the program's signals go to the program's threads.
+  // The thread inherits the mask, so signals sent to the process run on the program's threads.
   sigfillset(&all);
-  sigdelset(&all, SIGPROF); // asks it for its stack
+  sigdelset(&all, SIGPROF); // the thread sweep samples its stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);
   choose_open_signals(&before);
   const bool has_begun = pthread_create(&thread, NULL, run, NULL) == 0;

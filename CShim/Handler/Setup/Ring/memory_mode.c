@@ -1,5 +1,6 @@
-// What a record keeps of the program's memory: as the program chose, unless crashd says that it is to be nothing. One
-// thread at a time: that which starts the shield, then the idle thread; a forked child's only one.
+// The memory contents that a record keeps. The program chooses a mode; crashd can withhold all memory. One thread at a
+// time calls these functions: first the thread that starts the shield, then the idle thread. A forked child calls them
+// on its only thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,16 +8,17 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// Both survive a new start: a forked child withholds memory as its parent did until crashd answers the child.
+// Both values survive a restart of the shield. A forked child withholds memory as its parent did until crashd answers
+// the child.
 static bool is_withheld;
 static uint32_t withheld_round;
 
 static void apply(void) {
-  // Who chose to keep nothing is the one who said so.
+  // If the program chose to keep nothing, the mode comes from the program and not from crashd.
   const bool counts = is_withheld && own_mode != CS_RING_MEMORY_NONE;
   const uint32_t mode = counts ? (uint32_t)CS_RING_MEMORY_NONE : own_mode;
   const uint32_t shown = counts ? (uint32_t)CS_RING_MEMORY_WITHHELD : own_mode;
-  // relaxed: a crash at this very moment may still have some of what was kept before; crashd takes it out.
+  // relaxed: a crash at the same time may still record memory under the old mode. crashd removes that memory.
   __atomic_store_n(&cs_process.memory_mode, mode, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_process.memory_shown, shown, __ATOMIC_RELAXED);
   cs_memory_mode_show();

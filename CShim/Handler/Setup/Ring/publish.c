@@ -1,4 +1,4 @@
-// What other parts of the shield publish in the ring: protected classes, and the last self-test of the guards.
+// Publishes data of other parts of the shield in the ring: protected classes, and the last self-test of the guards.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,7 +10,7 @@
 cs_ring_class *cs_shim_class(const cs_ring_class *class) {
   cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
   if (ring == NULL || class->name_bytes > CS_RING_SUBJECT_LIMIT_BYTES) return NULL;
-  // Precondition: one caller at a time. crashd reads the entry when it is whole.
+  // Precondition: one caller at a time. crashd reads the entry after the count includes it.
   const uint32_t index = ring->header.class_count;
   __atomic_fetch_add(&ring->header.class_total, 1, __ATOMIC_RELAXED);
   if (index >= CS_RING_CLASS_LIMIT) return NULL;
@@ -25,12 +25,12 @@ void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32
   if (ring == NULL) return;
   cs_ring_self_test *test = &ring->header.self_test;
   uint64_t sequence = __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
-  // No wait: another test that is being written ended at this very moment, too.
+  // Does not wait: if another thread is writing, its test has just ended too, and its result is as recent.
   if (sequence % 2 != 0 || !__atomic_compare_exchange_n(&test->sequence, &sequence, sequence + 1, false,
                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;
   }
-  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is seen before any of what follows
+  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is visible before the following writes
   test->time_ns = cs_clock_ns(CLOCK_REALTIME);
   test->asked = asked;
   test->failing = failing;

@@ -32,7 +32,8 @@ cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_SYSTEM_CALL;
 }
 
-// When this process started, in CLOCK_REALTIME: field 22 of its stat file counts ticks since the boot.
+// Returns the start time of this process in CLOCK_REALTIME. Field 22 of its stat file counts clock ticks since the
+// boot.
 static uint64_t process_start_ns(void) {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   char text[1024];
@@ -53,14 +54,14 @@ static uint64_t process_start_ns(void) {
   return uptime_ns < since_boot_ns ? now_ns : now_ns - (uptime_ns - since_boot_ns);
 }
 
-// The reports' ids derive from it: unique, not secret.
+// The ids of reports derive from this id. It must be unique; it need not be secret.
 static void make_id(uint8_t *ret_id, size_t size) {
   if (getrandom(ret_id, size, GRND_NONBLOCK) == (ssize_t)size) return;
   const uint64_t parts[2] = {cs_clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&parts};
   memcpy(ret_id, parts, size < sizeof parts ? size : sizeof parts);
 }
 
-// _SwiftStdlibVersion.current, since Swift 5.7. It calls nothing.
+// _SwiftStdlibVersion.current, available since Swift 5.7. The function calls no other function.
 extern uint32_t swift_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7currentABvgZ")
     __attribute__((weak, visibility("default"), swiftcall));
 
@@ -87,7 +88,7 @@ static cs_descriptor described(int number) {
 static int make_memory_file(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int file = memfd_create("crash-shield", flags);
-  // vm.memfd_noexec = 2 wants memfds marked as not executable.
+  // vm.memfd_noexec = 2 requires memfds to be marked as not executable.
   return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
 }
 
@@ -98,7 +99,7 @@ static bool is_size_allowed(void) {
   return false;
 }
 
-// Touches what a first crash will write: a page fault costs more than all the rest of a record's page.
+// Touches the pages that a first crash writes, because a page fault costs more than writing the rest of the record.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
   volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
@@ -106,9 +107,10 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// No process can cut the file under a reader, and only this one can write it: our own mapping, which is made before,
-// stays writable. Linux before 5.1 does not know the last seal, which forbids new ones: there the other end gets a
-// descriptor for reading, which its user could open anew for writing by /proc unless the mode forbids that.
+// Seals the file. After that no process can shrink it under a reader, and only this process can write it, through the
+// mapping made before. Linux before 5.1 lacks F_SEAL_FUTURE_WRITE, which forbids new writable mappings. There crashd
+// gets a read-only descriptor. Its user could reopen the file for writing through /proc, so the mode of the file
+// forbids that.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -118,7 +120,7 @@ static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   char name[32];
   (void)snprintf(name, sizeof name, "/proc/self/fd/%d", *file);
   const int reader = fchmod(*file, 0400) == 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-  // Without /proc the ring stays writable for crashd, which has no use for that.
+  // Without /proc, crashd's descriptor stays writable. crashd does not write to it.
   if (reader < 0) return CS_SHIM_OK;
   close(*file);
   *file = cs_descriptor_raise(reader);
@@ -141,7 +143,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
     close(file);
     return error;
   }
-  // A core dump stays what it would be without us.
+  // Core dumps have the same contents as without the shield.
   madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
   cs_process.ring_descriptor = described(file);
@@ -153,9 +155,9 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // The second part of a start may have another directory than the first.
+  // The second part of a start may have another spool directory than the first part.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // All users may create files there, but few may list it: O_PATH needs no read permission.
+  // All users may create files in the directory, but few may list it. O_PATH needs no read permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
 }

@@ -1,4 +1,4 @@
-// Alternate signal stacks: without one, a thread whose stack overflows dies before any handler runs.
+// Alternate signal stacks. Without one, a stack overflow ends the process before any handler runs.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,10 +15,10 @@
 
 #include "../../Signal/Kernel/memory.h"
 
-// The handler uses 7 KiB of it; the rest is for the handlers we chain to.
+// The shield's handler uses 7 KiB. The rest is for chained handlers.
 #define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
 
-// Under this key a thread keeps what it has to give back when it ends.
+// The thread-specific data of this key is released when the thread ends.
 static pthread_key_t key;
 static bool has_key;
 static uint64_t stack_bytes; // without the guard page
@@ -28,12 +28,12 @@ static void take_back(cs_thread *thread) {
   stack_t present = {0};
   const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
   const stack_t none = {.ss_flags = SS_DISABLE};
-  // Refused to a thread that ends from within a handler: it stands on this memory.
+  // sigaltstack() fails for a thread that ends inside a handler, because the thread still runs on this memory.
   if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
   free(thread);
 }
 
-// The destructors of other keys may overflow the stack, too: this one puts itself off until the last round.
+// The destructors of other keys may overflow the stack too, so this destructor defers its work to the last round.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;
@@ -42,9 +42,9 @@ static void at_thread_end(void *value) {
 }
 
 bool cs_alternate_stack_prepare(void) {
-  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // wide vector registers: a signal frame of several KiB
+  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // with wide vector registers a signal frame needs several KiB
   stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
-  // Kept for good: threads that have a stack need it at their end.
+  // Never deleted: threads that have a stack need the key when they end.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
   return has_key;
 }
@@ -54,7 +54,7 @@ bool cs_alternate_stack_map(cs_thread *thread) {
   uint8_t *memory = mmap(NULL, stack_bytes + CS_PAGE_BYTES, PROT_NONE, flags, -1, 0);
   if (memory == MAP_FAILED) return false;
   thread->memory = memory;
-  // The lowest page stays a guard.
+  // The lowest page stays inaccessible, as a guard page.
   if (mprotect(memory + CS_PAGE_BYTES, stack_bytes, PROT_READ | PROT_WRITE) == 0) return true;
   cs_alternate_stack_unmap(thread);
   return false;
@@ -82,7 +82,7 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release and acquire: a thread that sees that stacks are given sees the key.
+// release and acquire: a thread that reads `is_on` also reads the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

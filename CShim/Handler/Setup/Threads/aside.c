@@ -1,5 +1,5 @@
-// The shield's threads step aside while the program makes a call that a process with threads is refused, or that libc
-// makes in every thread (docs/decisions/0115).
+// Ends the shield's threads during a call that the kernel refuses to a process with several threads, or that libc makes
+// in every thread (docs/decisions/0115). They are restarted after the call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,12 +13,12 @@
 #include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
-// How long the threads may take to end: a callback of the program's runs as long as it likes.
+// Limits the wait for the threads' end, because a callback of the program may run for any time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000
 
-static uint32_t is_taken; // atomic: a thread is in here
+static uint32_t is_taken; // atomic: 1 while a thread has the shield's threads ended
 
 static bool have_all_ended(void) {
   bool have = true;
@@ -32,7 +32,7 @@ static bool has_threads(void) {
   bool has_any = false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     const int tid = cs_own_tid((cs_own_role)role);
-    // A callback of the program's makes the call: its thread cannot end.
+    // The call comes from a callback of the program, so the callback's thread cannot end.
     if (tid == self) return false;
     has_any = has_any || tid != 0;
   }
@@ -42,7 +42,7 @@ static bool has_threads(void) {
 static bool wait_for_end(void) {
   long sleep_ns = FIRST_SLEEP_NS;
   for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
-    // A thread that was about to sleep when it was woken is woken again.
+    // The wake-up is repeated, because a thread may have been about to sleep at the first one.
     cs_watch_wake();
     cs_caller_wake();
     cs_link_wake();
@@ -59,8 +59,8 @@ static void start_again(void) {
   const bool has_caller = !cs_own_thread_has_ended(CS_OWN_CALLER);
   const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
   cs_own_dismiss(false);
-  // In another pid namespace to come, or under a limit on processes, there are none from now on: a crash is recorded
-  // all the same, and finds crashd itself.
+  // The restart fails under a limit on processes, or in a process whose children enter another pid namespace. From then
+  // on the shield has no threads. A crash is still recorded, and its handler connects to crashd itself.
   if (!has_watchdog) (void)cs_watchdog_restart(&unused);
   if (!has_caller) (void)cs_caller_restart(&unused);
   if (!has_link) (void)cs_attach_client_restart(&unused);
@@ -71,12 +71,12 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // In a signal handler that has interrupted the thread which is in here, it takes all tries.
+  // A signal handler that has interrupted the holder of `is_taken` waits for all tries in vain.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }
 
-// acquire: pairs with the release store of the thread that was here.
+// acquire: pairs with the release store of the previous holder.
 static bool take(void) {
   uint32_t free = 0;
   return __atomic_compare_exchange_n(&is_taken, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
-// pthread_create in front of libc's, so that each new thread gets an alternate signal stack. A definition in the
-// executable, or in a preloaded library, is the one that libdispatch, libstdc++, NIO and a static Swift library call.
+// Interposes pthread_create, so that each new thread gets an alternate signal stack. libdispatch, libstdc++, NIO and a
+// static Swift library call the definition in the executable or in a preloaded library.
 //
-// Before cs_shim_start, and where stacks are switched off, a call goes straight on.
+// Before cs_shim_start, and if alternate stacks are switched off, the call is passed on unchanged.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -28,12 +28,13 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 
 static create_function *next; // atomic
 
-// In a static executable no loader could find libc's. There it has this name too, in one object with the weak
-// pthread_create that ours takes the place of (glibc, nptl/pthread_create.c); a libc that is loaded does not export it.
+// A static executable has no loader that could find libc's pthread_create. There libc's function also has this name. It
+// is in one object with the weak pthread_create that ours replaces (glibc, nptl/pthread_create.c). A shared libc does
+// not export this name.
 extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
 
-// The linker takes that object out of libc.a for a strong reference, and a weak reference does not count: this one
-// does.
+// The linker takes that object from libc.a only for a strong reference; a weak reference is not enough. This reference
+// to thrd_create is strong.
 __attribute__((used)) static int (*const needs_threads)(thrd_t *, thrd_start_t, void *) = thrd_create;
 
 static create_function *find_next(void) {
@@ -45,8 +46,8 @@ static create_function *find_next(void) {
   return found;
 }
 
-// dlsym takes the loader's lock, which another thread may hold until the new one has done something: so it is looked
-// up while there is one thread. A library's constructor that came before this one asks itself.
+// Resolved while the process has one thread: dlsym takes the loader's lock, which another thread may hold until the new
+// thread has done something. If the constructor of a library runs earlier, its own call resolves the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }
@@ -58,11 +59,11 @@ static void *run(void *context) {
   const int before = errno;
   if (!cs_alternate_stack_take(thread)) free(thread);
   errno = before;
-  // No frame of ours stands under the thread's own, in no debugger and no report.
+  // A tail call: no frame of the shield appears below the thread's own frames in debuggers and reports.
   __attribute__((musttail)) return routine(argument);
 }
 
-// A stack for a thread that is to come; NULL: it must do without.
+// Maps a stack for a new thread. NULL: the thread gets no alternate stack.
 static cs_thread *prepare(void *(*routine)(void *), void *argument) {
   const int before = errno;
   cs_thread *thread = cs_alternate_stacks_are_on() ? malloc(sizeof *thread) : NULL;
@@ -85,7 +86,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   if (error == 0) return 0;
   cs_alternate_stack_unmap(thread);
   free(thread);
-  // Perhaps it was our stack that left no memory for the thread's own.
+  // The alternate stack may have used the memory for the thread's own stack, so the creation is retried without it.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
 #endif

@@ -1,4 +1,4 @@
-// The callers of a Swift async function: not on the stack, but in a chain of AsyncContexts
+// The callers of a Swift async function. They are not on the stack, but in a chain of AsyncContexts
 // { parent, function to resume the parent at }.
 #include "cs_platform.h"
 
@@ -8,7 +8,8 @@
 
 #include "../Dispatch/trusted.h"
 
-// So long a function has perhaps not stored its context yet: it is still in the register it came in.
+// Within this many bytes of its start, a function may not have stored its context yet. The context is still in the
+// register in which it was passed.
 #define PROLOGUE_BYTES 16
 
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
@@ -33,7 +34,7 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_l
     if (context == 0 || (context & 7) != 0) break;
     if (!cs_memory_read_word(&scratch->memory, context, &parent)) break;
     if (!cs_memory_read_word(&scratch->memory, context + 8, &resume)) break;
-    // A resume entry is the first instruction of a function; anything else is no context.
+    // A resume entry is the first instruction of a function. A context with any other resume entry is invalid.
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
     list->frames[*list->count] = (cs_ring_frame){

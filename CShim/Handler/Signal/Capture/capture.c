@@ -17,8 +17,9 @@ bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_finish_is_end(signal, information) && !cs_handler_is_replaced(signal);
 }
 
-// From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
-// needs the table that it has. After the commit, because a filter of system calls may end the process here.
+// From here on no thread of the program can reuse a descriptor number of this thread. If the program may continue, this
+// thread stays in the program's table. Called after the commit, because a filter of system calls may end the process
+// here.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
   const bool has_own_table = cs_capture_is_end(signal, information) && cs_descriptors_separate();
   if (crasher != NULL) crasher->has_own_table = has_own_table;
@@ -41,7 +42,7 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_record_object_class(&slot->record);
   if (crasher->signal == SIGBUS) cs_capture_take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
-  // A pending record may be withdrawn, but the incidents that a hook adds would stay.
+  // A pending record may be withdrawn, but incidents that a hook added could not be.
   if (!crasher->is_pending) cs_record_hook(&slot->record);
   cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);

@@ -9,14 +9,14 @@
 
 #include "../Dispatch/crasher.h"
 
-// Whether the process ends by this signal, whatever handlers the program has installed before and after ours.
+// Returns whether the signal is certain to end the process, given the handlers installed before and after ours.
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Gives the thread a descriptor table of its own, if the process ends by the signal.
+// Gives the thread its own descriptor table if the signal ends the process.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE;
 
-// Writes the record and commits it. `cause` is the recorded siginfo: `crasher->information`, or the fault that led to
-// the signal.
+// Writes the record and commits it. `cause` is the recorded siginfo: either `crasher->information`, or the fault that
+// led to the signal.
 void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE;
 
 #endif

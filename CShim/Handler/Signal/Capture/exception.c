@@ -19,12 +19,12 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which allocates at a thread's first use of the
-// thread-locals of a late-loaded library. If libstdc++ is on the crashing stack, this thread has done that. An abort
-// that glibc explains is not C++'s, and may come from within malloc; so may a sent one, which interrupts the thread
-// anywhere.
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which allocates when a thread first uses the
+// thread-locals of a late-loaded library. If libstdc++ is on the crashing stack, this thread has used them already. An
+// abort with a message of glibc was not caused by C++, and may come from inside malloc. An abort signal that another
+// thread sent may also interrupt this thread inside malloc.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  // The signal of abort().
+  // abort() and raise() of this process send SIGABRT with this code.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
   const bool may_be_exception =
       is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);

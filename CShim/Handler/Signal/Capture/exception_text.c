@@ -1,5 +1,5 @@
-// What a C++ exception was made with. Its what() is a virtual function of the program and is not called; the two
-// classes of libstdc++ that keep a text keep it in a known place, and so does what derives from them.
+// The message of a C++ exception. what() is a virtual function of the program and is not called. Two classes of
+// libstdc++ store a message at a known offset, and so do the classes that derive from them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,20 +13,20 @@
 #define EXCEPTION_TYPE    0
 #define EXCEPTION_CLASS   80 // unwindHeader.exception_class
 #define EXCEPTION_BYTES   112
-#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; 1 for one that stands for another
+#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; 1 for a dependent exception
 #define CLASS_OF_GNU_MASK (~UINT64_C(1))
-#define PRIMARY_EXCEPTION 0 // of one that stands for another: the thrown object
-// In a type_info.
+#define PRIMARY_EXCEPTION 0 // in a dependent exception: the thrown object
+// Offsets in a type_info.
 #define TYPE_NAME         8
 #define SINGLE_BASE       16
-#define BASE_COUNTS       16 // flags, and how many
+#define BASE_COUNTS       16 // flags, and the number of bases
 #define BASES             24
 #define BASE_BYTES        16 // { type, flags and offset }
 #define BASE_IS_VIRTUAL   1
 #define BASE_OFFSET_SHIFT 8
-// How many classes are looked at.
+// The maximum number of classes that are searched.
 #define BASE_LIMIT 16
-// A text in reference-counted storage: { length, capacity, references } before its bytes.
+// Offsets in reference-counted storage: { length, capacity, references } before the bytes of the text.
 #define TEXT_OF_ERROR  8
 #define LENGTH_OF_TEXT 24
 #define TEXT_LIMIT     (UINT64_C(1) << 20)
@@ -47,7 +47,7 @@ static bool keeps_text(uint64_t type) SIGNAL_SAFE {
          is_named(type, "St11logic_error", sizeof "St11logic_error");
 }
 
-// The classes that are still to be looked at, each with the part of the object that is of that class.
+// The classes that remain to be searched, each with the address of its part of the object.
 typedef struct class_list {
   uint64_t type[BASE_LIMIT];
   uint64_t object[BASE_LIMIT];
@@ -60,7 +60,7 @@ static void add(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   list->object[list->count++] = object;
 }
 
-// Those of a virtual base are left out: only the object itself knows where it is.
+// Skips virtual bases, because only the object itself holds their offset.
 static void add_bases(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   uint64_t table = 0;
   uint64_t base = 0;

@@ -1,5 +1,5 @@
-// Which file a SIGBUS is about: a page of a mapped file that the file does not reach, or that could not be read.
-// The kernel's list of mappings is the only one that has it: images are known, data is not.
+// Finds the mapped file that a SIGBUS is about. The faulting page is beyond the end of the file, or could not be read.
+// The path is read from the kernel's list of mappings, because the image table has no data files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,10 +11,10 @@
 #include "../Kernel/system_call.h"
 
 #define MAPS "/proc/self/maps"
-// Their lines are some 100 bytes long.
+// A line of the list has about 100 bytes.
 #define READ_BYTES 512
 #define READ_LIMIT 8192
-// Longer lines lose their end.
+// Longer lines are cut.
 #define LINE_BYTES 640
 
 typedef struct line {
@@ -54,7 +54,8 @@ static void append_decimal(cs_ring_record *record, uint64_t number) SIGNAL_SAFE 
     record->exception_text[record->exception_text_bytes++] = (uint8_t)digits[--count];
 }
 
-// "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as proc(5) has it. Says whether the address lies in it.
+// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address is in the
+// mapping.
 static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   const char *at = line->text;
   const uint64_t start = take_hexadecimal(&at);
@@ -70,7 +71,7 @@ static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   skip_field(&at);
   while (*at == ' ')
     at++;
-  // The others are the heap, stacks, and what has no name.
+  // Without a path it is the heap, a stack or an anonymous mapping.
   if (*at != '/') return true;
   append_decimal(record, offset + (record->address - start));
   record->exception_text[record->exception_text_bytes++] = ' ';

@@ -7,15 +7,14 @@
 #include "../Dispatch/state.h"
 #include "../Kernel/raw_copy_x86_64.h"
 
-// The Swift runtime appends all its reports to one text that only grows. The handler reads it in at most 64 pieces of
-// this size.
+// The Swift runtime appends all its reports to one text. The handler reads the text in at most 64 pieces of this size.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
-// The limit of exchanges that fail because another thread records its trap.
+// The maximum number of failed exchanges. An exchange fails if another thread records its trap.
 #define RECORDED_TRIES 100
 
-// The end of the messages of survived traps.
+// The offset in the text where the messages of survived traps end.
 static size_t recorded_bytes; // atomic
 
 // Marks a cut in a text: a horizontal ellipsis.
@@ -28,7 +27,7 @@ static bool is_inside_character(uint64_t at) SIGNAL_SAFE {
   return (cs_raw_byte(at) & 0xc0) == 0x80;
 }
 
-// Copies the end of `size` bytes of text, at most `limit`, from the first byte of a character on.
+// Copies the last `limit` bytes of a text of `size` bytes, starting at the first byte of a character.
 static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   uint64_t at = text;
   if (size > limit) {
@@ -39,7 +38,7 @@ static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) 
   return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));
 }
 
-// Copies the start of a text, up to the last byte of a character, and marks the cut.
+// Copies the start of a text up to a whole character. A mark shows that the text was cut.
 static uint32_t copy_begin(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   if (size <= limit) return (uint32_t)cs_memory_copy(to, text, size);
   size_t kept = limit - sizeof cut_mark;
@@ -58,7 +57,8 @@ static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
   return true;
 }
 
-// The start of the last report: the last line with the mark, which a long message follows; else the last line.
+// Returns the start of the last report: the last line with `report_mark`, because a long message may follow it. Without
+// the mark, returns the last line.
 static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   size_t line = 0;
   size_t report = size;
@@ -77,8 +77,8 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Limits a text to the part that is searched for the last report, from the first byte of a character on. Each read is a
-// risk: another thread may replace the text and free the memory. A longer report loses its start.
+// Limits a text to the part that is searched for the last report, starting at the first byte of a character. Each read
+// is a risk, because another thread may replace the text and free the memory. A longer report loses its start.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
   text += *size - TEXT_SEARCH_LIMIT_BYTES;
@@ -90,19 +90,20 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   return text;
 }
 
-// The text of the Swift runtime that no record has yet; without one, `ret_size` is 0. Of two threads that trap at once,
-// one may find both messages and the other none.
+// Returns the part of the Swift runtime's text that no record contains. `ret_size` is 0 if there is none. If two
+// threads trap at once, one may find both messages and the other none.
 static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with cs_message_mark_recorded(). Before the text, so that a text read later is no shorter.
+  // acquire: pairs with cs_message_mark_recorded(). Read before the text, so that the text is at least as long as
+  // `recorded`.
   const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
-  // Only the text from there on: the whole text may exceed the limit.
+  // Measures only the text after `recorded`, because the whole text may exceed the limit.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
     const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;

@@ -9,13 +9,14 @@
 #include "../Dispatch/trusted.h"
 #include "registers.h"
 
-// After an overflow the stack pointer may be below the stack: the search for the stack ends this far above it.
+// After an overflow the stack pointer may be below the stack. The search for the stack ends this many pages above the
+// stack pointer.
 #define GUARD_PAGE_LIMIT 16
-// The bytes before a pointer that are recorded: the header of malloc's block, and a little more.
+// The number of bytes before a pointer that are recorded. They contain the header of malloc's block and 16 more bytes.
 #define BYTES_BEFORE 32
 #define FLAGS_MASK   (UINT64_MAX >> 8)
 
-// Above the first thread's stack are the program's arguments and its environment.
+// Limits the size to the end of the first thread's stack, because the program's arguments and environment follow it.
 static size_t stack_limit(uint64_t start, size_t limit) SIGNAL_SAFE {
   const uint64_t end = cs_process.first_stack_end;
   return start < end && end - start < limit ? (size_t)(end - start) & ~(size_t)7 : limit;
@@ -25,14 +26,14 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
   const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // Below a guard page there may be another thread's stack: do not skip memory outside of this one.
+  // Below a guard page may be another thread's stack. If the stack pointer is readable, start at the red zone below it.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
   uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
   if (!cs_memory_is_readable(start)) return;
-  // Each mode records its start.
+  // Recorded in every mode, also without the stack's contents.
   record->stack_start = start;
   if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));
@@ -42,7 +43,7 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   memory->high = start + record->stack_bytes;
 }
 
-// Whether the record already contains the word at the address.
+// Returns whether the record already contains the word at the address.
 static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (address >= record->stack_start && address - record->stack_start < record->stack_bytes) return true;
   for (uint32_t index = 0; index < record->memory_count; index++) {
@@ -54,7 +55,7 @@ static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE
 
 static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (address < CS_PAGE_BYTES || address >> 47 != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT) return;
-  // The kernel put the arguments and the environment there; the program has nothing above them.
+  // The kernel placed the arguments and the environment above this address. No data of the program is there.
   if (cs_process.first_stack_end != 0 && address >= cs_process.first_stack_end) return;
   if (is_known(record, address) || !cs_memory_is_readable(address)) return;
   uint64_t start = address - BYTES_BEFORE;
@@ -71,7 +72,7 @@ void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
   for (uint32_t index = 0; index < CS_REGISTER_COUNT; index++) {
-    // `instruction` has the bytes at the pc.
+    // `instruction` already has the bytes at the pc.
     if (index != CS_REGISTER_PC) add_words_at(record, record->registers.general[index] & FLAGS_MASK & ~UINT64_C(7));
   }
 }

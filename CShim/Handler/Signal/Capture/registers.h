@@ -19,33 +19,34 @@
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
 #endif
 
-// A call pushes the return address: the frame of a caller starts one word above.
+// A call pushes the return address, so the caller's frame starts one word above it.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
-// Makes a signal handler that was called with `to` return to the context that `from` interrupted. Precondition: the
+// Makes a signal handler whose context is `to` return to the context that `from` interrupted. Precondition: the
 // kernel's frame of `from` is still on the stack, with its vector registers.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 
-// Whether the fault was the fetch of the instruction at pc: a jump or call to an address without code.
+// Returns whether the fault was the fetch of the instruction at pc: a jump or call to an address without code.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the instruction at pc is the compilers' trap (x86-64: ud2).
+// Returns whether the instruction at pc is the compilers' trap (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Whether a sent signal may have found the thread at a fault: the instruction at pc has faulted and not run since. True
-// if the fault's handler re-raised the blocked signal and returned; but also at the first access to a page after an
-// earlier exception: crashd compares the instruction.
+// Returns whether a sent signal may have interrupted the thread at a fault: the instruction at pc has faulted and not
+// run since. This is the case if the fault's handler re-raised the blocked signal and returned. It is also the case at
+// the first access to a page after an earlier exception, so crashd compares the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
-// Whether pc is past the instruction that stopped: a breakpoint traps after it, all others before.
+// Returns whether pc is past the instruction that stopped. A breakpoint traps after its instruction; all other faults
+// trap before it.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the signal interrupted a waiting system call, which restarts or fails.
+// Returns whether the signal interrupted a waiting system call, which then restarts or fails.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Whether the signal made a system call fail: the program is about to see EINTR.
+// Returns whether the signal made a system call fail with EINTR.
 bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE;
 
 #endif

@@ -6,7 +6,7 @@
 #include "cs_ring.h"
 #include "registers.h"
 
-// Registers to unwind from here, by DWARF number. The others have no value at a call.
+// Reads the registers that an unwind from here needs, by DWARF number. Other registers have no defined value at a call.
 __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_registers *ret_registers) SIGNAL_SAFE {
   uint64_t *const to = ret_registers->general;
   uint64_t pc;
@@ -26,8 +26,8 @@ __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_regi
   ret_registers->general_count = CS_REGISTER_COUNT;
 }
 
-// The thread pointer, behind which thread-local variables lie. The compiler's access to them is not known to be
-// signal-safe.
+// The thread pointer, relative to which thread-local variables are addressed. The compiler's access to thread-locals is
+// not guaranteed to be signal-safe.
 static inline uint64_t cs_thread_pointer(void) SIGNAL_SAFE {
   uint64_t pointer;
   __asm__("movq %%fs:0, %0" : "=r"(pointer));

@@ -7,11 +7,11 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 
-// Shorter runs are more often numbers than words.
+// A run of fewer text bytes is more often part of a number than a word.
 #define TEXT_MINIMUM_BYTES 4
 #define WORD_BYTES         sizeof(uint64_t)
 
-// The bytes of the character at `at`, 0 where there is none.
+// Returns the number of bytes of the character at `at`, or 0 if there is no character.
 static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
   const uint8_t first = at[0];
   if ((first >= 0x20 && first < 0x7f) || first == '\t' || first == '\n' || first == '\r') return 1;
@@ -26,8 +26,8 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
   return count;
 }
 
-// Swift keeps flags in the highest byte of some references. An address in the guard page of a stack counts: it is what
-// the kernel's signal frame says of an overflow that another handler re-raised.
+// Ignores the highest byte, in which Swift keeps flags of some references. An address in the guard page of a stack also
+// counts: after an overflow that another handler re-raised, the kernel's signal frame holds such an address.
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);
@@ -54,7 +54,7 @@ static void overwrite(uint8_t *bytes, size_t from, size_t to, const cs_ring_regi
 }
 
 void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE {
-  size_t run = 0; // where the text began
+  size_t run = 0; // where the run of text began
   size_t at = 0;
   while (at < size) {
     uint64_t word = 1;

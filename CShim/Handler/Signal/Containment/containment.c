@@ -1,4 +1,4 @@
-// The treatment of a trap in contained work:
+// How a trap in contained work is handled:
 //
 // clang-format off
 // | situation                                     | what happens                                                      |
@@ -6,18 +6,19 @@
 // | `ud2` in the work, within the budget          | an incident in the ring; wakes the waiter; the thread stays       |
 // | the budget is used up                         | a crash, whose record says so                                     |
 // | another signal; a forked child                | a crash as usual                                                  |
-// | libc, the loader or Dispatch are on the stack | the same: one of their locks may be held                          |
-// | a lazy global is being initialized            | the same: other threads would wait for it forever                 |
-// | within Swift's concurrency library            | the same: a task's lock may be held, as in a cancellation         |
-// | the work holds our lock, or a stream's        | the same: `print` holds that of stdout, which exit() needs        |
-// | its stack does not lead to its start          | the same: the frames on it are unknown                            |
-// | another handler has replaced ours             | the same: it called ours, and may hold a lock                     |
-// | no room for the incident                      | the same: no trap without a report                                |
-// | a fault while writing the incident            | back to the trap, which then is a crash                           |
-// | other threads crash meanwhile                 | they do not wait for this thread, nor it for them                 |
+// | libc, the loader or Dispatch are on the stack | a crash: one of their locks may be held                           |
+// | a lazy global is being initialized            | a crash: other threads would wait for the global forever          |
+// | within Swift's concurrency library            | a crash: a task's lock may be held, as in a cancellation          |
+// | the work holds our lock, or a stream's        | a crash: `print` locks stdout, and exit() needs that lock         |
+// | the unwind does not reach the work's start    | a crash: the frames on the stack are unknown                      |
+// | another handler has replaced ours             | a crash: that handler called ours, and may hold a lock            |
+// | no room for the incident                      | a crash: every trap needs a report                                |
+// | a fault while writing the incident            | the trap repeats, and then is a crash                             |
+// | other threads crash meanwhile                 | they and this thread do not wait for each other                   |
 // clang-format on
 //
-// The thread takes no part in the coordination of crashing threads (crasher.h, sweep.h, watch.h): to them it sleeps.
+// The thread takes no part in the coordination of crashing threads (crasher.h, sweep.h, watch.h). Crashing threads
+// treat it as a sleeping thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -34,26 +35,26 @@
 
 #include <linux/futex.h>
 
-// The limit of exchanges that fail because other threads enter or leave.
+// The maximum number of failed exchanges. An exchange fails if another thread enters or leaves.
 #define COUNT_TRIES 1000
 
-// glibc's own signal for setuid(), for which it has no public name.
+// The signal that glibc uses for setuid(). It has no public name.
 #define GLIBC_SETXID 33
 
-// The number of incident keys.
+// The upper bits of an incident's key.
 #define KEY UINT64_C(0x8f1bbcdc00000000)
 
 cs_contained_layout cs_contained_here;
 uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
 uint32_t cs_contained_parked;
-static uint32_t trap_count; // atomic: ever, which distinguishes incidents
+static uint32_t trap_count; // atomic: all traps since the start; it makes the keys of incidents distinct
 
 void cs_contained_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
 }
 
 static cs_contained *work_here(void) SIGNAL_SAFE {
-  // acquire: pairs with the setup, which found out the rest before.
+  // acquire: pairs with the setup, which filled in the other fields before.
   const int64_t offset = __atomic_load_n(&cs_contained_here.offset, __ATOMIC_ACQUIRE);
   if (offset == 0) return NULL;
   return *(cs_contained **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
@@ -79,7 +80,7 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-// The extra data of a trap: its registers, and twice the frames.
+// Adds a trap's registers and the number of its frames.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
   incident->address = registers->flags;
@@ -110,7 +111,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
-  // Each trap is an incident of its own.
+  // Each trap becomes a separate incident.
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
   incident.source = CS_RING_INCIDENT_CONTAINED;
   incident.kind = CS_RING_CONTAINED_TRAP;
@@ -124,26 +125,27 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
     const cs_ring_frame *frame = &work->frames[index];
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    // But for the first they are taken for return addresses, which the call stands before: an async caller goes on
-    // where a function begins.
+    // crashd treats all frames except the first as return addresses, and looks up the byte before. An async caller
+    // resumes at the first byte of a function, so its pc is increased by one.
     if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
-    cs_image_index(frame->pc - !is_exact); // enters an image that was loaded late, so that crashd knows it
+    cs_image_index(frame->pc - !is_exact); // adds an image that was loaded late to the ring, for crashd
   }
   if (!cs_incident_keep(&incident)) return false;
   cs_message_mark_recorded(said);
   return true;
 }
 
-// Wakes the waiter of the work, and parks this thread forever, with its stack and all that it holds.
+// Wakes the waiter of the work, and parks this thread forever. Its stack and the resources that it holds are never
+// released.
 _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
-  // Signals to the process go to the running threads. setuid() waits for an answer; a cancellation of this thread would
-  // release what it holds.
+  // Blocks all signals except glibc's setuid() signal: signals to the process then run on other threads, setuid() gets
+  // its answer, and the thread cannot be canceled. A cancellation would release what the thread holds.
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
   // release: pairs with cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // It never wakes. No program works under a filter that refuses this call.
+  // The futex never wakes. No program works under a filter that refuses this call.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

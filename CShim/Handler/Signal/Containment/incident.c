@@ -1,4 +1,4 @@
-// What the shield's own parts saw happen, where crashd reads of it.
+// Records incidents of the shield's own parts in the ring, where crashd reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) SIGNAL_SAFE {
   return hash ^ hash >> 32;
 }
 
-// What makes two incidents one.
+// The key of an incident. Incidents with equal keys are counted as one.
 static uint64_t key_of(const cs_ring_incident *incident) SIGNAL_SAFE {
   uint64_t hash = mix((uint64_t)incident->source << 32 | incident->kind, incident->word);
   for (uint32_t index = 0; index < incident->subject_bytes; index++)
@@ -63,7 +63,7 @@ static bool keep(cs_ring *ring, const cs_ring_incident *incident, uint64_t times
   return false;
 }
 
-// The ring, where this process has one and the incident can stand in it.
+// Returns the ring, if this process has one and the incident fits into an entry.
 static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
   const bool fits =
       incident->subject_bytes <= CS_RING_SUBJECT_LIMIT_BYTES && incident->use_count <= CS_RING_INCIDENT_FRAME_LIMIT &&

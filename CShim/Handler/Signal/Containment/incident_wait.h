@@ -8,13 +8,14 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Whether the incident is a detail of a crash, which wakes crashd itself.
+// Returns whether the incident belongs to a crash, which wakes crashd itself.
 bool cs_incident_is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Says that an incident stands in the ring. Concurrency: any thread, handlers too.
+// Announces that the ring has a new incident. Concurrency: any thread, including handlers.
 void cs_incident_note(void) SIGNAL_SAFE;
 
-// Sleeps until the number of recorded incidents is not `seen`, and returns it. Precondition: one thread calls it.
+// Sleeps until the number of recorded incidents differs from `seen`. Returns the number. Precondition: one thread calls
+// it.
 uint32_t cs_incident_wait(uint32_t seen);
 
 #endif

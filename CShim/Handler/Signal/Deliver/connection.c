@@ -9,7 +9,7 @@
 #include "../Images/image_files.h"
 #include "../Kernel/privilege.h"
 
-// How long a descriptor is waited for: 100 × 1 ms.
+// How long to wait for a free descriptor: 100 × 1 ms.
 #define RESERVE_TRIES    100
 #define RESERVE_SLEEP_NS 1000000
 
@@ -21,7 +21,7 @@ int cs_connection_open(bool is_crash) SIGNAL_SAFE {
     number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
   long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
-  // Nothing is sent to an untrusted user who listens there.
+  // Sends nothing to a socket on which an untrusted user listens.
   if (result >= 0 && !cs_peer_is_trusted(number)) result = -EPERM;
   if (result < 0) {
     cs_close(number);
@@ -85,7 +85,7 @@ void cs_connection_publish(int socket) SIGNAL_SAFE {
   const bool is_replaced = number != socket && cs_descriptor_is_ours(&present);
   __atomic_store_n(&cs_connection_now.inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
   if (is_replaced) {
-    // Between these two a crashing thread finds that the inodes differ, and connects itself.
+    // Between these two calls a crashing thread detects that the inodes differ, and connects by itself.
     cs_system_call(SYS_dup3, socket, number, O_CLOEXEC, 0, 0, 0);
     cs_close(socket);
   } else {
@@ -98,8 +98,8 @@ static bool close_reserve(void) SIGNAL_SAFE {
   return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
 }
 
-// A program that lowers its limit after the start leaves the reserve above it. In a table of the thread's own, one of
-// the standard streams makes room: the program's table still has it.
+// A program that lowers its limit after the start leaves the reserve above the limit. In a descriptor table of its own,
+// the thread closes a standard stream to make room. The program's table keeps the stream.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
   while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= STDERR_FILENO) {
@@ -110,7 +110,7 @@ static bool close_stream(void) SIGNAL_SAFE {
 
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  // Both for one: whether the first helped is not known yet, and what has no second try needs one that helps.
+  // Closes both, because closing the reserve may not have helped, and some callers cannot try twice.
   const bool has_room = close_reserve();
   return (result == -EMFILE && close_stream()) || has_room;
 }

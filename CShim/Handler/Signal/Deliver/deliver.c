@@ -9,13 +9,13 @@
 #include "../FaultInjection/fault_injection.h"
 #include "../Threads/own_threads.h"
 
-// How long a thread waits for another one that is delivering: 500 × 1 ms.
+// How long a thread waits while another thread delivers: 500 × 1 ms.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
-// How often one thread delivers for others that crash meanwhile; each may be the last one.
+// How often one thread delivers for threads that crash meanwhile. Each of them may be the last.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
-// A full socket buffer also counts: crashd has as many wake-ups waiting there as it holds.
+// A full socket buffer also counts as success, because it already holds many wake-ups for crashd.
 static bool wake(int number) SIGNAL_SAFE {
   const uint8_t byte = CS_ATTACH_CRASHED;
   const long result = cs_send(number, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -42,7 +42,7 @@ static bool connect_and_wake(void) SIGNAL_SAFE {
 
 static bool try_lock(int tid, int *ret_holder) SIGNAL_SAFE {
   *ret_holder = 0;
-  // acquire: pairs with the release of the thread before.
+  // acquire: pairs with the release of the previous holder.
   return __atomic_compare_exchange_n(&cs_process.delivering_tid, ret_holder, tid, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
 }
@@ -51,8 +51,8 @@ static void unlock(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
 }
 
-// Writes the file, and notes which deliveries it covers: also when it failed, or every thread would try again.
-// Precondition: the lock.
+// Writes the file and notes which deliveries it covers. A failure is noted too, because otherwise every thread would
+// try again. Precondition: the caller holds the lock.
 static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   cs_inject_here(CS_INJECT_SPOOL);
@@ -60,10 +60,11 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }
 
-// Delivers until no thread has asked in the meantime: one file then holds the records of many.
+// Delivers repeatedly until no other thread has requested a delivery meanwhile. One file can hold the records of many
+// threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
-    // Sequentially consistent: a thread that is counted here had committed before.
+    // Sequentially consistent: each thread that is counted here has committed its record before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
     if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
@@ -71,17 +72,18 @@ static void serve(void) SIGNAL_SAFE {
   }
 }
 
-// Concurrency: threads that find a connection announce themselves independently. The others count themselves in; one
-// of them serves all, the rest wait for it.
-// On failure: the ring stays in memory; crashd has it if the process was ever attached, and reads it at the hang-up.
+// Concurrency: threads that find a connection wake crashd independently. The other threads count themselves in; one of
+// them delivers for all, and the rest wait for it.
+// On failure: the ring stays in memory. If the process was ever attached, crashd has the ring and reads it at the
+// hang-up.
 static void deliver(int lock_tries) SIGNAL_SAFE {
-  // Sequentially consistent: the record was committed before, and is in a file that covers this delivery.
+  // Sequentially consistent: the record was committed before. A file that covers this delivery contains the record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) return;
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // A difference, so that the counters may wrap.
+    // Compares a difference, because the counters may wrap.
     const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
     if ((int32_t)(done - mine) >= 0) return;
     int holder = 0;
@@ -90,7 +92,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // This very thread crashed while it delivered: it must not try again.
+    // This thread crashed while it delivered, so it must not try again.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }
@@ -109,7 +111,7 @@ bool cs_deliver_is_attached(void) SIGNAL_SAFE {
   return cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE));
 }
 
-// Whether threads have asked that wait for the one with the lock.
+// Returns whether threads have asked for a delivery since the last one. They wait for the holder of the lock.
 static bool is_wanted(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) !=
          __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
@@ -130,13 +132,13 @@ void cs_deliver_take_back(void) SIGNAL_SAFE {
   }
 }
 
-// Concurrency: one thread writes for all whose deliveries have begun; the others wait, or they would end the process
-// before the file has its name.
+// Concurrency: one thread writes the file for all deliveries that have begun. The others wait, because they would end
+// the process before the file is renamed.
 static void copy(int lock_tries) SIGNAL_SAFE {
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // A difference, so that the counters may wrap.
+    // Compares a difference, because the counters may wrap.
     const uint32_t spooled = __atomic_load_n(&cs_process.spooled_count, __ATOMIC_SEQ_CST);
     if ((int32_t)(spooled - mine) >= 0) return;
     int holder = 0;
@@ -145,7 +147,7 @@ static void copy(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // This very thread crashed while it wrote: it must not try again.
+    // This thread crashed while it wrote, so it must not try again.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }

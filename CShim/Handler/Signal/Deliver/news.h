@@ -1,6 +1,6 @@
-// Announces incidents to crashd while the process runs (docs/decisions/0125). The thread that records the first one
-// sends a signal to the listener, the thread of the connection, which wakes crashd and then batches later ones for a
-// while.
+// Announces incidents to crashd while the process runs (docs/decisions/0125). The thread that records the first
+// incident sends a signal to the listener, the thread of the connection. The listener wakes crashd and then batches
+// later incidents for a while.
 #ifndef CS_NEWS_H
 #define CS_NEWS_H
 
@@ -8,19 +8,19 @@
 
 #include "cs_signal_safe.h"
 
-// Announces an incident in the ring. Concurrency: any thread, handlers too.
+// Announces an incident in the ring. Concurrency: any thread, including handlers.
 void cs_news_add(void) SIGNAL_SAFE;
 
-// For the listener, when it does not batch: whether to wake crashd. After true, later incidents send no signal until a
-// call returns false.
+// For the listener, when it is not batching: returns whether to wake crashd. After true, later incidents send no signal
+// until a call returns false.
 bool cs_news_take(void) SIGNAL_SAFE;
 
-// Makes the thread `tid` the listener, and notes it in the ring, so that crashd need not poll. Precondition: the thread
-// blocks CS_OWN_BELL.
+// Makes the thread `tid` the listener, and notes in the ring that crashd need not poll. Precondition: the thread blocks
+// CS_OWN_BELL.
 void cs_news_listen(int tid) SIGNAL_SAFE;
 
-// Removes the listener. Returns when no thread is about to send the signal: the listener may end, and the kernel may
-// reuse its tid.
+// Removes the listener. Returns when no thread is about to send the signal. The listener may then end, and the kernel
+// may reuse its tid.
 void cs_news_ignore(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state.

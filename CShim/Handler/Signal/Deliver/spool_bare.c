@@ -1,4 +1,5 @@
-// The ring for a reader who may not know the process: what is not copied here is not in the file.
+// The reduced ring, for a reader who must not read the process's data. The file contains only the fields that are
+// copied here.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,10 +8,10 @@
 #include "cs_ring_access.h"
 #include "deliver.h"
 
-// Image n begins at (n + 1) << 36 in the file: none is that large, and the last one is below 2^46.
+// Image n begins at (n + 1) << 36 in the file. No image is larger, and the last one is below 2^46.
 #define PLACE_SHIFT 36
 
-// One thread writes a spool file at a time, and its stack may be a small one.
+// Static, because the stack may be small. One thread at a time writes a spool file.
 static union {
   cs_ring_header header;
   cs_ring_image image;
@@ -24,7 +25,7 @@ static uint64_t distance(uint32_t index) SIGNAL_SAFE {
 static bool put_header(int file) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   memset(&bare, 0, sizeof bare);
-  // From the magic to the executable: who it is, and what is counted.
+  // Copies from the magic to the executable's path: the identity of the process and its counters.
   memcpy(&bare.header, header, offsetof(cs_ring_header, slot_overwritten));
   bare.header.breadcrumb_head = bare.header.annotation_lost = 0;
   bare.header.slot_overwritten = cs_ring_counter(&header->slot_overwritten);
@@ -48,7 +49,7 @@ static bool put_images(int file) SIGNAL_SAFE {
   return true;
 }
 
-// A frame outside of all images is counted, and its address is not there.
+// A frame outside of all images keeps its place, but not its address.
 static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
   cs_ring_frame result = {.trust = frame->trust, .flags = frame->flags, .image = CS_RING_NO_IMAGE};
   if (frame->image >= cs_image_count(cs_process.ring)) return result;
@@ -64,7 +65,7 @@ static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
 
 static void copy_record(const cs_ring_record *record) SIGNAL_SAFE {
   memset(&bare, 0, sizeof bare);
-  // From the sequence to the walk's end: times, ids, signal and counts.
+  // Copies from the sequence to the end of the unwind's fields: times, ids, signal and counts.
   memcpy(&bare.record, record, offsetof(cs_ring_record, instruction_bytes));
   bare.record.address = 0;
   bare.record.flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
@@ -88,7 +89,7 @@ static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
         cs_spool_put(file, &crc, sizeof crc, offset + offsetof(cs_ring_slot, crc)) &&
         cs_spool_put(file, &bare.record, sizeof bare.record, offset + offsetof(cs_ring_slot, record));
     if (!is_put) return false;
-    // Another crash took the slot meanwhile: what was copied is torn.
+    // Another crash took the slot meanwhile, so the copy is torn.
     if (cs_ring_slot_state_recheck(slot) != state) state = CS_RING_STATE_WRITING;
   }
   return state == CS_RING_STATE_FREE ||

@@ -8,7 +8,7 @@
 #include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
 
-// A file system that takes a few bytes at a time is as good as none.
+// Writing gives up after this many partial writes.
 #define WRITE_TRIES 64
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
@@ -22,12 +22,12 @@ bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIG
   return done == size;
 }
 
-// A part of the ring, where it stands in the ring.
+// Writes a part of the ring at the same offset in the file.
 static bool write_piece(int file, const void *piece, size_t size) SIGNAL_SAFE {
   return cs_spool_put(file, piece, size, (uint64_t)((const uint8_t *)piece - (const uint8_t *)cs_process.ring));
 }
 
-// Annotations, breadcrumbs, incidents, classes.
+// Writes annotations, breadcrumbs, incidents and classes.
 static bool write_texts(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const uint64_t head = cs_ring_counter(&ring->header.breadcrumb_head);
@@ -56,7 +56,7 @@ static bool write_slots(int file) SIGNAL_SAFE {
   return true;
 }
 
-// What was never used stays a hole.
+// Parts that were never used stay holes in the file.
 bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const size_t images = cs_image_count(ring);

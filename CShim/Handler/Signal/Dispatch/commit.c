@@ -10,8 +10,8 @@
 #include "state.h"
 #include "trusted.h"
 
-// The time that a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Commit and
-// reminder take microseconds, unless the machine stalls.
+// The time that a thread waits while the watchdog commits or is about to remind it: 10,000 × 1 ms. A commit or a
+// reminder takes microseconds, unless the machine stalls.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
 
@@ -40,9 +40,9 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
 }
 
-// Concurrency: while a reminder is under way the thread waits for it here, so that no reminder reaches a thread that
-// has left the handler; the reminder ends the wait. Returns false if the record is committed, or was when this thread
-// faulted in publish(), and is broken anyway.
+// Concurrency: while a reminder is under way, the thread waits for it here. Otherwise the reminder could reach a thread
+// that has left the handler. The reminder ends the wait. Returns false if the record is committed, or if this thread
+// faulted in publish(): then the record is broken anyway.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
     const int committer = committer_of(crasher);
@@ -71,20 +71,21 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // A signal of another process, just before the watchdog's own: the kernel merges two pending ones.
+  // The signal may come from another process, just before the watchdog's own signal. The kernel merges two pending
+  // signals of the same number.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
   }
   if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
-  // The watchdog may have become the committer meanwhile, and then remains it.
+  // If the watchdog has become the committer meanwhile, it stays the committer.
   make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
   return crasher->depth == 0 && !crasher->is_at_commit;
 }
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // Accept any sent signal of this number: at the limit of queued signals the kernel drops the details.
+  // Accepts any sent signal of this number, because the kernel drops the details at the limit of queued signals.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -98,8 +99,8 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
   } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
     return false;
   }
-  // acquire: pairs with cs_crasher_commit_as(). Do not downgrade a whole record, and do not touch its bytes if the
-  // thread is in publish().
+  // acquire: pairs with cs_crasher_commit_as(). A whole record must not be marked as partial. Its bytes must not change
+  // while the thread is in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

@@ -11,23 +11,23 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// The tid of the thread in the handler with slot n; 0 if there is none. Separate from the big entries: each crash scans
-// it, and must not touch one page for each entry.
+// The tid of the thread that is in the handler with slot n, or 0. Separate from the big entries: each crash scans this
+// array, and would otherwise touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
-// A ticket whose record was withdrawn, plus 1; 0: there is none. The next record that may be withdrawn reuses it: a
-// program that recovers from a thousand faults uses one slot.
+// A ticket whose record was withdrawn, plus 1; 0: there is none. The next record that may be withdrawn reuses the
+// ticket. A program that recovers from a thousand faults therefore uses one slot.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
   memset(crashing_tid, 0, sizeof crashing_tid);
   __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
-  memset(&crashers[0], 0, sizeof crashers[0]); // the one that a first crash takes: its pages are there then
+  memset(&crashers[0], 0, sizeof crashers[0]); // prefaults the entry that a first crash uses
 }
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: a thread only searches for its own store.
+    // relaxed: a thread only searches for its own tid, which it stored itself.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
@@ -41,7 +41,8 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // A ticket from before a survived crash would look like a part of that; and later tickets may have had its slot.
+  // A ticket from before a survived crash would look like a part of that crash, and later tickets may have used its
+  // slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -51,11 +52,11 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
 }
 
-// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. It overwrites committed
-// slots, the oldest first: a process that survives its signals must not fill the ring forever.
-// Concurrency: a thread may stand still after the first check, while another with a later ticket claims the slot,
-// commits and is still in the handler. The second check sees that thread: its tid was stored before the commit that the
-// exchange saw.
+// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. Overwrites committed
+// slots, the oldest first, because a process that survives its signals must not fill the ring forever.
+// Concurrency: this thread may stall after the first check, while another thread with a later ticket claims the slot,
+// commits, and is still in the handler. The second check detects that thread: it stored its tid before the commit that
+// the exchange read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
@@ -65,10 +66,10 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
-    // A record that may be withdrawn overwrites no other.
+    // A record that may be withdrawn must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
-    // acquire: no later write comes before the state; pairs with a reader's second read.
+    // acquire: no later write becomes visible before the state. Pairs with a reader's second read.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       if (is_taken(ticket)) {
         __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -109,8 +110,8 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->slot = &cs_process.ring->slots[index];
   crasher->scratch.memory = (cs_memory){0};
   crasher->scratch.row_pc = 0;
-  // From here on a second crash of this thread finds the slot. Clear the record only now: the kernel may refuse a new
-  // ring page, and that fault must not look like a new crash.
+  // From here on a second crash of this thread finds the slot. The record is cleared only now: the kernel may refuse a
+  // new ring page, and that fault must count as a second crash of this thread.
   // release: pairs with cs_crasher_at().
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -10,8 +10,8 @@
 
 #define FIRST_PROCESS 1
 
-// Whether the fault repeats when the instruction at the pc runs again. SIGTRAP's pc is past the int3, SIGSYS's past the
-// system call, and a memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
+// Returns whether the fault repeats when the instruction at the pc runs again. SIGTRAP's pc is past the int3, and
+// SIGSYS's is past the system call. A memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   switch (signal) {
@@ -26,14 +26,15 @@ static bool happens_again(int signal, int code) SIGNAL_SAFE {
   }
 }
 
-// With all signals blocked the signal stays pending until the handler's return restores the mask. The kernel then
-// delivers it with the original registers, so that a core dump or the next handler shows the crash and not our handler.
+// All signals are blocked, so the signal stays pending until the handler returns and the mask is restored. The kernel
+// then delivers it with the original registers. A core dump or the next handler shows the crash and not our handler.
 static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t all = ~UINT64_C(0);
   const int pid = cs_getpid();
   const int tid = cs_gettid();
   cs_sigmask(SIG_SETMASK, &all);
-  // The kernel refuses it at the limit of queued signals, and a seccomp profile may: then send it without the details.
+  // The kernel refuses the call at the limit of queued signals, and a seccomp profile may refuse it. The signal is then
+  // sent without its details.
   if (cs_queue_signal(pid, tid, signal, information) != 0) cs_system_call(SYS_tgkill, pid, tid, signal, 0, 0, 0);
 }
 
@@ -42,7 +43,7 @@ void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (!happens_again(signal, information->si_code)) queue(signal, information);
 }
 
-// The kernel ends a process that ignores a fault, but drops signals that the first process of a pid namespace sends
+// The kernel ends a process that ignores a fault. It drops signals that the first process of a pid namespace sends
 // itself.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
@@ -77,7 +78,7 @@ void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t only = UINT64_C(1) << (signal - 1);
   cs_finish_by_default(signal, information);
   cs_sigmask(SIG_UNBLOCK, &only);
-  // The kernel drops signals that the first process of a pid namespace sends itself, but not this.
+  // The kernel drops signals that the first process of a pid namespace sends itself, but not a fault.
   __builtin_trap();
 }
 

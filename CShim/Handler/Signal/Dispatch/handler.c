@@ -1,4 +1,4 @@
-// The treatment of concurrent and nested crashes:
+// How concurrent and nested crashes are handled:
 //
 // clang-format off
 // | situation                                   | what happens                                                        |
@@ -9,8 +9,8 @@
 // | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
 // | the handler of a thread crashes             | commits the partial record as minimal; then default action, with    |
 // |                                             | the context of the first crash                                      |
-// | that crashes as well                        | default action, without further writes                              |
-// | a signal is sent to a thread in the handler | dropped: the thread ends by the first one                           |
+// | the handler crashes a second time           | default action, without further writes                              |
+// | a signal is sent to a thread in the handler | dropped: the thread ends by its first signal                        |
 // | a thread stalls while it writes its record  | the watchdog reminds it: it commits the partial record, and then    |
 // |                                             | continues as after a whole one                                      |
 // | a thread never leaves the handler           | the others wait WAIT_TRIES times, then the process ends; at the     |
@@ -23,7 +23,7 @@
 // | contained work traps                        | parks only its thread (containment.c)                               |
 // | an access to a guard slot                   | no crash under the policy absorb; also in a forked child            |
 // | a forked child crashes                      | not ours: the previous action, without a record                     |
-// | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
+// | vfork, clone(CLONE_VM)                      | as in a forked child: the memory is the parent's                    |
 // clang-format on
 //
 // errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
@@ -56,8 +56,8 @@
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Whether the kernel called the handler. Handlers that replaced ours may have it from signal(), and call it with only
-// the signal's number.
+// Returns whether the kernel called the handler. A program that replaced our handler may have received it from
+// signal(). It then calls our handler with only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -66,14 +66,15 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A sent signal that the program ignores is no crash. abort() is one in any case.
+// A sent signal that the program ignores is no crash. abort() is a crash in any case.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-// Unblocks SIGSEGV, SIGBUS and the crash's own signal: a blocked signal of a fault ends the process at once. A chained
-// handler that calls ours may block the crash's signal, which the watchdog's reminder uses. Returns the previous mask.
+// Unblocks SIGSEGV, SIGBUS and the crash's own signal, because a fault whose signal is blocked ends the process at
+// once. A handler that calls ours may block the crash's signal, which the watchdog sends as its reminder. Returns the
+// previous mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -87,7 +88,7 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler. `crasher` may be NULL. Returns true if the program's action then ends the process.
+// Leaves the handler. `crasher` may be NULL. Returns true if the previous action then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -98,14 +99,14 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// Handles a second signal of a thread in the handler. A fault is a crash of the handler itself; a sent signal may be
-// the watchdog's reminder. Both return to the context of the first crash: only its registers make sense to a core dump
-// or to another handler, and only a fault ends the first process of a pid namespace by the default action.
+// Handles a second signal of a thread in the handler. A fault is a crash of the handler itself. A sent signal may be
+// the watchdog's reminder. Both return to the context of the first crash, because core dumps and other handlers need
+// its registers. Also, the default action ends the first process of a pid namespace only for a fault.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // The program's first-chance handler will not run: this is a crash.
+  // The program's first-chance handler will not run, so this is a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -115,7 +116,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
-    // A fault ends the process for certain. Only now, because the record comes first.
+    // A fault is certain to end the process. The table is separated only now, because the record comes first.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
   }
@@ -131,8 +132,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// A thread that faults while it answers a sweep must not look like a second crash: it waits until the first one ends
-// the process.
+// A thread that faults while it answers a sweep must not be recorded as a second crash. It waits until the first crash
+// ends the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);
@@ -163,7 +164,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
 
-// Whether the signal is no crash, or is handled.
+// Returns whether the signal is no crash or is handled already.
 static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
   if (cs_own_passes_on(signal, information, context)) return true;
   cs_crasher *again = cs_crasher_of(tid);

@@ -1,4 +1,5 @@
-// Hooks that other parts of the shield set: the quarantine's for a record, and that of guard pages for a fault.
+// Hooks that other parts of the shield set: the quarantine sets the record hook, and the guard pages set the fault
+// hook.
 #ifndef CS_HOOKS_H
 #define CS_HOOKS_H
 
@@ -7,10 +8,11 @@
 
 #include "cs_ring.h"
 
-// Lets the quarantine add what it knows of the crash, as incidents. Precondition: the registers are recorded.
+// Lets the quarantine add its data about the crash as incidents. Precondition: the registers are recorded.
 void cs_record_hook(const cs_ring_record *record) SIGNAL_SAFE;
 
-// A recoverable fault: guard pages raise it on purpose, and fix it up. true: the thread goes on where it was.
+// Lets the guard pages handle a fault that they raised on purpose. true: the thread continues at the interrupted
+// instruction.
 bool cs_recover_fault(int signal, const siginfo_t *information, void *context) SIGNAL_SAFE;
 
 #endif

@@ -11,21 +11,22 @@
 
 #define SLEEPER_PATIENCE 3
 
-// The watchdog's state of the thread in each slot.
+// The watchdog's data on the thread in each slot.
 typedef struct watched {
   uint64_t ticket;
-  uint32_t ticks;    // since it was first seen writing
-  uint32_t reminded; // ticks then; 0: not yet
+  uint32_t ticks;    // since the watchdog first saw it writing
+  uint32_t reminded; // the value of `ticks` at the reminder; 0: no reminder yet
   uint64_t processor_ns;
 } watched;
 
-static watched threads[CS_RING_SLOT_LIMIT]; // touched by the watchdog only
+static watched threads[CS_RING_SLOT_LIMIT]; // accessed by the watchdog only
 
 void cs_overdue_forget(void) SIGNAL_SAFE {
   memset(threads, 0, sizeof threads);
 }
 
-// The kernel's name for the processor time of one thread (CPUCLOCK_SCHED and CPUCLOCK_PERTHREAD_MASK).
+// Returns the processor time of one thread, from the kernel's per-thread clock (CPUCLOCK_SCHED and
+// CPUCLOCK_PERTHREAD_MASK).
 static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   struct timespec time = {0};
   const long clock = (long)(int)(~(unsigned)tid << 3 | 6);
@@ -33,7 +34,7 @@ static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-// Whether to remind the thread, given the time that a record may take.
+// Returns whether to remind the thread. `record_ticks` is the time that a record may take.
 static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
   if (thread->ticks < record_ticks) return false;
   if (thread->ticks / SLEEPER_PATIENCE >= record_ticks) return true;
@@ -41,9 +42,8 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Whether the reminder is pending and the next code that the thread runs, so that it writes no more bytes of its
-// record.
-// A thread that blocks the signal still may.
+// Returns whether the reminder is pending and not blocked. Then it is the next code that the thread runs, so the thread
+// writes no more bytes of its record. A thread that blocks the signal may still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);
@@ -82,7 +82,7 @@ bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE {
 void cs_overdue_remind_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     cs_crasher *crasher = cs_crasher_at(index);
-    // Remind a thread only once: see its committer.
+    // Each thread is reminded only once; the committer field prevents a second reminder.
     if (crasher != NULL && cs_crasher_is_writing(crasher)) cs_crasher_remind(crasher);
   }
 }

@@ -16,14 +16,14 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
   __atomic_store_n(&entry->state, state, __ATOMIC_RELAXED);
 }
 
-// Concurrency: any number of threads; each writes what it has just read.
+// Concurrency: any number of threads may call this. Each writes what it has just read.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // After the read: a handler restored in between must not count as a replaced one.
+    // Loaded after the read of the action: a handler that was restored in between must not count as replaced.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -36,7 +36,7 @@ void cs_replaced_handlers_note(void) SIGNAL_SAFE {
       note(entry, signal, CS_RING_HANDLER_IGNORED, 0);
     } else {
       note(entry, signal, CS_RING_HANDLER_REPLACED, handler);
-      cs_image_index(handler); // enters an image that was loaded late, so that crashd knows it
+      cs_image_index(handler); // adds an image that was loaded late to the ring, for crashd
     }
   }
 }
@@ -46,8 +46,8 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // After the read, as above. Before we restore the signal, it has no handler only if the program chose so, or while a
-  // handler installed with SA_RESETHAND runs and calls ours.
+  // Loaded after the read of the action, as in cs_replaced_handlers_note(). While our handler is installed, the signal
+  // has no handler in two cases: the program removed it, or a handler installed with SA_RESETHAND runs and calls ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

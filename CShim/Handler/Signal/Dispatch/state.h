@@ -1,4 +1,4 @@
-// The handler's state, prepared by the setup: the handler looks nothing up and allocates nothing.
+// The handler's state. The setup prepares it, so that the handler needs no lookup and no allocation.
 #ifndef CS_STATE_H
 #define CS_STATE_H
 
@@ -14,8 +14,8 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and its file: a program that closes unknown descriptors may have reused our number for a file of its
-// own, which we must not touch.
+// A descriptor and the identity of its file. A program that closes unknown descriptors may have reused the number for a
+// file of its own, which the shield must not use.
 typedef struct cs_descriptor {
   int number; // -1 when there is none
   uint64_t device;
@@ -25,9 +25,9 @@ typedef struct cs_descriptor {
 // Constant once the handlers are installed, unless a field's comment differs.
 typedef struct cs_state {
   cs_ring *ring;
-  int pid;        // the process that started us; 0 before. A forked child differs.
-  uint32_t user;  // its effective user then: crashd knows the process by it
-  bool is_copied; // what is delivered to crashd is left in the spool, too
+  int pid;        // the process that started the shield; 0 before the start. A forked child has another pid.
+  uint32_t user;  // its effective user at the start, by which crashd identifies the process
+  bool is_copied; // a crash that is delivered to crashd is also left in the spool
   cs_descriptor ring_descriptor;
   cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
   cs_descriptor spool;   // the spool directory, if there was one at the start
@@ -38,62 +38,62 @@ typedef struct cs_state {
   char spool_directory[CS_RING_PATH_LIMIT_BYTES];
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
-  size_t spool_name_offset; // in both: where the file's name begins
+  size_t spool_name_offset; // the offset of the file's name in both paths
 
   uint32_t memory_mode;      // atomic: cs_ring_memory_mode, NONE where crashd withholds it
-  uint32_t memory_shown;     // atomic: what the ring's header says of it
+  uint32_t memory_shown;     // atomic: the mode that the ring's header shows
   uint32_t is_restricted;    // atomic: the kernel would not dump this process, see privilege.h
   uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
-  int delivering_tid;        // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
-  uint32_t delivery_wanted;  // atomic: threads that found no connection, ever
-  uint32_t delivery_done;    // atomic: how many of them are served
-  uint32_t delivery_count;   // atomic: deliveries that have begun, ever
-  uint32_t spooled_count;    // atomic: how many of them had begun before the last try to write the spool file
-  uint32_t spooled_pending;  // atomic: records that may be withdrawn, and that a spool file was written for
-  uint32_t is_refused;       // atomic: crashd does not want this process
-  uint32_t sweep_ms;         // how long other threads are waited for; 0: they are not asked
-  uint32_t injection_points; // cs_testing.h: where in the handler what happens
+  int delivering_tid;        // atomic: the thread that connects or spools, or 0; a spool file has one writer
+  uint32_t delivery_wanted;  // atomic: threads that found no connection, since the start
+  uint32_t delivery_done;    // atomic: the number of those threads that are served
+  uint32_t delivery_count;   // atomic: deliveries that have begun, since the start
+  uint32_t spooled_count;    // atomic: deliveries that had begun before the last try to write the spool file
+  uint32_t spooled_pending;  // atomic: records in the spool file that may be withdrawn
+  uint32_t is_refused;       // atomic: crashd has refused this process
+  uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: no sweep
+  uint32_t injection_points; // cs_testing.h: the points in the handler where faults are injected
   uint32_t injection;
-  uint32_t injections_awaited; // how many threads are to meet it before the watchdog's time begins
-  uint32_t injections_met;     // atomic: how many have
-  uint32_t test_reminder_ms;   // of the watchdog; 0: as it is configured
+  uint32_t injections_awaited; // how many threads must reach the point before the watchdog's time begins
+  uint32_t injections_met;     // atomic: how many threads have reached it
+  uint32_t test_reminder_ms;   // the watchdog's reminder time; 0: as configured
   uint32_t test_deadline_ms;
 
-  uint64_t given_back; // atomic: signals that we have put back to what was before us, a bit each
+  uint64_t given_back; // atomic: a bit for each signal whose previous action was restored
 
-  cs_kernel_action own; // our handler, as the kernel holds it
+  cs_kernel_action own; // our handler, in the kernel's form
 
-  cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked
+  cs_kernel_action sweep_action; // the action of SIGPROF during a sweep
 
-  // The following fields outlive a start. A forked child has the same runtimes, and must not call the loader, whose
-  // lock another thread of its parent may have held.
+  // The following fields stay valid in a forked child that starts the shield again. The child has the same runtimes. It
+  // must not call the loader, because another thread of the parent may have held the loader's lock.
 
   // The addresses of the runtime error messages; 0 without such a runtime.
   uint64_t swift_message;                      // address of a `const char *`
   uint64_t abort_message;                      // address of a pointer to glibc's { unsigned size; char text[]; }
-  void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, bound already; see exception.c
+  void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, already bound; see exception.c
   void *(*exception_globals)(void)SIGNAL_SAFE; // __cxa_get_globals_fast
   uint64_t single_class;                       // the virtual tables of the type_info of a class with one base
-  uint64_t multiple_class;                     // and of one with several, or a virtual one
+  uint64_t multiple_class;                     // the virtual table for a class with several bases or a virtual base
   uint64_t cxx_runtime_start;                  // the image of __cxa_current_exception_type
   uint64_t cxx_runtime_end;
 
   cs_task_layout task_layout;
-  uint64_t first_stack_end; // where the first thread's stack begins: above stand its arguments and environment
+  uint64_t first_stack_end; // the upper end of the first thread's stack; the arguments and the environment are above it
 
-  // The actions before our handlers, which a forked child inherits.
+  // The actions from before our handlers, which a forked child inherits.
   cs_kernel_action previous[CS_SIGNAL_COUNT];
 } cs_state;
 
 extern cs_state cs_process;
 
-// Relaxed: it is independent, and each part of a record may use the value of its own time.
+// Relaxed: no other data depends on the mode, and the parts of one record may use different modes.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
 }
 
-// Writes it into the ring's header.
+// Writes the mode into the ring's header.
 static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
   const uint32_t shown = __atomic_load_n(&cs_process.memory_shown, __ATOMIC_RELAXED);
   const bool is_restricted = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
@@ -104,14 +104,14 @@ static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
 // The pid of the process whose handlers are installed; 0 if none are. Atomic.
 extern int cs_started_pid;
 
-// The ring if this process, or the one that it was forked from, has started; else NULL.
+// Returns the ring if this process or its parent before a fork has started the shield, else NULL.
 static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   // acquire: pairs with the release store at the end of a start.
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd, written by the idle thread and by a crashing thread that had to connect itself.
-// number, then inode: see connection.c.
+// The connection to crashd. The idle thread writes it, and so does a crashing thread that had to connect by itself.
+// connection.c explains the order: number, then inode.
 typedef struct cs_connection {
   int number;
   uint64_t inode;

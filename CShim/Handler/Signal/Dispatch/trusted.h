@@ -1,5 +1,5 @@
-// The outside functions that the handler may call, with the reason why each is signal-safe. The handler makes system
-// calls directly (system_call.h). scripts/check/signal-safe-symbols.txt is the same list as the linker sees it.
+// The external functions that the handler may call, with the reason why each is signal-safe. The handler makes system
+// calls directly (system_call.h). scripts/check/signal-safe-symbols.txt lists the same functions as linker symbols.
 #ifndef CS_TRUSTED_H
 #define CS_TRUSTED_H
 
@@ -10,13 +10,14 @@
 
 #include "cs_signal_safe.h"
 
-// Signal safety: documented by glibc >= 2.35; it reads a lock-free tree, and never takes the loader lock.
+// Signal safety: documented by glibc >= 2.35. The function reads a lock-free tree and never takes the loader lock.
 extern int _dl_find_object(void *pc, struct dl_find_object *ret_object) SIGNAL_SAFE;
 
-// Signal safety: POSIX. Most clocks used here only read the vdso's page; a thread's processor time is a system call.
+// Signal safety: POSIX. Most clocks used here only read the vdso's page. The processor time of a thread needs a system
+// call.
 extern int clock_gettime(clockid_t clock, struct timespec *ret_time) SIGNAL_SAFE;
 
-// Signal safety: POSIX (since 2008 TC2). Compilers call them for assignments, too.
+// Signal safety: POSIX (since 2008 TC2). Compilers also call these functions for assignments.
 extern void *memcpy(void *restrict to, const void *restrict from, size_t size) SIGNAL_SAFE;
 extern void *memset(void *to, int byte, size_t size) SIGNAL_SAFE;
 extern int memcmp(const void *left, const void *right, size_t size) SIGNAL_SAFE;

@@ -8,19 +8,19 @@
 
 #include <linux/futex.h>
 
-// In `inside`: the process is about to end, and no thread leaves the handler.
+// A flag in `inside`: the process is about to end, and no thread may leave the handler.
 #define CLOSED UINT32_C(0x80000000)
-// The limit of exchanges that fail because other threads enter or leave.
+// The maximum number of failed exchanges. An exchange fails if another thread enters or leaves.
 #define DOOR_TRIES 1000
-// The time that a thread waits once the count is closed.
+// The time that a thread waits after CLOSED was set.
 #define STAY_TRIES    60
 #define STAY_SLEEP_NS 999999999
 
 typedef struct watch {
   uint32_t inside;       // atomic, a futex: threads in the handler; CLOSED
-  int tid;               // atomic: the thread that watches
-  uint32_t rounds;       // atomic: how often it has gone to sleep
-  siginfo_t information; // of the first thread that came in
+  int tid;               // atomic: the watchdog's tid
+  uint32_t rounds;       // atomic: how often the watchdog has gone to sleep
+  siginfo_t information; // of the first thread that entered
 } watch;
 
 static watch now;
@@ -34,14 +34,14 @@ static void wake(const void *word) SIGNAL_SAFE {
 }
 
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
-  // Sequentially consistent, like the load of the watchdog: it checks again before it sleeps.
+  // Sequentially consistent, like the watchdog's load: the watchdog checks the count again before it sleeps.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
-  now.information = *information; // read at the deadline, long after
+  now.information = *information; // the watchdog reads it at the deadline, long after this function
   wake(&now.inside);
   return true;
 }
 
-// The watchdog is ending the process, and this thread has waited long enough.
+// The watchdog is ending the process. Waits at most STAY_TRIES times.
 static void stay_until_end(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < STAY_TRIES; attempt++)
     cs_sleep_ns(STAY_SLEEP_NS);
@@ -50,7 +50,7 @@ static void stay_until_end(void) SIGNAL_SAFE {
 void cs_watch_leave(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
-    // A negative count would mean closed.
+    // Without this check the count could become negative, which would set CLOSED.
     if (seen == 0) return;
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }

@@ -1,24 +1,18 @@
 // Ends a stalled handler; docs/decisions/0010 has the reasons.
 //
 // clang-format off
-// | after                          | the watchdog
-// |
-// |--------------------------------|-----------------------------------------------------------------------------------|
-// | a twentieth of the deadline    | reminds a thread that has had half of that as processor time: it sends the
-// |
-// |                                | thread's own signal again, and the thread commits a partial record (overdue.c)
-// |
-// | three twentieths               | reminds any other thread: it sleeps, or waits for a processor
-// |
-// | four ticks after a reminder    | commits the record of a thread that has not run its reminder
-// |
-// | the deadline                   | reminds threads that still write; eight ticks later it commits and delivers all
-// |
-// |                                | records, and ends the process by the oldest crash's signal
-// |
+// | after                       | the watchdog                                                                           |
+// |-----------------------------|----------------------------------------------------------------------------------------|
+// | a twentieth of the deadline | reminds a thread that has used half of that time on a processor: sends its own signal  |
+// |                             | again, and the thread then commits a partial record (overdue.c)                        |
+// | three twentieths            | reminds any other thread: it sleeps, or waits for a processor                          |
+// | four ticks after a reminder | commits the record of a thread that has not run its reminder                           |
+// | the deadline                | reminds threads that still write; eight ticks later commits and delivers all records,  |
+// |                             | and ends the process by the oldest crash's signal                                      |
 // clang-format on
 //
-// It counts time in naps, not by a clock: a machine that stood still for a minute stood still for the handler, too.
+// The watchdog counts time in short sleeps and not by a clock: if the machine stalls for a minute, the handler stalls
+// too.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -38,16 +32,18 @@
 #include "watch.h"
 
 #define RECORD_PART 20
-// The limit of a nap's length on a busy machine. A nap in which the process was stopped counts as this much.
+// On a busy machine the watchdog waits at most CLOCK_PATIENCE times the deadline. A short sleep counts at most
+// NAP_LIMIT_NS, because the process may have been stopped during it.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
-// How often it continues a nap that a profiler's signal interrupts.
+// How often a short sleep is continued after a profiler's signal has interrupted it.
 #define NAP_TRIES 1000
 
-// How often it checks whether threads have left first-chance handlers.
+// How often the watchdog checks whether threads have left first-chance handlers.
 #define CHECK_NS 20000000
 
-// If even this thread blocks forever on the same disk, the kernel ends the process.
+// Sets a kernel timer that ends the process with SIGKILL, in case this thread also blocks forever, for example on a
+// failed disk.
 static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE {
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   const struct itimerspec once = {
@@ -68,7 +64,7 @@ static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   forget_patience(timer);
 }
 
-// Whether the crash of a thread is undelivered.
+// Returns whether the crash of a thread is undelivered.
 static bool is_undelivered(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     const cs_crasher *crasher = cs_crasher_at(index);
@@ -77,7 +73,7 @@ static bool is_undelivered(void) SIGNAL_SAFE {
   return false;
 }
 
-// The part of a nap that counts as the handler's time.
+// Returns the part of a short sleep that counts as the handler's time.
 static uint64_t nap(void) SIGNAL_SAFE {
   const uint64_t start_ns = cs_clock_ns(CLOCK_MONOTONIC);
   cs_sleep_whole_ns(CS_TICK_NS, NAP_TRIES);
@@ -85,7 +81,7 @@ static uint64_t nap(void) SIGNAL_SAFE {
   return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
 }
 
-// For a thread that crashed just before the deadline, and for one that no reminder reached.
+// A last wait for threads that crashed just before the deadline, and for threads that no reminder reached.
 static bool wait_a_last_time(void) SIGNAL_SAFE {
   for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
     if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
@@ -95,7 +91,8 @@ static bool wait_a_last_time(void) SIGNAL_SAFE {
   return true;
 }
 
-// The signal of the oldest crash whose thread is in the handler; a crash without a slot left only its signal.
+// Returns the signal of the oldest crash whose thread is in the handler. A crash without a slot has left only its
+// signal.
 static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   const cs_crasher *first = NULL;
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
@@ -105,15 +102,15 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   return first != NULL ? &first->information : cs_watch_first();
 }
 
-// The process survives: a descriptor that the program closes must not stay open in this thread's table. Keeps those
-// that a later crash needs.
+// The process survives, so this thread's table must not keep descriptors open that the program closes. Keeps the
+// descriptors that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
   int kept[2] = {-1, -1};
   for (int index = 0; index < 2; index++) {
     if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
   }
-  // Without close_range the copy keeps all of them.
+  // Without the close_range system call, the copied table keeps all descriptors.
   (void)cs_descriptors_separate_keeping(kept, 2);
 }
 
@@ -122,7 +119,7 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const siginfo_t *first = information_of_first();
   const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_handler_is_replaced(first->si_signo);
   const bool has_copy = is_end && cs_descriptors_separate();
-  // A thread that is delivering at this moment needs no help.
+  // A thread that is delivering needs no help.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
   int32_t timer = -1;
   limit_patience(&timer, deadline_ms);

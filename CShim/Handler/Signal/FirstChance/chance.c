@@ -11,24 +11,24 @@
 #include "../Threads/task_list.h"
 #include "signal_frame.h"
 
-// By the thread's number; one that finds no entry near its own has no record.
+// A hash table by tid. A thread that finds no entry near its own index gets no record.
 #define CHANCE_LIMIT  256
 #define CHANCE_PROBES 16
 
-// The low bits of a state; above them stands how often the entry was taken: a thread that withdraws a
-// record does not hit a later one.
+// The low bits of a state. The high bits count how often the entry was taken, so that a thread that withdraws a record
+// cannot withdraw a later one.
 #define CHANCE_FREE     0u
-#define CHANCE_TAKEN    1u // the thread writes it
+#define CHANCE_TAKEN    1u // the thread is writing the entry
 #define CHANCE_RUNNING  2u // the handler has been called
-#define CHANCE_RETURNED 3u // and has come back; what it was called for stays until the next fault
-#define CHANCE_SETTLING 4u // a thread withdraws or commits the record
+#define CHANCE_RETURNED 3u // the handler has returned; the entry is kept until the thread's next fault
+#define CHANCE_SETTLING 4u // a thread is withdrawing or committing the record
 #define CHANCE_MASK     7u
 
 static cs_chance chances[CHANCE_LIMIT];
-static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether its handler has ever come back
+static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the handler of the signal has ever returned
 static uint32_t is_used;                   // atomic: an entry was ever taken
-static uint32_t is_watching;               // atomic: the watchdog checks now and then
-static uint32_t is_active;                 // atomic: a handler was called since it last did
+static uint32_t is_watching;               // atomic: the watchdog checks the entries periodically
+static uint32_t is_active;                 // atomic: a handler was called since the watchdog's last check
 
 static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
   return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
@@ -38,14 +38,14 @@ static bool is_in_state(const cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (state_of(entry) & CHANCE_MASK) == kind;
 }
 
-// false: it is not in the state `seen` any more.
+// Returns false if the entry is no longer in the state `seen`.
 static bool change(cs_chance *entry, uint32_t seen, uint32_t to) SIGNAL_SAFE {
   const uint32_t taken = to == CHANCE_TAKEN ? CHANCE_MASK + 1 : 0;
   const uint32_t wanted = (seen & ~CHANCE_MASK) + taken + to;
   return __atomic_compare_exchange_n(&entry->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// Precondition: the caller has it TAKEN or SETTLING.
+// Precondition: the caller has set the entry to TAKEN or SETTLING.
 static void put(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
   __atomic_store_n(&entry->state, (state_of(entry) & ~CHANCE_MASK) | to, __ATOMIC_SEQ_CST);
 }
@@ -54,7 +54,7 @@ static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
   return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
 }
 
-// Most programs never touch the pages of the entries.
+// Checked first, because most programs never touch the pages of the entries.
 static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
@@ -76,20 +76,20 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
 
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   put(entry, CHANCE_RUNNING);
-  // Sequentially consistent with cs_chance_check_all(): the watchdog sees this one, or is woken.
+  // Sequentially consistent with cs_chance_check_all(): the watchdog either sees this store, or is woken.
   __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
 
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
   if (cs_deliver_is_attached()) return;
-  // Ordering: counted before the write; cs_spool_take_back() reads it under the lock of deliveries.
+  // Ordering: counted before the write. cs_spool_take_back() reads the count under the delivery lock.
   __atomic_fetch_add(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
   entry->is_spooled = true;
   cs_deliver();
 }
 
-// true: there may be a file.
+// Returns true if there may be a file.
 static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
   if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
@@ -113,7 +113,7 @@ static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE
   return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
 }
 
-// Precondition: `tid` is this thread. One that it has TAKEN it did not get on with: a fault or a signal came.
+// Precondition: `tid` is this thread. An entry may still be TAKEN if a fault or a signal interrupted the thread.
 static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
   const uint32_t kind = state & CHANCE_MASK;
   return (kind == CHANCE_RUNNING || kind == CHANCE_TAKEN) && entry->tid == tid;
@@ -142,7 +142,8 @@ static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
 }
 
-// The thread's own, else a free one, else that of another thread: what is over serves only to recognise a loop.
+// Prefers the thread's own entry, then a free one, then a finished entry of another thread, which is only needed to
+// recognize a loop.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
   const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
   if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
@@ -175,12 +176,13 @@ void cs_chance_commit(int tid) SIGNAL_SAFE {
 
 typedef enum place {
   PLACE_UNKNOWN,
-  PLACE_INSIDE, // the thread is in its handler, or in what that has called
+  PLACE_INSIDE, // the thread is in its handler, or in code that the handler called
   PLACE_LEFT,
 } place;
 
-// A thread that has left may stand deeper in its stack than the handler did, and of one that runs only its mask can be
-// seen. A handler may open its signal itself, so an open one is no more than a doubt until the end of the process.
+// A thread that has left its handler may be deeper in its stack than the handler was. For a running thread only the
+// signal mask can be read. A handler may unblock its own signal, so an unblocked signal proves nothing before the end
+// of the process.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
@@ -195,7 +197,7 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
 }
 
-// What does not come back in `patience_ns` is a crash: a handler that reports it may wait for ever for a lock.
+// A handler that has not returned after `patience_ns` counts as a crash, because it may wait forever for a lock.
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;
@@ -204,7 +206,7 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     const uint32_t seen = state_of(entry);
     if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
     is_pending = true;
-    // Most come back at once.
+    // Skipped at the first check, because most handlers return at once.
     const bool is_new = !is_end && entry->looked != seen;
     entry->looked = seen;
     if (is_new) continue;

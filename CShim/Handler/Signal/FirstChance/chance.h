@@ -1,4 +1,4 @@
-// Calls of handlers that may repair a fault, one entry each, and the records that are pending on them.
+// Calls of first-chance handlers, which may repair a fault. Each call has one entry with its pending record.
 #ifndef CS_CHANCE_H
 #define CS_CHANCE_H
 
@@ -14,52 +14,53 @@ typedef struct cs_chance {
   uint32_t state;  // atomic
   uint32_t looked; // the state at the watchdog's last check
   int tid;
-  uint64_t frame; // the handler's
+  uint64_t frame; // the handler's frame
   uint64_t call_ns;
-  uint64_t loop_ns; // when it came back to the same fault for the first time; 0: it has not
+  uint64_t loop_ns; // when the handler first returned to the same fault; 0: it has not
   uint64_t address;
   cs_pending pending;
   siginfo_t information;
-  ucontext_t context; // as far as the kernel's goes
+  ucontext_t context; // only the kernel's part is valid
   bool is_spooled;
   bool is_deferred; // the handler has its signal blocked
-  bool is_repaired; // as far as that can be seen; only asked when the same fault has come twice
+  bool is_repaired; // best guess; only determined after the same fault has occurred twice
 } cs_chance;
 
-// An entry for a call on this thread: `own`, the one of its last call, if there is that. NULL: none is free near the
-// thread's number.
+// Returns an entry for a call on this thread: `own`, the entry of its last call, if possible. NULL: no entry near the
+// thread's index is free.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
-// Leaves the ring in the spool directory where no crashd has it. Precondition: the record is complete.
+// Writes the ring to the spool directory if no crashd has the ring. Precondition: the record is complete.
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
 
-// The handler is about to be called.
+// Marks that the handler is about to be called.
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE;
 
-// The entry of this thread whose handler has come back last; NULL: none.
+// Returns the entry of this thread whose handler has returned last. NULL: none.
 cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE;
 
-// The entry of the handler that has `frame`, for the caller to withdraw. NULL: there is none.
+// Returns the entry of the handler that has `frame`. The caller must withdraw it. NULL: there is none.
 cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE;
 void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE;
 
-// Withdraws the records of this thread whose handler is not among the callers of what was interrupted at `context`; and
-// commits those of the others.
+// cs_chance_withdraw_left() withdraws the records of this thread whose handler has been left: the handler is not among
+// the callers of the code interrupted at `context`. cs_chance_commit() commits the other records of this thread.
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE;
 void cs_chance_commit(int tid) SIGNAL_SAFE;
 
-// Whether the handler of that signal has ever come back.
+// Returns whether the handler of that signal has ever returned.
 bool cs_chance_has_returned(int signal) SIGNAL_SAFE;
 void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE;
 
-// For the watchdog: withdraws the records of threads that have left the handler by siglongjmp(), and commits those of
-// threads that are in it for so long. false: it may sleep until it is woken.
+// For the watchdog: withdraws the records of threads that have left their handler by siglongjmp(). Commits the records
+// of threads whose handler has run for `patience_ms`. false: the watchdog may sleep until it is woken.
 bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE;
 
-// Withdraws what the watchdog has not seen yet, when the process ends by exit().
+// When the process ends by exit(): withdraws the records of handlers that were left and that the watchdog has not
+// checked.
 void cs_chance_end_all(void) SIGNAL_SAFE;
 
-// In a forked child.
+// Clears the entries in a forked child.
 void cs_chance_forget_all(void) SIGNAL_SAFE;
 
 #endif

@@ -1,24 +1,25 @@
-// What becomes of a fault that the program had a handler for before the start:
+// How a fault is handled if the program installed a handler for it before the start:
 //
 // clang-format off
 // | the handler                                    | what happens                                                    |
 // |------------------------------------------------|-----------------------------------------------------------------|
-// | returns                                        | the record is withdrawn, the instruction is tried again         |
-// | has put the default action, or itself, in      | that is what was before us from now on; ours stands again       |
-// | place of ours                                  |                                                                 |
-// | was asked for once only (SA_RESETHAND)         | the same with the default action                                |
+// | returns                                        | the record is withdrawn, the instruction runs again             |
+// | replaces ours with the default action, or with | that becomes our previous action; ours is installed again       |
+// | itself                                         |                                                                 |
+// | was installed for one call (SA_RESETHAND)      | the default action becomes our previous action                  |
 // | then sends the signal again                    | a crash with the registers and the address of the fault         |
-// | returns for LOOP_NS, and has repaired nothing  | a crash, captured before the handler has the signal for good    |
-// | calls abort(), or faults                       | a crash of its own, and the pending record is part of it        |
-// | ends the process                               | the record is in the ring, and crashd takes it at the end       |
+// | returns for LOOP_NS without a repair           | a crash, captured before the handler's action is restored       |
+// | calls abort(), or faults                       | a second crash, which includes the pending record               |
+// | ends the process                               | crashd reads the record from the ring at the end                |
 // | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
-// |                                                | or when the watchdog sees where its stack pointer is            |
-// | is not back by the watchdog's deadline         | a crash, which is delivered to crashd then                      |
-// | is also that of SIGABRT                        | not here: it reports crashes, and a crash is captured before it |
+// |                                                | or when the watchdog checks its stack pointer                   |
+// | has not returned by the watchdog's deadline    | a crash, which is then delivered to crashd                      |
+// | is also the handler of SIGABRT                 | no first chance: it reports crashes, so ours captures first     |
 // clang-format on
 //
-// A handler that has never come back may be about to end the process: the record before it is whole, and in the spool
-// where no crashd has the ring. Of one that has, it is the signal, the registers and the place: some microseconds.
+// A handler that has never returned may be about to end the process. Its record is whole, and is spooled if no crashd
+// has the ring. For a handler that has returned before, the record has only the signal, the registers and the pc. That
+// takes some microseconds.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -39,10 +40,10 @@
 #include "chance.h"
 #include "signal_frame.h"
 
-// So long a handler may come back without having repaired anything: another thread may be about to.
+// How long a handler may return without a repair. Another thread may be about to repair the fault.
 #define LOOP_NS UINT64_C(1000000000)
 
-// What comes that much later is another fault.
+// After this pause a repeated fault counts as a new fault.
 #define LOOP_PAUSE_NS UINT64_C(10000000000)
 
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE {
@@ -52,7 +53,7 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Whether the thread comes straight from the handler to the same fault, judged by its registers.
+// Returns whether the thread came straight from the handler to the same fault, judged by its registers.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&
          entry->address == (uint64_t)(uintptr_t)information->si_addr &&
@@ -62,10 +63,10 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  // As at a crash: one that was survived is not this one.
+  // As at a crash, a survived earlier crash must not be confused with this fault.
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
-  // Sequentially consistent, as in the handler: threads that crash wait for this one.
+  // Sequentially consistent, as in the handler: crashing threads wait for this thread.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
   cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context, !is_short);
   if (crasher != NULL && is_short) {
@@ -94,7 +95,7 @@ static void fill(cs_chance *entry, int tid, const siginfo_t *information, const 
   entry->is_spooled = entry->is_repaired = false;
 }
 
-// Not every signal that the kernel would block can be: SIGKILL and SIGSTOP it leaves out itself.
+// The kernel itself leaves SIGKILL and SIGSTOP unblocked.
 static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -116,13 +117,13 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
-  // A handler that came after ours may end in a jump to it, which looks like the kernel's call.
+  // A handler installed after ours may call ours by a tail call, which looks like a call by the kernel.
   if (cs_handler_is_replaced(signal)) return none;
-  // Another thread's handler may have put the default action back.
+  // Another thread's handler may have restored the default action.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
-  // The kernel would end the process.
+  // Without room for the frame the kernel would end the process.
   if (place == NULL) return none;
   entry = cs_chance_take(tid, entry);
   if (entry != NULL) {
@@ -141,19 +142,19 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   return call;
 }
 
-// A signal that was blocked during ours comes here, on the stack where the kernel would have it come.
+// Signals that were blocked during our handler arrive here, on the stack on which the kernel would deliver them.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
   const int signal = cs_signal_frame_information(frame)->si_signo;
   const cs_kernel_action action = cs_process.previous[signal];
   set_mask(signal, &action, cs_signal_frame_context(frame));
 }
 
-// Puts ours back where the handler has put the default action, or itself, which some do each time. Leaves
-// any other handler in place: another thread may have installed it, and it may call ours.
+// Installs our handler again if the program's handler has installed the default action or itself; some handlers do so
+// each time. Any other handler stays, because another thread may have installed it, and it may call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
-  // Another thread has, for a crash that a handler of the program takes.
+  // Another thread has restored the action, for a crash that a handler of the program receives.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   if ((given_back & UINT64_C(1) << signal) != 0) return;
   const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;
@@ -162,7 +163,7 @@ static void adopt(int signal) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.own, NULL);
 }
 
-// On the stack of the handler, with its mask.
+// Runs on the stack of the program's handler, with its mask.
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
   cs_chance *entry = cs_chance_settle(cs_gettid(), (uint64_t)(uintptr_t)frame);
   if (entry == NULL) {

@@ -1,4 +1,4 @@
-// The GNU build id of an image, mapped or as a file, read from its program headers and notes without trusting them.
+// Reads the GNU build id of a mapped image or of a file. The program headers and notes are untrusted input.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,14 +14,14 @@
 #define PROGRAM_HEADER_LIMIT 64
 #define NOTE_LIMIT           32
 
-// What is read: memory from `start` to `end`, or a file from 0 on.
+// The bytes to read: memory from `start` to `end`, or a file from offset 0.
 typedef struct image_bytes {
   uint64_t start;
   uint64_t end;
   int file; // -1: memory
 } image_bytes;
 
-// Copies `size` bytes that must lie inside the image; false when they do not or cannot be read.
+// Copies `size` bytes inside the image. Returns false if they are outside of it or unreadable.
 static bool copy_inside(const image_bytes *from, uint64_t address, void *to, uint64_t size) SIGNAL_SAFE {
   if (address < from->start || address > from->end || size > from->end - address) return false;
   if (from->file >= 0) return cs_pread(from->file, to, (size_t)size, address) == (long)size;
@@ -59,7 +59,8 @@ static uint32_t find_build_id(const image_bytes *from, uint8_t *ret_id, uint64_t
   if (!copy_inside(from, from->start, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return 0;
   }
-  // The first page is linked at the address of the lowest PT_LOAD; that is 0 for all but old-style executables.
+  // The first page has the address of the lowest PT_LOAD. That address is 0 except for executables that are not
+  // position-independent.
   uint64_t lowest = UINT64_MAX;
   for (int pass = 0; pass < 2; pass++) {
     for (unsigned index = 0; index < header.e_phnum && index < PROGRAM_HEADER_LIMIT; index++) {

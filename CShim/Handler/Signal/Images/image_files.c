@@ -15,14 +15,15 @@ static bool is_same(const cs_image_file *file, const struct stat *status) SIGNAL
          (uint64_t)status->st_ino == file->inode;
 }
 
-// A file system gives the number of a removed file to the next one, so the build id counts as well.
+// Compares the build id too, because a file system may reuse the inode of a removed file.
 static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE {
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
   const uint32_t size = cs_file_build_id(descriptor, id);
   return size == file->build_id_bytes && memcmp(id, file->build_id, size) == 0;
 }
 
-// The descriptor, or -1. What is no file of ours is not even opened: that may have effects of its own.
+// Returns the descriptor, or -1. A file that is not the expected one is not opened, because opening it may have side
+// effects.
 static int open_file(const cs_image_file *file) SIGNAL_SAFE {
   struct stat status = {0};
   const char *path = cs_image_file_path(file);

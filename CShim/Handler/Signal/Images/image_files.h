@@ -1,4 +1,4 @@
-// The files that crashd gets with the hello: the executable, and libraries that crashd cannot be expected to have.
+// The files that crashd receives with the hello: the executable, and libraries that crashd may not have.
 #ifndef CS_IMAGE_FILES_H
 #define CS_IMAGE_FILES_H
 
@@ -7,11 +7,11 @@
 
 #include "cs_ring.h"
 
-// A descriptor an image is held open for a moment: not so many that the server's own would run out.
+// Each image holds a descriptor open for a moment. The limit keeps enough descriptors for the server.
 #define CS_IMAGE_FILE_LIMIT 64
 
-// Which file an image was at the start. It stands in private memory: the other end of the socket has the ring, and what
-// it writes there must not choose a file.
+// The file of an image at the start. It is in private memory: the process at the other end of the socket can write to
+// the ring, and must not be able to choose a file.
 typedef struct cs_image_file {
   uint64_t device;
   uint64_t inode;
@@ -29,11 +29,12 @@ typedef struct cs_image_file_list {
 
 extern cs_image_file_list cs_image_files;
 
-// Opens those files that are still what they were at the start, by device, inode and build id; returns how many.
+// Opens the files whose device, inode and build id are unchanged since the start. Returns their number.
 uint32_t cs_image_files_open(int ret_descriptors[CS_IMAGE_FILE_LIMIT],
                              uint16_t ret_images[CS_IMAGE_FILE_LIMIT]) SIGNAL_SAFE;
 
-// What leads to the file of an image. The executable's own link does so also after a deploy replaced it.
+// Returns a path that leads to the file of an image. /proc/self/exe does so even after a deployment replaced the
+// executable.
 static inline const char *cs_image_file_path(const cs_image_file *file) SIGNAL_SAFE {
   return file->is_executable ? "/proc/self/exe" : file->path;
 }

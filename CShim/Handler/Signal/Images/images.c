@@ -13,7 +13,8 @@
 
 cs_image_ranges cs_images;
 
-// Whether the image is mapped still: dlclose() gives its place to the next one, often with the same name.
+// Returns whether the image is still mapped. After dlclose() another image may take its address, often with the same
+// name.
 static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   const cs_ring_image *image = &cs_process.ring->images[index];
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
@@ -22,7 +23,7 @@ static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   return cs_memory_copy(id, cs_images.build_id[index], size) == size && memcmp(id, image->build_id, size) == 0;
 }
 
-// `ret_unloaded`: the image that was there, if none is there now.
+// `ret_unloaded`: an image that once contained `pc` and is no longer mapped.
 static uint16_t look_up(uint64_t pc, uint16_t *ret_unloaded) SIGNAL_SAFE {
   // acquire: pairs with the release store in add_late() and in the setup.
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
@@ -72,8 +73,8 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
   return (uint16_t)index;
 }
 
-// Concurrency: one thread at a time adds. Another one that crashes meanwhile does not wait for it; its frame then has
-// no image, and crashd still finds the entry by the address.
+// Concurrency: one thread at a time adds an entry. Another crashing thread does not wait for it. Its frame then has no
+// image, but crashd can still find the entry by the address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   uint16_t unloaded = CS_RING_NO_IMAGE;
   const uint16_t known = look_up(pc, &unloaded);

@@ -9,8 +9,8 @@
 
 #include "system_call.h"
 
-// Below the usual soft limit of 1024: from here on, numbers are the shield's. A process with a lower limit leaves it
-// the last few.
+// The shield uses the descriptor numbers from here on, below the usual soft limit of 1024. In a process with a lower
+// limit, the shield uses the last few numbers below that limit.
 #define FIRST_NUMBER 960
 #define ROOM         16
 #define KEPT_LIMIT   4
@@ -20,12 +20,12 @@ static long close_between(long first, long last, unsigned flags) SIGNAL_SAFE {
 }
 
 bool cs_descriptors_separate(void) SIGNAL_SAFE {
-  // A range without descriptors: only the table is to be copied.
+  // The range contains no descriptors: the call only copies the table.
   if (close_between(UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
   return cs_system_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0;
 }
 
-// Sorts what is not below 0 to the front; returns how many.
+// Sorts the non-negative numbers to the front. Returns how many there are.
 static size_t sort(const int *kept, size_t count, int ret_sorted[KEPT_LIMIT]) SIGNAL_SAFE {
   size_t size = 0;
   for (size_t index = 0; index < count && size < KEPT_LIMIT; index++) {

@@ -9,22 +9,22 @@
 
 bool cs_privilege_is_users(void) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-  // A seccomp filter may forbid the question: then the last answer holds.
+  // A seccomp filter may forbid the call. Then the last answer is used.
   if (answer < 0) return __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0;
   return answer == 1;
 }
 
-// Concurrency: threads that crash at once find the same, and write the same.
+// Concurrency: threads that crash at once read and write the same value.
 void cs_privilege_note(void) SIGNAL_SAFE {
   const uint32_t is_restricted = cs_privilege_is_users() ? 0 : 1;
   cs_ring_header *header = &cs_process.ring->header;
-  // relaxed: each stands alone, as in cs_memory_mode().
+  // relaxed: no other data depends on these fields, as in cs_memory_mode().
   __atomic_store_n(&cs_process.is_restricted, is_restricted, __ATOMIC_RELAXED);
   __atomic_store_n(&header->is_restricted, is_restricted, __ATOMIC_RELAXED);
   cs_memory_mode_show();
 }
 
-// The system's crashd is the one whose directory root has made in /run: only root can make one there.
+// The directory of the system's crashd in /run was created by root, because only root can create one there.
 static bool is_of_system(uint32_t uid) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_stat(CS_ATTACH_SYSTEM_DIRECTORY, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == uid;

@@ -1,5 +1,5 @@
-// The system calls of the handler, made without libc: no errno, no thread-locals, no cancellation points, nothing that
-// a program may have interposed. Each returns -errno on failure, as the kernel does.
+// The system calls of the handler. They bypass libc: no errno, no thread-locals, no cancellation points, and no
+// function that a program may have interposed. Each returns -errno on failure, as the kernel does.
 #ifndef CS_SYSTEM_CALL_H
 #define CS_SYSTEM_CALL_H
 
@@ -25,7 +25,7 @@
 // sizeof the kernel's sigset_t, which is smaller than glibc's.
 #define CS_KERNEL_SIGNAL_SET_BYTES 8
 
-// What rt_sigaction reads and writes; glibc's struct sigaction has another order and hides the restorer.
+// The struct of rt_sigaction. glibc's struct sigaction has another field order and hides the restorer.
 typedef struct cs_kernel_action {
   void (*handler)(int);
   unsigned long flags;
@@ -54,7 +54,7 @@ static inline long cs_sigmask(int how, const uint64_t *set) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_sigprocmask, how, (long)set, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
 }
 
-// Queues `information` as it is: the kernel lets a process forge any si_code for itself.
+// Queues `information` unchanged: the kernel accepts any si_code that a process sends to itself.
 static inline long cs_queue_signal(int pid, int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, (long)information, 0, 0);
 }
@@ -68,7 +68,7 @@ static inline void cs_sleep_ns(long duration_ns) SIGNAL_SAFE {
   cs_system_call(SYS_nanosleep, (long)&duration, 0, 0, 0, 0, 0);
 }
 
-// The same, whatever signals come: it goes on after so many.
+// Sleeps for the whole duration even if signals arrive, up to `tries` interruptions.
 static inline void cs_sleep_whole_ns(long duration_ns, int tries) SIGNAL_SAFE {
   struct timespec left = {.tv_sec = 0, .tv_nsec = duration_ns};
   for (int attempt = 0; attempt < tries; attempt++) {
@@ -108,7 +108,7 @@ static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
   return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
 }
 
-// Whether RLIMIT_FSIZE forbids a file of `size` bytes: who tries all the same is sent SIGXFSZ.
+// Returns whether RLIMIT_FSIZE forbids a file of `size` bytes. Writing such a file would raise SIGXFSZ.
 static inline bool cs_file_size_is_limited(uint64_t size) SIGNAL_SAFE {
   struct rlimit limit = {0};
   const long result = cs_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);

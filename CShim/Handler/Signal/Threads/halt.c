@@ -1,35 +1,36 @@
-// What the other threads do from the moment in which the sweep's signal reaches them:
+// What the other threads do after the sweep's signal reaches them. A thread that stays sleeps in the signal handler.
 //
 // clang-format off
 // | situation                                       | what the thread does                                            |
 // |-------------------------------------------------|-----------------------------------------------------------------|
 // | the crash ends the process; it waited           | answers, and stays until the process ends                       |
-// | the same; it was running                        | answers, goes on for a moment of processor time (halt_turn.c),  |
+// | the crash ends the process; it was running      | answers, continues for a short processor time (halt_turn.c),    |
 // |                                                 | and stays                                                       |
-// | the same; the signal comes after the sweep      | does not answer, and stays                                      |
-// | the same with CRASHSHIELD_SWEEP_MS=0            | does not answer, and stays                                      |
+// | the crash ends the process; signal after sweep  | does not answer, and stays                                      |
+// | a certain end with CRASHSHIELD_SWEEP_MS=0       | does not answer, and stays                                      |
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
-// | it blocks SIGPROF, or waits for it by sigwait() | is sent nothing, or keeps it pending (reach.c), and goes on;    |
+// | it blocks SIGPROF, or waits for it by sigwait() | gets no signal, or keeps it pending (reach.c), and continues;   |
 // |                                                 | none of its calls is interrupted                                |
-// | it starts to do so between that read and the     | a program that takes SIGPROF for its own ends as it does by it  |
+// | it starts to do so between that check and the   | a program that uses SIGPROF itself may end by the signal        |
 // | signal                                          |                                                                 |
-// | it waits for a vfork child                      | goes on: the signal stays pending                               |
-// | it calls exit() or exec() before it stays       | it wins, as it may without us                                   |
+// | it waits for a vfork child                      | continues: the signal stays pending                             |
+// | it calls exit() or exec() before it stays       | its call takes effect, as it may without the shield             |
 // | it forks before it stays                        | the child has the program's SIGPROF action, and does not stay   |
 // | it faults while it answers                      | stays (handler.c)                                               |
-// | two threads crash                               | one certain end is enough; threads that an earlier sweep has    |
-// |                                                 | let go are asked again                                          |
-// | the handler crashes                             | all are asked to stay before the process ends                   |
-// | a handler of the program's takes the crash: its | answers and goes on, except that a call which the signal has    |
-// | own, one installed after ours that calls ours,  | made fail with EINTR returns only when that handler is over, a  |
-// | siglongjmp(); or the kernel does not end the    | signal of the program's comes, or HOLD_NAPS have passed: the    |
-// | process (abort() of a pid namespace's first)    | handler may end the process, and the program must not do so     |
-// |                                                 | before it with an exit status of its own                        |
-// | the process lives on after a certain end (a     | goes on after SURVIVED_NAPS                                     |
-// | debugger took the signal away)                  |                                                                 |
+// | two threads crash                               | one certain end is enough; threads that an earlier sweep        |
+// |                                                 | released get the signal again                                   |
+// | the handler crashes                             | all get the signal before the process ends                      |
+// | a handler of the program receives the crash:    | answers and continues. But a call that the signal made fail     |
+// | its own, one installed after ours that calls    | with EINTR returns only after that handler has ended, a signal  |
+// | ours, siglongjmp(); or the kernel does not end  | of the program arrived, or HOLD_NAPS passed. Otherwise the      |
+// | the process (abort() in the first process of a  | program might exit with its own status before the handler ends  |
+// | pid namespace)                                  | the process                                                     |
+// | the process survives a certain end (a debugger  | continues after SURVIVED_NAPS                                   |
+// | discarded the signal)                           |                                                                 |
 // clang-format on
 //
-// A thread that stays blocks all signals but those of crashes and glibc's own: setuid() elsewhere gets its answer.
+// A thread that stays blocks all signals except crash signals and glibc's own signals, so that setuid() elsewhere gets
+// its answer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -50,31 +51,32 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// Running threads are let go until no thread has crashed for OTHERS_NS, or for so many ROUNDS.
+// Running threads may continue until no thread has crashed for OTHERS_NS, or for at most ROUNDS.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
 #define STEP_NS   200000
 
-// A staying thread checks whether the process lives on: after 20 × 50 ms with no thread in the handler it does. At most
-// 2400 × 50 ms, twice the longest deadline of the watchdog.
+// A staying thread checks whether the process has survived: no thread was in the handler for 20 × 50 ms. It stays at
+// most 2400 × 50 ms, twice the longest deadline of the watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// A call that the sweep has interrupted is held for 50 × 2 ms after the handler.
-// Whether it is over is checked after 5: the thread may crash again, as that of abort() does in a first process.
+// A call that the sweep interrupted is held until 50 × 2 ms after the handler. After 5 of these steps the thread checks
+// whether the handler has ended. It does not check earlier, because the crashing thread may crash again, as abort()
+// does in the first process of a pid namespace.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
 #define HOLD_LIMIT  60000
 
 static uint32_t has_begun; // atomic, a futex
-static uint32_t is_last;   // atomic: running threads stay as well
+static uint32_t is_last;   // atomic: running threads must stay too
 static uint32_t staying;   // atomic: threads that stay
-static uint32_t over;      // atomic, a futex: how often a program's handler of a crash was seen to be over
-static uint32_t checking;  // atomic: a held thread checks whether it is
-static cs_task_list list;  // one thread halts the others
+static uint32_t over;      // atomic, a futex: how often a program's handler of a crash was found to have ended
+static uint32_t checking;  // atomic: a held thread is checking whether the handler has ended
+static cs_task_list list;  // used by the one thread that halts the others
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
   const struct timespec time = {.tv_nsec = at_most_ns};
@@ -90,7 +92,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep that gives SIGPROF back reads it before.
+  // Sequentially consistent: a sweep reads it before it restores the program's SIGPROF action.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -103,7 +105,7 @@ void cs_halt_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&has_begun, 0, __ATOMIC_RELAXED);
 }
 
-// The process lives on.
+// Ends the halt, because the process survives.
 static void end_halt(void) SIGNAL_SAFE {
   cs_halt_forget_turns();
   cs_reach_forget();
@@ -125,7 +127,7 @@ static void stay(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&staying, 1, __ATOMIC_RELAXED);
 }
 
-// One held thread at a time reads what /proc says.
+// One held thread at a time reads the state of threads in /proc.
 static bool is_handler_over(void) SIGNAL_SAFE {
   if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
@@ -144,7 +146,7 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Whether a signal waits that would interrupt the call. SIGPROF does not: it may be one of ours.
+// Returns whether a pending signal would interrupt the call. SIGPROF is ignored, because it may come from the sweep.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
@@ -157,9 +159,9 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   return false;
 }
 
-// Keeps a call that has been interrupted from returning. The thread stands on our alternate stack, so it leaves the
-// signals blocked: the handler of one that comes runs after the return, on the stack that the program has for it.
-// true: the process ends after all.
+// Delays the return of an interrupted call. The thread runs on our alternate stack, so it keeps signals blocked: the
+// handler of a pending signal then runs after the return, on the stack that the program has set for it. Returns true if
+// the process ends after all.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -195,7 +197,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Whether the thread stays or is to: it is sent SIGPROF, or is still in the handler since it was.
+// Returns whether the thread stays or will stay: it was sent SIGPROF now, or is still in the handler of an earlier
+// SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -204,7 +207,7 @@ static bool signal_one(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
 }
 
-// Says how many threads it has reached that have not crashed. false: the list of the threads cannot be read.
+// Counts the threads that were reached and have not crashed. Returns false if the list of threads cannot be read.
 static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   const int self = cs_gettid();
   bool has_self = false;
@@ -225,7 +228,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Whether so many stay within a round.
+// Returns whether `wanted` threads stay within one round.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;

@@ -9,17 +9,18 @@
 #include "reach.h"
 #include "sweep_turn.h"
 
-// So much processor time: a crash at the same moment takes less.
+// The processor time of a turn. A crash that happens at the same moment needs less.
 #define TURN_NS 200000
 
-// Running threads that have been seen, by their number; a thread that finds no entry near its own has no turn.
+// A hash table by tid of the running threads that were found. A thread that finds no entry near its own index has no
+// turn.
 #define TURN_LIMIT  1024
 #define TURN_PROBES 16
 
 typedef struct turn {
   int tid;       // atomic
   int is_over;   // atomic: the thread stays
-  uint64_t time; // its processor time when it was let go; 0: it has not been
+  uint64_t time; // its processor time when its turn began; 0: no turn yet
 } turn;
 
 static turn turns[TURN_LIMIT];
@@ -32,7 +33,7 @@ static turn *turn_of(int tid) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < TURN_PROBES; probe++) {
     turn *entry = &turns[((uint32_t)tid + probe) % TURN_LIMIT];
     int holder = 0;
-    // relaxed: only the thread itself reads its time.
+    // relaxed: only the thread itself reads its entry.
     if (__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
         holder == tid) {
       return entry;
@@ -55,7 +56,7 @@ bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
 }
 
 void cs_halt_remind(void) SIGNAL_SAFE {
-  // The halt may begin after the sweep has given SIGPROF back: then it would end the process.
+  // The halt may begin after the sweep has restored the program's SIGPROF action. A SIGPROF would then end the process.
   if (!cs_sweep_has_signal()) return;
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);

@@ -16,11 +16,12 @@ typedef enum cs_own_role {
   CS_OWN_ROLES,
 } cs_own_role;
 
-// The tid of this role's thread; 0 if there is none. Atomic.
+// The tid of the thread with this role, or 0. Atomic.
 int cs_own_tid(cs_own_role role) SIGNAL_SAFE;
 void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE;
 
-// Whether a sweep skips the thread: it runs no code of the program. Callbacks of the program count as its code.
+// Returns whether a sweep skips the thread, because it runs no code of the program. A callback of the program counts as
+// its code.
 bool cs_own_is_idle(int tid) SIGNAL_SAFE;
 void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
@@ -29,31 +30,31 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 // The name of the thread that passes incidents on (Setup/Ring/incident_thread.c), which runs executors of the program.
 #define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
-// Passes on a process-directed signal that reached a thread of the shield which runs code of the program and therefore
-// does not block it: a thread of the program may wait for the signal. The shield's thread then blocks it. Returns false
-// for a fault, a thread-directed signal, or another thread. A signal that was passed on to this thread gets its code
-// back: a report and the program's handlers see SI_USER where kill() sent it. A thread that waits for it sees SI_QUEUE.
+// Passes on a process-directed signal to a thread of the program, which may wait for it. The receiving thread of the
+// shield runs code of the program, so it did not block the signal; it blocks it afterwards. Returns false for a fault,
+// a thread-directed signal, or another thread. When a signal that was passed on arrives, its code is restored: reports
+// and the program's handlers read SI_USER if kill() sent it. A thread that waits for it with sigwait() reads SI_QUEUE.
 bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// For a crash whose descriptor table lacks the connection: lets the thread of the connection wake crashd. Returns true
-// if it has.
+// For a crash whose descriptor table lacks the connection: asks the thread of the connection to wake crashd. Returns
+// true if it has.
 bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE;
-// For that thread: whether crashd holds the ring by its connection; and whether a crash waits for it, which `has_woken`
-// answers.
+// For that thread: cs_own_link_attached() notes whether crashd holds the ring through its connection.
+// cs_own_link_is_asked() returns whether a crash waits for it; cs_own_link_has_woken() answers that crash.
 void cs_own_link_attached(bool is_so) SIGNAL_SAFE;
 bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE;
 void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;
 
 // The signal that wakes the thread of the connection: glibc's cancellation signal. glibc sends it only to single
-// threads and lets no program block, handle or wait for it; nothing cancels this thread, which blocks it and reads it
-// from a descriptor.
+// threads, and lets no program block, handle or wait for it. The thread of the connection is never canceled. It blocks
+// the signal and reads it from a descriptor.
 #define CS_OWN_BELL 32
 
-// Asks the threads to end as soon as they can (Setup/aside.c).
+// cs_own_dismiss() asks the threads to end as soon as they can (Setup/Threads/aside.c).
 bool cs_own_are_dismissed(void) SIGNAL_SAFE;
 void cs_own_dismiss(bool is_so) SIGNAL_SAFE;
 
-// In a forked child: forgets the threads.
+// Clears the tids in a forked child.
 void cs_own_forget(void) SIGNAL_SAFE;
 
 #endif

@@ -9,7 +9,7 @@
 #include "../Kernel/system_call.h"
 #include "task_list.h"
 
-// Threads with a mark, by their number.
+// A hash table by tid of the threads that have a mark.
 #define REACH_LIMIT  4096
 #define REACH_PROBES 16
 
@@ -22,14 +22,14 @@ typedef struct reach_entry {
 
 static reach_entry entries[REACH_LIMIT];
 
-// Calls in which most of a thousand threads wait, and none takes a signal: no signalfd is read by them. One that blocks
-// SIGPROF there keeps it pending. That saves the second read, of the mask.
+// Calls in which most waiting threads of a server are, and which do not consume signals, as a read of a signalfd would.
+// A thread that blocks SIGPROF in such a call keeps it pending. For these calls the signal mask need not be read.
 static bool takes_no_signal(uint64_t call) SIGNAL_SAFE {
   return call == SYS_futex || call == SYS_recvfrom || call == SYS_recvmsg || call == SYS_accept || call == SYS_accept4;
 }
 
-// Whether a thread waits for SIGPROF: the kernel takes what sigwait() waits for out of the mask as long as the call
-// lasts.
+// Returns whether a thread waits for SIGPROF with sigwait(). The kernel unblocks the awaited signals during that call,
+// so the mask does not show it.
 static bool waits_for_signal(const cs_task_call *call) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t wanted = 0;
@@ -53,7 +53,7 @@ void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < REACH_PROBES; probe++) {
     reach_entry *entry = &entries[((uint32_t)tid + probe) % REACH_LIMIT];
     int holder = 0;
-    // relaxed: a mark that is seen late makes the halt look once more.
+    // relaxed: if a mark is seen late, the halt checks the thread once more.
     if (!__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         holder != tid) {
       continue;

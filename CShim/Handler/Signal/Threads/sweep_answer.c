@@ -1,4 +1,4 @@
-// The answer of a thread that did not crash to a sweep.
+// How a thread that did not crash answers a sweep.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,17 +12,17 @@
 #include "halt.h"
 #include "sweep_turn.h"
 
-// The limit of frames of a deep recursion; the rest of the array is for async callers.
+// The maximum number of frames of a deep recursion. The rest of the array is for async callers.
 #define HEAD_LIMIT 96
 #define TAIL_LIMIT 24
-// The limit of the stack's depth, which takes half a millisecond.
+// The maximum depth of an unwind, which takes half a millisecond.
 #define STEP_LIMIT 4096
 
-static uint32_t running; // atomic: threads that did not wait for anything
+static uint32_t running; // atomic: the number of threads that were running and not waiting
 
-// One for each signaled thread; untouched ones take no memory.
+// One per signaled thread. Untouched pages take no memory.
 static cs_cfi_scratch scratches[CS_RING_THREAD_LIMIT];
-static int answering_tid[CS_RING_THREAD_LIMIT]; // 0 when its thread does not
+static int answering_tid[CS_RING_THREAD_LIMIT]; // the tid of the thread that is answering; 0: none
 
 void cs_sweep_note_running(void) SIGNAL_SAFE {
   __atomic_fetch_add(&running, 1, __ATOMIC_RELAXED);
@@ -41,8 +41,8 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
   return __atomic_load_n(&running, __ATOMIC_RELAXED) != 0;
 }
 
-// The slot of a signaled thread. The signal has a hint, but the kernel may deliver an earlier SIGPROF of another
-// process instead.
+// Returns the slot of a signaled thread. The signal carries the slot's index as a hint. The kernel may deliver an
+// earlier SIGPROF of another process instead, without a hint.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);
@@ -75,14 +75,14 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
                                 .head = &record->frame_head,
                                 .stop = &record->unwind_stop};
   cs_registers_from_context(context, &record->registers);
-  // Nothing faulted: the kernel's fault data is stale.
+  // The thread did not fault, so the kernel's fault data is stale.
   record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   cs_thread_name((char *)record->name);
   if (cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
                    &record->task_name_bytes)) {
     record->flags = CS_RING_RECORD_TASK;
   }
-  // An earlier sweep may have left data of unloaded images there.
+  // An earlier sweep may have left data of unloaded images in the scratch memory.
   scratches[index].memory = (cs_memory){0};
   scratches[index].row_pc = 0;
   cs_unwind(&scratches[index], &record->registers, &frames);
@@ -105,7 +105,7 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
 
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; cs_sweep_has_begun() && index < CS_RING_THREAD_LIMIT; index++) {
-    // relaxed: a thread only searches for its own store.
+    // relaxed: a thread only searches for its own tid, which it stored itself.
     if (__atomic_load_n(&answering_tid[index], __ATOMIC_RELAXED) == tid) return true;
   }
   return false;

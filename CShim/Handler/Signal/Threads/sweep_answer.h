@@ -1,4 +1,4 @@
-// The answer of a thread that did not crash to a sweep, and the ring slots of these answers, one for each thread.
+// How a thread that did not crash answers a sweep. Each thread writes its answer to its own slot of the ring.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 
@@ -8,30 +8,30 @@
 #include "../Dispatch/state.h"
 #include "cs_ring_access.h"
 
-// The handler of SIGPROF while a sweep is under way.
+// The SIGPROF handler during a sweep.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
-// Whether the thread is writing its answer: its faults are then ours.
+// Returns whether the thread is writing its answer. A fault meanwhile is a fault of the shield.
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 
-// Counts a thread that was not waiting.
+// Counts a thread that was running.
 void cs_sweep_note_running(void) SIGNAL_SAFE;
 void cs_sweep_forget_running(void) SIGNAL_SAFE;
 
-// Whether a sweep found a running thread, which may be about to crash as well, or may have missed one.
+// Returns whether a sweep found a running thread, or may have missed one. A running thread may be about to crash too.
 bool cs_sweep_found_running(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
 
-// The state of a slot in the sweep of this crash. A thread that was too late for an earlier sweep must not take a slot
-// of this one.
+// The state of a slot in the sweep of this crash. It includes the number of the crash, so that a late thread of an
+// earlier sweep cannot take a slot of this sweep.
 static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
   // acquire: pairs with the release store of cs_sweep_renew().
   return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;
 }
 
-// Elects the thread or the sweep to write the record.
+// Elects the writer of the record: the thread or the sweep.
 static inline bool cs_sweep_begin_to_write(cs_ring_thread *thread, uint64_t asked) SIGNAL_SAFE {
   const uint64_t writing = (asked & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_WRITING;
   // acquire: pairs with the release store of ask().

@@ -1,4 +1,4 @@
-// Elects the thread that sweeps: one for each crash. If the process survives a crash, the next crash renews the turn.
+// Elects the thread that sweeps, one for each crash. If the process survives a crash, the next crash renews the turn.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
 #include "cs_platform.h"
@@ -19,9 +19,9 @@
 
 static uint32_t turn; // atomic
 
-// State of the threads that have left the handler for the program's own. Each is atomic.
+// The state of the threads that have left our handler for the program's handler. Each field is atomic.
 static uint32_t is_final; // one of them ends the process
-static int left_tid;      // the last of the others
+static int left_tid;      // the last of the threads whose signal may not end the process
 static int left_signal;
 
 static bool change(uint32_t from, uint32_t to) SIGNAL_SAFE {
@@ -46,7 +46,8 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE {
   return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
 }
 
-// Sequentially consistent with cs_watch_leave(), which comes after it, and cs_watch_enter() before cs_sweep_renew().
+// Ordering: two sequentially consistent operations order these stores for cs_sweep_renew(). cs_watch_leave() follows
+// this function, and cs_watch_enter() precedes cs_sweep_renew().
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);
@@ -62,36 +63,39 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
   return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Whether the program continued after the crash before. A handler of its own that still runs may end it, or may be
-// crashing now: its signal is blocked, unless it was installed with SA_NODEFER.
+// Returns whether the program continued after the previous crash. A handler of the program that still runs may end the
+// process, or may be crashing now. In that case its signal is blocked, unless the handler was installed with
+// SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   if (tid != cs_gettid()) return cs_sweep_is_survived();
   const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
-  // This handler's own mask is not the program's.
+  // Reads the interrupted mask, because the current mask is our handler's.
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread of the same crash may be ahead of this one. It finds the turn done, and leaves it to this
-// one. Only in the very first crash it finds the turn free; this one then finds it done by a thread that has not left.
+// Concurrency: another thread of the same crash may run at the same time. It finds the turn done and leaves the renewal
+// to this thread. Only in the first crash does it find the turn free; this thread then finds the turn done by a thread
+// that has not left the handler.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
-  // First the data that a reader would attribute to the new crash, then the number that publishes it.
+  // First clears the data that a reader would attribute to the new crash. Then writes the number that publishes the
+  // change.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash takes a ticket, also one without a slot: so no two have the same number.
+  // Each crash takes a ticket, even a crash without a slot, so no two crashes have the same number.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }
 
 static cs_kernel_action host; // the program's action of SIGPROF
-static uint32_t has_signal;   // atomic: SIGPROF is ours
+static uint32_t has_signal;   // atomic: our SIGPROF handler is installed
 
 static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
   return action->handler == cs_process.sweep_action.handler;
@@ -109,8 +113,8 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// Ignoring a signal drops all pending ones: a thread that wakes up late must not find one under the host's own action,
-// which often ends the process.
+// Ignoring a signal drops all pending ones. Otherwise a thread that wakes up late could receive a pending SIGPROF under
+// the program's action, which often ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

@@ -9,7 +9,7 @@
 #include "../Kernel/system_call.h"
 
 #define TASK_DIRECTORY "/proc/self/task"
-// State, name and mask stand in the first lines of a status file.
+// The first lines of a status file contain the state, the name and the mask.
 #define STATUS_BYTES    1536
 #define STAT_BYTES      1024
 #define CALL_BYTES      256
@@ -17,7 +17,7 @@
 // The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
 #define STAT_STATE   3
 #define STAT_BLOCKED 32
-// A program with more threads has as many as the kernel allows anybody.
+// The maximum number of reads. It covers the kernel's limit on threads.
 #define READ_LIMIT 8192
 
 // What getdents64 writes.
@@ -41,7 +41,7 @@ void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE {
   list->directory = -1;
 }
 
-// 0 for what is no number: the entries of the directory itself.
+// Returns 0 for a text that is not a number, such as the entries "." and "..".
 static int number_in(const char *text, size_t limit) SIGNAL_SAFE {
   int number = 0;
   for (size_t index = 0; index < limit && text[index] != 0; index++) {
@@ -86,7 +86,7 @@ static uint64_t hexadecimal(const char *text) SIGNAL_SAFE {
   return value;
 }
 
-// "/proc/self/task/TID/status" and its neighbours; `file` has its slash.
+// Writes "/proc/self/task/TID" plus `file`, which begins with a slash.
 static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   char digits[12];
   int count = 0;
@@ -104,7 +104,8 @@ static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   *at = 0;
 }
 
-// The text of one of a thread's files, with a zero at its end. false: the thread is gone, or the file cannot be read.
+// Reads one of a thread's files as NUL-terminated text. Returns false if the thread has ended, or if the file is
+// unreadable.
 static bool read_text(int tid, const char *file, char *ret_text, size_t size) SIGNAL_SAFE {
   char path[48];
   path_of(tid, file, path);
@@ -118,7 +119,7 @@ static bool read_text(int tid, const char *file, char *ret_text, size_t size) SI
   return true;
 }
 
-// The rest of the line that starts with `label`; the text ends with a line feed and a zero. NULL when there is none.
+// Returns the rest of the line that starts with `label`. The text ends with a line feed and a NUL. NULL: no such line.
 static const char *line_after(const char *text, const char *label, size_t label_bytes) SIGNAL_SAFE {
   for (const char *at = text; *at != 0; at++) {
     const bool is_start = at == text || at[-1] == '\n';
@@ -144,7 +145,7 @@ void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
   if (blocked != NULL) ret_status->blocked_signals = hexadecimal(blocked);
 }
 
-// The fields of a line stand apart by one space each. NULL where it has fewer.
+// Skips fields, which are separated by one space. NULL: the line has fewer fields.
 static const char *field(const char *text, int skipped) SIGNAL_SAFE {
   while (*text != 0 && skipped > 0) {
     if (*text++ == ' ') skipped--;
@@ -162,7 +163,8 @@ static uint64_t decimal(const char *text) SIGNAL_SAFE {
 bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE {
   char text[STAT_BYTES];
   if (!read_text(tid, "/stat", text, sizeof text)) return false;
-  // The name may have spaces and parentheses; what follows has none.
+  // The name may contain spaces and parentheses. The text after it contains none, so the last parenthesis ends the
+  // name.
   const char *rest = NULL;
   for (const char *at = text; *at != 0; at++) {
     if (at[0] == ')' && at[1] == ' ') rest = at + 2;
@@ -177,7 +179,7 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   char text[CALL_BYTES];
   if (!read_text(tid, "/syscall", text, sizeof text)) return false;
   *ret_call = (cs_task_call){.number = UINT64_MAX};
-  // "running", or -1 for a thread that waits outside of a call.
+  // The file contains "running", or -1 for a thread that waits outside of a system call.
   if (text[0] < '0' || text[0] > '9') return true;
   const char *argument = field(text, 1);
   if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
@@ -197,12 +199,12 @@ bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE {
   return false;
 }
 
-// "running", or numbers of which the last two are the stack pointer and the program counter.
+// The file contains "running", or numbers that end with the stack pointer and the program counter.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   char path[48];
   char text[CALL_BYTES];
   path_of(tid, "/syscall", path);
-  // A descriptor that is held for a crash is not spent here.
+  // The descriptor that is reserved for a crash is not used here.
   const int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return file;
   long size = cs_read(file, text, sizeof text - 1);

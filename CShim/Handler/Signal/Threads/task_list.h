@@ -8,7 +8,7 @@
 
 #include "cs_signal_safe.h"
 
-// Reads the list in pieces. Big, hence not on a handler's stack.
+// Reads the list in pieces. Too big for a handler's stack.
 typedef struct cs_task_list {
   int directory; // negative: cannot be read
   size_t at;
@@ -17,7 +17,7 @@ typedef struct cs_task_list {
 } cs_task_list;
 
 void cs_task_list_open(cs_task_list *list) SIGNAL_SAFE;
-// The next thread; 0 at the end.
+// Returns the next tid, or 0 at the end.
 int cs_task_list_next(cs_task_list *list) SIGNAL_SAFE;
 void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE;
 
@@ -25,18 +25,18 @@ void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE;
 typedef struct cs_task_status {
   uint64_t blocked_signals;
   uint64_t pending_signals;
-  uint32_t run_state; // R, S, D, …; 0 when unknown
+  uint32_t run_state; // R, S, D, …; 0: unknown
   uint8_t name[16];
 } cs_task_status;
 
-// The stack pointer of a sleeping thread. Negative: the thread does not sleep (-EAGAIN), has ended (-ENOENT), or is not
-// readable.
+// Reads the stack pointer of a sleeping thread. Negative: the thread is not sleeping (-EAGAIN), has ended (-ENOENT), or
+// cannot be read.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE;
 
 // Leaves `ret_status` unchanged if the thread has ended.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 
-// A shorter status of a thread, in two thirds of the time. Signals up to 31 only.
+// A shorter status of a thread, which takes a third less time to read. It has only signals up to 31.
 typedef struct cs_task_wait {
   uint32_t blocked_signals;
   uint32_t run_state;
@@ -51,11 +51,11 @@ typedef struct cs_task_call {
   uint64_t first_argument;
 } cs_task_call;
 
-// Returns false if the kernel does not show it, as for a process that may not be dumped.
+// Returns false if the kernel does not show the call, as for a process that may not be dumped.
 bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE;
 
-// Whether the name of the kernel function that a thread waits in contains `part`; also readable for a process that may
-// not be dumped. Returns false if not, or if the kernel does not show it.
+// Returns whether the name of the kernel function in which a thread waits contains `part`. Works also for a process
+// that may not be dumped. Returns false if the kernel does not show the name.
 bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE;
 
 #endif

@@ -1,12 +1,12 @@
-// DWARF call frame information: from the registers in a function to those in its caller.
+// DWARF call frame information: computes the caller's registers from a function's registers.
 //
 //   cfi_find.c        .eh_frame_hdr -> the FDE and CIE of a pc
 //   cfi_row.c         their instructions -> the row of rules at that pc
 //   cfi_expression.c  a rule's expression -> a value
 //   cfi_step.c        the row -> the caller's registers
 //
-// The tables are read where the loader mapped them. Each read stays inside the image, the FDE or the CIE, each loop
-// consumes bytes of them, and what is not understood is refused: the walk then tries the frame pointer.
+// The tables are read from the memory where the loader mapped them. Each read stays inside the image, the FDE or the
+// CIE. Each loop consumes bytes of them. Unknown data is refused: the unwind then tries the frame pointer.
 #ifndef CS_CFI_H
 #define CS_CFI_H
 
@@ -18,7 +18,7 @@
 #include "../Kernel/memory.h"
 #include "cs_signal_safe.h"
 
-// How deep DW_CFA_remember_state may nest; compilers use 1.
+// The maximum nesting of DW_CFA_remember_state. Compilers use 1.
 #define CS_CFI_REMEMBER_LIMIT 8
 
 // The mapped range of an image and the address of its .eh_frame_hdr.
@@ -28,7 +28,7 @@ typedef struct cs_cfi_image {
   uint64_t header;
 } cs_cfi_image;
 
-// What the FDE of a function and its CIE say.
+// The data from the FDE of a function and its CIE.
 typedef struct cs_cfi_function {
   uint64_t start;
   uint64_t end;
@@ -46,14 +46,14 @@ typedef struct cs_cfi_function {
 typedef enum cs_cfi_rule : uint8_t {
   CS_CFI_RULE_SAME = 0,
   CS_CFI_RULE_UNDEFINED,
-  CS_CFI_RULE_OFFSET,           // at CFA + value
-  CS_CFI_RULE_VALUE_OFFSET,     // is CFA + value
-  CS_CFI_RULE_REGISTER,         // is register `value`
-  CS_CFI_RULE_EXPRESSION,       // at what the expression at address `value` yields
-  CS_CFI_RULE_VALUE_EXPRESSION, // is what it yields
+  CS_CFI_RULE_OFFSET,           // saved at CFA + value
+  CS_CFI_RULE_VALUE_OFFSET,     // equals CFA + value
+  CS_CFI_RULE_REGISTER,         // equals register `value`
+  CS_CFI_RULE_EXPRESSION,       // saved at the result of the expression at address `value`
+  CS_CFI_RULE_VALUE_EXPRESSION, // equals the result of the expression at address `value`
 } cs_cfi_rule;
 
-// The rules at one pc. Index CS_REGISTER_COUNT is the CFA's own (OFFSET means: a register plus an offset).
+// The rules at one pc. Index CS_REGISTER_COUNT is the CFA; its OFFSET rule means a register plus an offset.
 typedef struct cs_cfi_row {
   int64_t value[CS_REGISTER_COUNT + 1];
   uint16_t expression_bytes[CS_REGISTER_COUNT + 1];
@@ -63,11 +63,11 @@ typedef struct cs_cfi_row {
 
 #define CS_CFI_CFA CS_REGISTER_COUNT
 
-// The working memory of one walk: too big for a handler's stack frame.
+// The working memory of one unwind. Too big for a handler's stack frame.
 typedef struct cs_cfi_scratch {
   cs_memory memory;
   cs_cfi_function function;
-  uint64_t row_pc; // the pc that `function` and `row` are for; 0 when for none
+  uint64_t row_pc; // the pc to which `function` and `row` belong; 0: none
   cs_cfi_row row;
   cs_cfi_row initial;
   cs_cfi_row remembered[CS_CFI_REMEMBER_LIMIT];
@@ -77,14 +77,14 @@ typedef enum cs_cfi_result {
   CS_CFI_CALLER,     // the registers are the caller's
   CS_CFI_OUTERMOST,  // the tables say that there is no caller
   CS_CFI_UNKNOWN,    // no or no usable table for this pc; registers untouched
-  CS_CFI_UNREADABLE, // a rule led to memory that cannot be read; registers untouched
+  CS_CFI_UNREADABLE, // a rule refers to unreadable memory; registers untouched
 } cs_cfi_result;
 
-// The image that holds `pc`; false when none does or it has no tables.
+// Finds the image that contains `pc`. Returns false if there is no such image or it has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
-// For the setup: the segment of the executable that holds .eh_frame_hdr and .eh_frame. Where its segments lie apart,
-// _dl_find_object gives the bounds of the one with the code.
+// For the setup: sets the segment of the executable that contains .eh_frame_hdr and .eh_frame. If the segments are not
+// contiguous, _dl_find_object returns the bounds of the code segment only.
 void cs_cfi_set_tables(uint64_t start, uint64_t end);
 
 bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;
@@ -92,14 +92,14 @@ bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_fu
 // Fills scratch->row from scratch->function.
 bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
 
-// DWARF expression of `size` bytes; `initial` is pushed first where `has_initial`.
+// Evaluates a DWARF expression of `size` bytes. With `has_initial`, `initial` is pushed first.
 bool cs_cfi_evaluate(const uint8_t *expression, size_t size, const uint64_t registers[CS_REGISTER_COUNT],
                      cs_memory *memory, bool has_initial, uint64_t initial, uint64_t *ret_value) SIGNAL_SAFE;
 
-// One frame outwards. `is_exact`: the pc is an instruction of its own, not a return address.
+// Steps one frame outwards. `is_exact`: the pc is the address of an instruction, not a return address.
 cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTER_COUNT], bool is_exact) SIGNAL_SAFE;
 
-// Makes scratch->function that of `pc` with its row; false when there is none.
+// Sets scratch->function and its row to those of `pc`. Returns false if there are none.
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,5 @@
-// The DWARF expressions that call frame information uses: the PLT's CFA, the frame of a signal handler's restorer.
+// Evaluates the DWARF expressions of call frame information, for example the PLT's CFA and the frame of a signal
+// restorer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,7 +9,7 @@
 #include "cfi_reader.h"
 
 #define STACK_LIMIT 32
-// Branches can loop; nothing real needs more steps.
+// Branches can loop. No expression of a compiler needs more steps.
 #define STEP_LIMIT 256
 
 typedef struct evaluator {
@@ -50,7 +51,7 @@ static void push_register(evaluator *run, uint64_t index, int64_t offset) SIGNAL
   }
 }
 
-// Two operands, one result; `right` was on top.
+// Applies a binary operation. `right` was on top of the stack.
 static uint64_t binary(uint8_t operation, uint64_t left, uint64_t right, bool *ret_is_bad) SIGNAL_SAFE {
   switch (operation) {
   case 0x1a:

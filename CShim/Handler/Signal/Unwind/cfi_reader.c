@@ -4,7 +4,7 @@
 
 #include "cfi_reader.h"
 
-// Ten groups of seven bits hold 64 bits; longer numbers are damaged.
+// Ten groups of seven bits hold 64 bits. Longer numbers are invalid.
 #define LEB_LIMIT_BYTES 10
 
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE {

@@ -1,4 +1,4 @@
-// A cursor over bytes that may lie: it never passes its end, and remembers that it wanted to.
+// A cursor over untrusted bytes. It never reads past its end, and sets `is_bad` on an attempt.
 #ifndef CS_CFI_READER_H
 #define CS_CFI_READER_H
 
@@ -21,7 +21,7 @@
 typedef struct cs_cfi_reader {
   const uint8_t *at;
   const uint8_t *end;
-  bool is_bad; // wanted more than there is, or something unknown; everything read since is 0
+  bool is_bad; // a read past the end, or an unknown encoding; all later reads give 0
 } cs_cfi_reader;
 
 static inline cs_cfi_reader cs_cfi_reader_make(const uint8_t *at, const uint8_t *end) SIGNAL_SAFE {
@@ -40,7 +40,7 @@ static inline void cs_cfi_skip(cs_cfi_reader *reader, uint64_t size) SIGNAL_SAFE
   }
 }
 
-// `size` is at most 8; the bytes are those of a little-endian number.
+// Reads a little-endian number of `size` bytes, at most 8.
 static inline uint64_t cs_cfi_fixed(cs_cfi_reader *reader, size_t size) SIGNAL_SAFE {
   uint64_t value = 0;
   const uint8_t *at = reader->at;
@@ -61,8 +61,8 @@ static inline int64_t cs_cfi_fixed_signed(cs_cfi_reader *reader, size_t size) SI
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 int64_t cs_cfi_sleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 
-// A pointer in `encoding`; `data_base` is what data-relative ones add. Indirect pointers are refused: nothing we need
-// is stored so.
+// Reads a pointer in `encoding`. `data_base` is the base of data-relative pointers. Indirect pointers are refused,
+// because none of the needed fields uses them.
 uint64_t cs_cfi_pointer(cs_cfi_reader *reader, uint8_t encoding, uint64_t data_base) SIGNAL_SAFE;
 
 #endif

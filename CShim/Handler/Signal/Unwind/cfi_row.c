@@ -1,4 +1,4 @@
-// The row machine: runs the instructions of the CIE, then those of the FDE up to the pc.
+// The row machine: executes the instructions of the CIE, then those of the FDE up to the pc.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +7,7 @@
 
 #include "cfi_reader.h"
 
-// Nothing real is longer; a bound for what a corrupt table may claim.
+// A limit for corrupt tables. No compiler emits longer expressions.
 #define EXPRESSION_LIMIT_BYTES 1024
 
 enum {
@@ -40,17 +40,17 @@ enum {
   CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
-// One run of instructions.
+// The state while instructions are executed.
 typedef struct machine {
   cs_cfi_scratch *scratch;
   cs_cfi_reader reader;
   uint64_t location;
   uint64_t pc;
   uint32_t remembered_count;
-  bool is_initial; // the CIE's instructions: they have no location
+  bool is_initial; // executing the CIE's instructions, which have no location
 } machine;
 
-// Registers above ours (vector registers) are read over.
+// Rules for other registers (vector registers) are parsed and ignored.
 static void set_rule(machine *run, uint64_t index, cs_cfi_rule rule, int64_t value) SIGNAL_SAFE {
   if (index >= CS_REGISTER_COUNT) return;
   run->scratch->row.rule[index] = rule;
@@ -88,12 +88,12 @@ static void set_cfa_offset(machine *run, int64_t offset) SIGNAL_SAFE {
   run->scratch->row.value[CS_CFI_CFA] = offset;
 }
 
-// Products of table bytes may wrap; unsigned, so that this is defined.
+// Unsigned, so that an overflow of untrusted values is defined.
 static int64_t scaled(uint64_t value, int64_t factor) SIGNAL_SAFE {
   return (int64_t)(value * (uint64_t)factor);
 }
 
-// Goes on to a later row; false when that is beyond the pc, so that the present one is the answer.
+// Advances to a later row. Returns false if that row is beyond the pc: the current row is then the result.
 static bool advance(machine *run, uint64_t distance) SIGNAL_SAFE {
   run->location += distance * run->scratch->function.code_alignment;
   return run->is_initial || run->location <= run->pc;
@@ -115,7 +115,7 @@ static void recall(machine *run) SIGNAL_SAFE {
   }
 }
 
-// The instructions that name a register first.
+// Executes the instructions whose first operand is a register.
 static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_SAFE {
   const int64_t factor = run->scratch->function.data_alignment;
   cs_cfi_reader *reader = &run->reader;
@@ -147,7 +147,7 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
     break;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    // A register above ours must not hit the CFA's place.
+    // A higher register number must not overwrite the rule of the CFA.
     set_expression(run, index < CS_REGISTER_COUNT ? index : UINT64_MAX,
                    instruction == CFA_EXPRESSION ? CS_CFI_RULE_EXPRESSION : CS_CFI_RULE_VALUE_EXPRESSION);
     break;
@@ -168,7 +168,7 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
   }
 }
 
-// false: the row is the wanted one.
+// Executes one instruction. Returns false if the current row is the result.
 static bool run_instruction(machine *run) SIGNAL_SAFE {
   cs_cfi_reader *reader = &run->reader;
   const uint8_t instruction = cs_cfi_byte(reader);
@@ -238,7 +238,7 @@ bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
   run.reader = cs_cfi_reader_make(function->instructions, function->instructions_end);
   while (!cs_cfi_reader_is_at_end(&run.reader) && run_instruction(&run)) {
   }
-  // A row without a rule for the CFA leads nowhere.
+  // A row without a rule for the CFA is unusable.
   return !run.reader.is_bad && scratch->row.rule[CS_CFI_CFA] != CS_CFI_RULE_SAME;
 }
 

@@ -8,12 +8,12 @@
 #include "cs_shim.h"
 #include "unwind.h"
 
-// Walks at the same time; one more finds no working memory, and its stack is not known. Too big for a stack.
+// The maximum number of concurrent unwinds, whose working memory is too big for a stack. Further callers get no stack.
 #define WALKS 16
 
-// Beyond those that are asked for: our own functions, which the caller does not want.
+// The requested frames plus the shield's own functions, which are removed afterwards.
 #define FRAMES_LIMIT (CS_RING_INCIDENT_FRAME_LIMIT + 8)
-// Of async functions that wait, behind these.
+// Further room for waiting async functions.
 #define ASYNC_LIMIT CS_RING_INCIDENT_FRAME_LIMIT
 
 static cs_cfi_scratch scratches[WALKS];
@@ -38,9 +38,9 @@ static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
   return frame->function_start != 0 && cs_function_is_async(frame->function_start);
 }
 
-// The program counters from `first` on, or all where that is not among them. Behind an async function's frame is what
-// runs its task: those that wait for it take its place. Where one goes on is the entry point of a function: that and 1,
-// as if it were a return address.
+// Copies the program counters from `first` on, or all if `first` is not among them. The frames behind an async
+// function's frame belong to the executor of its task, so they are replaced by its async callers. An async caller
+// resumes at a function's entry point, so its pc is increased by 1, like a return address.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
   uint32_t from = 0, waiting = count;

@@ -7,15 +7,15 @@
 #include "../Dispatch/trusted.h"
 #include "../Images/images.h"
 
-// One walk.
+// The state of one unwind.
 typedef struct walk {
   cs_cfi_scratch *scratch;
-  const cs_ring_registers *context; // where the walk begins
+  const cs_ring_registers *context; // the registers where the unwind begins
   const cs_frame_list *list;
   cs_async_start async;
-  uint64_t asked_function; // the last one whose prologue was looked at: recursion asks again and again
+  uint64_t asked_function; // the last function whose prologue was checked, because a recursion needs it repeatedly
   uint64_t registers[CS_REGISTER_COUNT];
-  bool is_exact; // the pc of this frame is no return address
+  bool is_exact; // the pc of this frame is not a return address
 } walk;
 
 static bool is_code(uint64_t pc) SIGNAL_SAFE {
@@ -23,7 +23,7 @@ static bool is_code(uint64_t pc) SIGNAL_SAFE {
   return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
 }
 
-// Where frame `depth` goes: straight into the head, then round and round in the tail.
+// Returns the place of frame `depth`: first the places of the head in order, then those of the tail as a ring buffer.
 static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
   if (depth < list->head_limit) return &list->frames[depth];
   return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
@@ -36,15 +36,15 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
   frame->function_start = 0;
   frame->trust = trust;
   frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
-  frame->image = CS_RING_NO_IMAGE; // looked up at the end, for the frames that stay
+  frame->image = CS_RING_NO_IMAGE; // found at the end, only for the frames that are kept
   frame->reserved = 0;
   (*list->total)++;
   if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
   return frame;
 }
 
-// The frame pointer's record, in glibc's assembly and code without tables: [fp] is the caller's, [fp + 8] the return
-// address. Accepted only if it leads outwards and into code.
+// Steps by the frame pointer, in glibc's assembly and other code without tables: [fp] is the caller's frame pointer,
+// and [fp + 8] the return address. Accepted only if it leads outwards and to code.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -59,12 +59,12 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call through a bad pointer has only pushed its return address. Data of an image belongs to an image, too: the
-// processor says that it was no code.
+// A call through a bad pointer has only pushed its return address. A pc inside an image may still be data. The fault's
+// error code shows that the processor could not fetch code there.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  // The processor's word is about the innermost frame: behind a handler another one begins.
+  // The error code belongs to the innermost frame only, and not to frames behind a signal handler.
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
@@ -76,7 +76,7 @@ static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// Notes what the tables say about the frame just left.
+// Notes the data of the tables for the frame that was just left.
 static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
   frame->function_start = way->scratch->function.start;
   if (way->async.is_found || way->asked_function == frame->function_start) return;
@@ -84,7 +84,7 @@ static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *regis
   way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
 }
 
-// One frame outwards; false at the end, with the reason in `ret_stop`.
+// Steps one frame outwards. Returns false at the end, with the reason in `ret_stop`.
 static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
   uint64_t here[CS_REGISTER_COUNT];
   memcpy(here, way->registers, sizeof here);
@@ -119,13 +119,13 @@ static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SA
   }
 }
 
-// Puts the tail into order (by three reversals) and counts its frames in.
+// Puts the ring buffer of the tail in order (by three reversals) and adds its frames to the counts.
 static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
   if (*list->total <= list->head_limit) return;
   const uint32_t beyond = *list->total - list->head_limit;
   cs_ring_frame *tail = &list->frames[list->head_limit];
   if (beyond <= list->tail_limit) {
-    *list->head = *list->count = *list->total; // nothing was left out
+    *list->head = *list->count = *list->total; // no frames were dropped
     return;
   }
   const uint32_t oldest = beyond % list->tail_limit;
@@ -148,7 +148,7 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
-    // Only the way out of a signal handler may lead to a lower stack; way.is_exact says that it was one.
+    // Only the step out of a signal handler may lead to a lower stack address. way.is_exact is true after such a step.
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;
       break;
@@ -165,7 +165,7 @@ void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
     cs_ring_frame *frame = &list->frames[index];
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     const uint64_t pc = frame->pc - !is_exact;
-    // Frames of one image follow each other.
+    // Adjacent frames often belong to the same image.
     const bool is_same = image != CS_RING_NO_IMAGE && pc >= cs_images.start[image] && pc < cs_images.end[image];
     if (!is_same) image = cs_image_index(pc);
     frame->image = image;

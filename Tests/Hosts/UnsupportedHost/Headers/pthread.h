@@ -1,4 +1,4 @@
-// As string.h here: threads.
+// The part of pthread.h that the portable C of the shield needs; see string.h here.
 typedef struct cs_opaque_thread *pthread_t;
 
 int pthread_create(pthread_t *thread, const void *attributes, void *(*routine)(void *), void *argument);

@@ -1,5 +1,5 @@
-// What the portable C of the shield needs of a libc: scripts/check/unsupported compiles it for platforms whose headers
-// are not on this machine.
+// The libc declarations that the portable C of the shield needs. scripts/check/unsupported compiles that C for
+// platforms whose headers are not installed here.
 #include <stddef.h>
 
 void *memcpy(void *to, const void *from, size_t bytes);

@@ -1,4 +1,4 @@
-// unsupported-host: calls each library where the shield does not work. It ends with 0, or names what was not as it must be.
+// unsupported-host: calls each library on an unsupported platform. Exits with 0, or names the first wrong result.
 import CrashReport
 import CrashShield
 import CrashShieldCasts
@@ -26,7 +26,7 @@ final class Session: Sendable {
 LoggingSystem.bootstrap { BreadcrumbLogHandler(label: $0) }
 let logger = Logger(label: "host")
 
-// The capture does nothing.
+// The capture has no effect.
 let status = Shield.start(name: "host", release: "host@1", environment: "test") { $0.log(to: logger) }
 check("the start", !status.isStarted && status.startError == .unsupportedPlatform && status.connection == nil)
 do throws(Shield.StartError) {
@@ -41,7 +41,7 @@ check("the last crash", Shield.lastCrash == nil)
 let lastCrash = await Shield.lastCrash(within: .seconds(60))
 check("the awaited last crash", lastCrash == nil)
 
-// Protection says why there is none.
+// Protection reports why it is unavailable.
 check("the quarantine", Shield.danglingUnavailableReason != nil && Shield.danglingBytes == 0)
 do throws(Shield.ProtectionError) {
   try Shield.protect(Session.self)
@@ -56,14 +56,14 @@ check("guard pages", GuardPages.unavailableReason != nil && GuardPages.statistic
 check("casts", Shield.castsUnavailableReason != nil)
 check("executor checks", Shield.executorChecksUnavailableReason != nil)
 
-// Work runs, and is not contained.
+// Work runs, and its traps are not contained.
 check("containment", Shield.containmentUnavailableReason != nil && Shield.containedFaultCount == 0)
 let sum = try await Shield.isolated { () async -> Int in [1, 2, 3].reduce(0, +) }
 check("isolated work", sum == 6)
 func synchronousSum() throws -> Int { try Shield.isolated { [1, 2, 3].reduce(0, +) } }
 check("synchronous isolated work", try synchronousSum() == 6)
 
-// Guards work as everywhere: they need no handler.
+// Guards work as on supported platforms, because they need no handler.
 let parts = ["a", "b"]
 check("a guard", (parts[shielded: 2] ?? "none") == "none")
 check("its record", Shield.guardIncidents.map(\.kind) == [.index])
@@ -78,7 +78,7 @@ reading.cancel()
 let incidents = await reading.value
 check("incidents", incidents == 0)
 
-// The other packages' connections.
+// The libraries that integrate with other packages.
 ShieldMetrics().update()
 let shield = ShieldService(metrics: ShieldMetrics(), logger: logger)
 let group = ServiceGroup(services: [shield], logger: logger)
@@ -86,4 +86,4 @@ let running = Task { try await group.run() }
 await group.triggerGracefulShutdown()
 try await running.value
 check("a level of a report", CrashReport.Breadcrumb.Level.all.count == 7)
-print("unsupported-host: all libraries do nothing, as they must")
+print("unsupported-host: all libraries have no effect, as expected")

@@ -1,4 +1,4 @@
-// A file system that answers until a test makes it hang: FUSE by its protocol, without a library.
+// A file system that answers until a test makes it hang. It speaks the FUSE protocol without a library.
 #include "cd_test_support.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void close_between(int first, int last) {
   if (first <= last) syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-// Sockets and pipes of other tests are to end when their owners close them.
+// Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
 static void keep_two(int one, int other) {
   const int low = one < other ? one : other;
   const int high = one < other ? other : one;
@@ -79,7 +79,7 @@ static void keep_two(int one, int other) {
   syscall(SYS_close_range, (unsigned)high + 1, ~0U, 0u);
 }
 
-// Until a byte comes from `control`; then it answers nothing until `control` hangs up.
+// Answers until a byte arrives from `control`. Then answers nothing until `control` hangs up.
 static void run(int device, int control) {
   static char bytes[BUFFER_BYTES];
   for (;;) {
@@ -90,7 +90,7 @@ static void run(int device, int control) {
       const ssize_t size = read(control, &byte, 1);
       while (size == 1 && read(control, &byte, 1) > 0) {
       }
-      _exit(0); // the kernel answers what waits by an error
+      _exit(0); // the kernel fails all waiting requests
     }
     if (read(device, bytes, sizeof bytes) > 0) serve(device, bytes);
   }

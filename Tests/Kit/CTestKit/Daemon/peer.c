@@ -9,19 +9,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What the child runs: system calls alone, as it has the locks of threads that it has not.
+// The code of the child. It only makes system calls, because locks of the parent's other threads may be held forever.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int link) {
   int code = 0;
   // glibc's functions would change the credentials of all threads.
   if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
-      // A program that this user has started, or one that has changed its user.
+      // 1 as in a program that this user has started, 0 as in a program that has changed its user.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The socket is the parent's too: it is connected there.
+      // The parent has the same socket, so it is connected there too.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
-  // Sockets and pipes of other tests are to end when their owners close them.
+  // Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
   if (dup2(link, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0) code = errno;
   if (write(0, &code, sizeof code) != sizeof code || code != 0) _exit(1);
   char byte;
@@ -62,7 +62,7 @@ int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid,
 }
 
 void cd_test_peer_end(int link, int32_t child) {
-  // Also where a child that was forked meanwhile has a copy still.
+  // Ends the connection even if another child, forked meanwhile, still has a copy of the descriptor.
   shutdown(link, SHUT_RDWR);
   close(link);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {

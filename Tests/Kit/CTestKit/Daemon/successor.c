@@ -1,4 +1,4 @@
-// A child that connects again and again, as a process does that becomes one program after the other.
+// A child that connects repeatedly, like a process that executes one program after the other.
 #include "cd_test_support.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Sockets and pipes of other tests are to end when their owners close them.
+// Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
 static void close_others(const int *sockets, size_t count, int link) {
   int last = link;
   for (size_t index = 0; index < count; index++)
@@ -22,13 +22,13 @@ static void close_others(const int *sockets, size_t count, int link) {
   syscall(SYS_close_range, last + 1, ~0U, 0);
 }
 
-// What the child runs: system calls alone, as it has the locks of threads that it has not.
+// The code of the child. It only makes system calls, because locks of the parent's other threads may be held forever.
 static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, size_t count, int link) {
   close_others(sockets, count, link);
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The socket is the parent's too: it is connected there.
+    // The parent has the same socket, so it is connected there too.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

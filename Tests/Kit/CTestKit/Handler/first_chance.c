@@ -1,4 +1,4 @@
-// Programs whose handlers from before the start repair faults, and such that only seem to.
+// Programs whose handlers, installed before the start, repair faults or only seem to repair them.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -22,9 +22,9 @@ static volatile uint32_t *const nowhere = (volatile uint32_t *)(uintptr_t)NOWHER
 
 static cs_test_chance_way way_now;
 static __thread sigjmp_buf before_fault;
-static volatile uint8_t *pages[2]; // one a thread
-static int problem;                // atomic: the first that a handler saw
-static volatile double vector;     // what the handler leaves in its registers
+static volatile uint8_t *pages[2]; // one for each thread
+static int problem;                // atomic: the first problem that a handler found
+static volatile double vector;     // the handler's last value in vector registers
 
 static const cs_ring *ring(void) {
   return cs_testing_ring();
@@ -39,7 +39,7 @@ static void repair(int signal_number, siginfo_t *information, void *context) {
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
   const bool is_ours = page == (uintptr_t)pages[0] || page == (uintptr_t)pages[1];
-  // A fault that it knows nothing of ends the process.
+  // Any other fault ends the process.
   if (!is_ours || mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE) != 0) signal(signal_number, SIG_DFL);
 }
 
@@ -49,7 +49,7 @@ static void check(int signal_number, siginfo_t *information, void *context) {
   sigprocmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   const bool is_on_alternate = (stack.ss_flags & SS_ONSTACK) != 0;
-  // AddressSanitizer has one of its own where the shield installs none.
+  // AddressSanitizer installs an alternate stack of its own if the shield installs none.
   const bool has_alternate = (stack.ss_flags & SS_DISABLE) == 0;
   if (is_on_alternate != (way_now == CS_TEST_CHANCE_ON_STACK && has_alternate)) note(11);
   if (sigismember(&mask, SIGSEGV) != 1 || sigismember(&mask, SIGUSR1) != 1 || sigismember(&mask, SIGHUP) != 1) note(12);
@@ -98,13 +98,13 @@ static void do_nothing(int signal_number) {
 static struct sigaction shield;
 static int later_calls;
 
-// As compilers make it of a handler that hands on last.
+// Compilers emit such a tail call for a handler whose last action is to call the next handler.
 static void jump_on(int signal_number, siginfo_t *information, void *context) {
   if (++later_calls > 2 * FAULT_COUNT) _exit(17);
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);
 }
 
-// A handler without SA_ONSTACK.
+// Installed without SA_ONSTACK.
 static void look_at_stack(int signal_number) {
   stack_t stack;
   (void)signal_number;
@@ -164,7 +164,7 @@ static void *run_beside(void *unused) {
   return unused;
 }
 
-// Ends the process when a crash is in the ring.
+// Ends the process as soon as the ring has a committed crash.
 static void *await_crash(void *unused) {
   const cs_ring_slot *slots = ring()->slots;
   for (int index = 0;; index = (index + 1) % CS_RING_SLOT_LIMIT) {
@@ -180,7 +180,7 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
-// In a frame over the place of the handler's.
+// This function's frame overwrites the handler's former frame.
 static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   volatile uint8_t places[8 * PAGE_BYTES];
   for (size_t index = 0; index < sizeof places; index++)
@@ -189,7 +189,7 @@ static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   if ((cs_ring_slot_state_acquire(&ring()->slots[0]) & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) note(19);
 }
 
-// A register that the handler changes has its value afterwards.
+// Checks that a vector register which the handler changes is restored afterwards.
 static void keep_vector(void) {
   uint64_t before = UINT64_C(0x0123456789abcdef);
   uint64_t after = 0;

@@ -1,4 +1,4 @@
-// Handlers from before the start that make it hard to decide whether they repaired a fault, or were left.
+// Handlers, installed before the start, for which it is hard to detect whether they repaired a fault or were left.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "ways.h"
 
 #define LEAVERS 2
-// Longer than a loop is given; the clock's seconds are whole.
+// Longer than LOOP_NS, because seconds() returns whole seconds.
 #define TRAPPING_S 3
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)0x38;
@@ -25,7 +25,7 @@ static uint32_t state_of(uint32_t slot) {
   return (uint32_t)(cs_ring_slot_state_acquire(&ring->slots[slot]) & CS_RING_STATE_MASK);
 }
 
-// Whether a record beside that of slot 0 may be withdrawn.
+// Returns whether a slot other than 0 has a pending record.
 static bool is_pending_beside(void) {
   for (uint32_t slot = 1; slot < CS_RING_SLOT_LIMIT; slot++) {
     if (state_of(slot) == CS_RING_STATE_PENDING) return true;
@@ -35,7 +35,7 @@ static bool is_pending_beside(void) {
 
 static void *fault_and_leave(void *unused) {
   sigset_t own;
-  // The thread has the mask of the handler that made it.
+  // The thread inherits the mask of the handler that created it.
   sigemptyset(&own);
   sigaddset(&own, SIGSEGV);
   pthread_sigmask(SIG_UNBLOCK, &own, NULL);
@@ -44,8 +44,8 @@ static void *fault_and_leave(void *unused) {
   return unused;
 }
 
-// The watchdog withdraws the record of a thread that has ended. It looks at all records in each round: after two such
-// withdrawals it has read this thread's too. Its record is in slot 0.
+// The watchdog withdraws the records of threads that have ended, and checks all records in each round. After two
+// withdrawals it has therefore checked the record of this thread, which is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
   for (int leaver = 0; leaver < LEAVERS; leaver++) {
@@ -81,7 +81,7 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// The records of calls that are over are withdrawn; that of this one is not.
+// The records of earlier calls are withdrawn. The record of this call is pending.
 static void end_late(int signal_number) {
   uint32_t crashes = 0;
   (void)signal_number;

@@ -1,4 +1,4 @@
-// Forked children that start like their parents, and starts in two parts.
+// Forked children that start the shield like their parents, and starts in two parts.
 #include "ways.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static bool is_annotated(const cs_ring *ring) {
          entry->value_bytes == 5 && memcmp(entry->value, "1.4.2", 5) == 0;
 }
 
-// In a child that has started: crashes, unless something is not as in its parent.
+// In a child that has started: crashes if its state equals its parent's, else exits.
 static void crash_like_parent(const cs_ring *parent, uint32_t image_count) {
   const cs_ring *ring = cs_testing_ring();
   if (!cs_shim_is_started() || ring == NULL || ring == parent) _exit(10);
@@ -48,7 +48,7 @@ static void start_in_child(void) {
   if (cs_shim_start_in_forked_child(NULL) != CS_SHIM_ALREADY_STARTED) _exit(21);
 }
 
-// 0 if the child ended by its crash and the parent's ring has nothing of it.
+// Returns 0 if the child ended by its crash and the parent's ring has no trace of it.
 static int fork_and_crash(const char *directory, cs_test_way way) {
   (void)directory;
   const cs_ring *ring = cs_testing_ring();
@@ -121,12 +121,12 @@ static int start_early(const char *directory, bool is_completed) {
   if (!cs_shim_annotate("version", 7, "1.4.2", 5)) return 2;
   if (is_completed) {
     const uint32_t image_count = ring->header.image_count;
-    cs_test_start(directory); // ends the process when it is refused
+    cs_test_start(directory); // ends the process if the start fails
     if (cs_testing_ring() != ring || !is_annotated(ring) || thread_count() == threads) return 3;
     if (ring->header.image_count != image_count) return 4;
     if (strcmp((const char *)ring->header.name, "shim-tests") != 0) return 5;
     if (cs_shim_start(NULL, NULL) != CS_SHIM_ALREADY_STARTED) return 6;
-    cs_start_early(); // too late to do anything
+    cs_start_early(); // too late to have an effect
     if (cs_testing_ring() != ring) return 7;
   }
   *nowhere = 1;

@@ -1,4 +1,4 @@
-// A thread whose system call a crash has interrupted, while a handler of the program's has the crash.
+// A thread whose system call a crash has interrupted, while a handler of the program handles the crash.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,15 +15,15 @@
 
 static pthread_t waiter;
 static _Atomic int waiter_tid;
-static char *stack_start; // of the waiter
+static char *stack_start; // of the waiting thread
 static char *stack_end;
 static sem_t is_handled;
 static bool is_on_own_stack;
 static sigjmp_buf after_crash;
 
-// Without SA_ONSTACK.
+// Installed without SA_ONSTACK.
 static void note_stack(int signal) {
-  // AddressSanitizer keeps variables elsewhere.
+  // AddressSanitizer may move local variables to another stack.
   char *address = __builtin_frame_address(0);
   (void)signal;
   is_on_own_stack = address >= stack_start && address < stack_end;
@@ -56,7 +56,7 @@ static bool is_asleep(int tid) {
   return name_end != NULL && strncmp(name_end, ") S", 3) == 0;
 }
 
-// Of SIGSEGV, before the shield's: the sweep is over, and the waiter held.
+// A handler of SIGSEGV from before the start. When it runs, the sweep is over and the waiter is held.
 static void signal_waiter(int signal) {
   (void)signal;
   pthread_kill(waiter, SIGUSR1);
@@ -79,7 +79,7 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// By the default action of SIGPROF a reminder would end this process.
+// If the halt signaled the thread, the default action of SIGPROF would end this process.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

@@ -1,4 +1,4 @@
-// What a program may be like that has the shim in it.
+// Unusual programs that contain the shim.
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -88,7 +88,7 @@ static int reuses_connection(const char *directory) {
 static void retry_without_descriptors(const char *directory) {
   cs_test_start(directory);
   cs_test_use_up_descriptors();
-  cs_attach_client_connect(); // what the idle thread does
+  cs_attach_client_connect(); // the idle thread makes this call
   cs_test_use_up_descriptors();
 }
 
@@ -112,7 +112,7 @@ static void read_task_file(int tid, const char *name, char *ret_text, size_t siz
   close(file);
 }
 
-// Whether the thread sleeps in read(2), with no signal before it.
+// Returns whether the thread sleeps in read(2) and has no pending signal.
 static bool is_reading(int tid) {
   char text[4096];
   read_task_file(tid, "status", text, sizeof text);
@@ -127,7 +127,7 @@ static void return_at_once(int signal) {
 }
 
 static int reads_on(const char *directory, void (*handler)(int)) {
-  signal(SIGTRAP, handler); // glibc's asks for SA_RESTART
+  signal(SIGTRAP, handler); // glibc's signal() sets SA_RESTART
   cs_test_start(directory);
   int descriptors[2];
   pthread_t thread;
@@ -145,7 +145,7 @@ static int reads_on(const char *directory, void (*handler)(int)) {
 
 static void (*former)(int);
 
-// What rubbish the other two argument registers hold is the compiler's business.
+// The other two argument registers have undefined values.
 static void chain(int signal) {
   ((void (*)(int, uintptr_t, uintptr_t))(void *)former)(signal, 1, 1);
 }

@@ -1,4 +1,4 @@
-// Processes that record incidents, and crashd's side of what they send then.
+// Processes that record incidents, and crashd's side of their connection.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,10 +15,10 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// A time limit that only a failing test reaches, also on a machine that stalls for minutes.
+// A time limit that only a failing test reaches, even on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 #define NS_PER_S    UINT64_C(1000000000)
-// As CShim/Handler/Setup/Attach/link.c holds incidents back.
+// The pause between two wake-ups, as in CShim/Handler/Setup/Attach/link.c.
 #define HOLD_NS   (NS_PER_S / 4)
 #define INCIDENTS 100000
 
@@ -52,7 +52,7 @@ static void record_in_handler(int signal_number) {
   record((uint32_t)signal_number);
 }
 
-// The time that they took.
+// Returns the time that the incidents took.
 static uint64_t record_many(void) {
   const uint64_t start_ns = now_ns();
   for (uint32_t count = 0; count < INCIDENTS || now_ns() - start_ns < NS_PER_S; count++)
@@ -60,7 +60,8 @@ static uint64_t record_many(void) {
   return now_ns() - start_ns;
 }
 
-// One incident while no signal can be queued; then one each time that the test asks, until its pipe is at its end.
+// Records one incident while no signal can be queued. Then records one at each request of the test, until the test
+// closes its pipe.
 static int record_without_queue(const pipes *pipes) {
   struct rlimit limit;
   char byte;
@@ -77,7 +78,7 @@ static int record_without_queue(const pipes *pipes) {
 
 static int child(cs_test_incident_way way, const char *directory, const pipes *pipes) {
   char byte;
-  // The test's end of each: what the test closes then is at its end.
+  // Closes the test's ends, so that a pipe ends when the test closes it.
   close(pipes->told[0]);
   close(pipes->asked[1]);
   cs_test_start(directory);
@@ -108,7 +109,7 @@ static int child(cs_test_incident_way way, const char *directory, const pipes *p
   case CS_TEST_INCIDENT_NO_QUEUE:
     return record_without_queue(pipes);
   }
-  // The process ends when crashd has seen what it wants.
+  // The process ends after crashd has read all incidents.
   REQUIRE(read(pipes->asked[0], &byte, 1) == 1);
   return 0;
 }
@@ -125,7 +126,7 @@ static uint64_t count_of(const cs_ring *ring) {
   return count;
 }
 
-// How often crashd is woken until it has read the last of them.
+// Counts the wake-ups of crashd until it has read the last incident.
 static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) {
   struct pollfd waits[] = {{.fd = connection, .events = POLLIN}, {.fd = pipes->told[0], .events = POLLIN}};
   uint64_t took_ns = 0;
@@ -144,7 +145,7 @@ static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) 
     read_count = count_of(ring);
   }
   REQUIRE(read_count >= INCIDENTS);
-  // One may be due at the start, and one follows the last.
+  // One wake-up may be due at the start, and one follows the last incident.
   REQUIRE(wakes <= took_ns / HOLD_NS + 2);
   return 0;
 }
@@ -160,7 +161,7 @@ static int check_queue(int connection, const cs_ring *ring, const pipes *pipes) 
     poll(NULL, 0, 1);
   REQUIRE(write(pipes->asked[1], "x", 1) == 1 && read(pipes->told[0], &byte, 1) == 1);
   REQUIRE(!announces(ring));
-  // The thread that connects may have found the first incident itself, and holds the next ones back then.
+  // The connecting thread may have found the first incident itself. It then holds the next ones back.
   for (int tries = 0; tries < 100 && !announces(ring); tries++) {
     while (poll(&wait, 1, 2 * (int)(HOLD_NS / 1000000)) == 1)
       REQUIRE(receive_byte(connection, &byte) && byte == CS_ATTACH_INCIDENTS);

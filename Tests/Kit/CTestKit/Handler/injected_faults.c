@@ -1,4 +1,4 @@
-// Handlers that do not get on.
+// Handlers that stall.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// What only a failing test meets.
+// Reached only by a failing test.
 #define NEVER_MS      60000
 #define AT_ONCE_MS    10
 #define NAP_NS        20000000
@@ -50,7 +50,7 @@ int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_co
   _exit(92);
 }
 
-// The record's registers are those with which the handler that is called next returns.
+// Checks that the record's registers equal the context with which the next handler is called.
 static void check_context(int signal_number, siginfo_t *information, void *context) {
   const cs_ring *ring = cs_testing_ring();
   const ucontext_t *there = context;
@@ -84,7 +84,7 @@ static void chain(int signal_number, siginfo_t *information, void *context) {
   former.sa_sigaction(signal_number, information, context);
 }
 
-// Lets the crashed thread go when its record is committed.
+// Lets the crashed thread continue after its record is committed.
 static void *let_go_late(void *unused) {
   const cs_ring *ring = cs_testing_ring();
   const struct timespec nap = {.tv_nsec = 1000000};
@@ -112,7 +112,7 @@ static int is_stuck(cs_test_stuck_way way, const char *directory) {
   return 82;
 }
 
-// 0 if the child ended by SIGSEGV.
+// Returns 0 if the child ended by SIGSEGV.
 static int ended_by_fault(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) != child) {
@@ -160,7 +160,7 @@ static int stuck_first_process(const char *directory) {
   return ended_by_fault(child);
 }
 
-// Comes back when the watchdog has nothing to watch.
+// Returns when the watchdog has gone to sleep `rounds` times.
 static void wait_for_watcher(uint32_t rounds) {
   const struct timespec nap = {.tv_nsec = 1000000};
   while (cs_testing_watcher_rounds() < rounds)
@@ -193,7 +193,7 @@ static int forked_inside(const char *directory) {
   cs_watch_enter(&information);
   const pid_t child = _Fork();
   if (child == 0) {
-    const uint32_t rounds = cs_testing_watcher_rounds(); // of the parent
+    const uint32_t rounds = cs_testing_watcher_rounds(); // the parent's count
     set_patience(100);
     cs_test_start(directory);
     wait_for_watcher(rounds + 1);

@@ -1,4 +1,4 @@
-// A plug-in that is closed, replaced and opened again: a copy of libm whose build id changes.
+// A plug-in that is closed, replaced and opened again. It is a copy of libm whose build id is changed.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -16,7 +16,7 @@
 static uint8_t expected[CS_RING_BUILD_ID_LIMIT_BYTES];
 static uint32_t expected_bytes;
 
-// The handler before ours: it sees the record.
+// Installed before the shield's handler, so it runs after the record is written.
 static void check_record(int signal) {
   (void)signal;
   const cs_ring *ring = cs_testing_ring();
@@ -39,7 +39,7 @@ static bool copy_file(const char *from, const char *to) {
   return is_copied;
 }
 
-// Where the build id stands in the file of an open library.
+// Returns the offset of the build id in the file of an open library.
 static uint64_t build_id_offset(void *library) {
   struct dl_find_object object;
   uint64_t address = 0;

@@ -20,7 +20,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// A time limit that only a failing test reaches, also on a machine that stalls for minutes.
+// A time limit that only a failing test reaches, even on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 
 int cs_test_fork_with_descriptors(void) {
@@ -28,7 +28,7 @@ int cs_test_fork_with_descriptors(void) {
   if (child != 0) return child;
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  // The Swift runtime of the test process has handlers of its own.
+  // The Swift runtime of the test process has installed handlers.
   for (int signal_number = 1; signal_number < 32; signal_number++)
     signal(signal_number, SIG_DFL);
   sigset_t nothing;
@@ -39,7 +39,7 @@ int cs_test_fork_with_descriptors(void) {
 
 int cs_test_fork(void) {
   const int child = cs_test_fork_with_descriptors();
-  // Other tests of this process have locks, listeners, and pipes whose readers await their end.
+  // Closes copies of other tests' descriptors: locks, listeners, and pipes whose readers wait for their end.
   if (child == 0) close_range(3, ~0U, 0);
   return child;
 }
@@ -91,14 +91,14 @@ int cs_test_listen(const char *directory) {
   return listener;
 }
 
-// Receives one message within the patience; its size, 0 at the hang-up.
+// Receives one message within PATIENCE_MS. Returns its size, or 0 at the hang-up.
 static ssize_t receive(int socket_number, struct msghdr *message) {
   struct pollfd wait = {.fd = socket_number, .events = POLLIN};
   if (poll(&wait, 1, PATIENCE_MS) != 1) return -1;
   return recvmsg(socket_number, message, MSG_CMSG_CLOEXEC);
 }
 
-// What was not satisfied is the line.
+// Returns the line number of the first condition that does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -126,7 +126,7 @@ int cs_test_check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-// A handler that connects by itself does not read the reply; unread, it would turn the end into a reset.
+// A handler that connects by itself does not read the reply. An unread reply would turn the hang-up into a reset.
 static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,
@@ -174,7 +174,7 @@ int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_s
   return line;
 }
 
-// The thread that would connect waits in here.
+// Blocks the thread that would otherwise connect.
 static void stay_in_callback(void *told, cs_shim_status status, const char *text) {
   (void)status;
   (void)text;

@@ -1,4 +1,4 @@
-// Who handles which signal, before and after the start.
+// Handlers that are installed before and after the start.
 #include "ways.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int handlers_replaced(const char *directory) {
   const cs_ring *ring = cs_testing_ring();
   const cs_ring_handler *entry = &ring->header.handlers[0];
   if (entry->signal != SIGSEGV || entry->state != CS_RING_HANDLER_REPLACED) return 8;
-  // Who puts ours back has replaced nothing.
+  // If our handler is installed again, it does not count as replaced.
   cs_sigaction(SIGSEGV, &cs_process.own, NULL);
   return cs_shim_replaced_handlers(found) == 2 && entry->state == CS_RING_HANDLER_OURS ? 0 : 9;
 }
@@ -66,7 +66,7 @@ static void *open_later(void *unused) {
   return unused;
 }
 
-// While the handler runs, the signal has the default action.
+// The handler has SA_RESETHAND, so the signal has the default action while the handler runs.
 static int handler_reset(const char *directory) {
   const struct sigaction once = {.sa_sigaction = pass_on_and_jump, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
   pthread_t thread;
@@ -79,7 +79,7 @@ static int handler_reset(const char *directory) {
   sem_post(&may_open);
   while (sem_wait(&has_opened) != 0) {
   }
-  // The descriptor is there for the thread that has crashed as well.
+  // The crashing thread must still see the program's descriptor.
   return fcntl(opened, F_GETFD) >= 0 ? 0 : 2;
 }
 
@@ -95,7 +95,7 @@ static int other_signals(const char *directory) {
   static cs_kernel_action before[CS_SIGNAL_COUNT];
   sigset_t mask_before;
   sigset_t mask_after;
-  // Calls write as much as the kernel's set has.
+  // The system call writes only the bytes of the kernel's set.
   memset(&mask_before, 0, sizeof mask_before);
   memset(&mask_after, 0, sizeof mask_after);
   signal(SIGCHLD, do_nothing);

@@ -1,4 +1,4 @@
-// The other end of the attach socket, where it wants more than it is sent.
+// A peer on the attach socket that tries to get more than the protocol gives it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -23,7 +23,7 @@
 #define STRANGER    65534
 #define PATIENCE_MS 300000
 
-// What was not satisfied is the line.
+// Returns the line number of the first condition that does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -34,7 +34,7 @@ typedef struct hello {
   uint32_t count;
 } hello;
 
-// Waits for a connection and its first message; the connection, -1 when there is none. `ret_hello` may be empty.
+// Waits for a connection and its first message. Returns the connection, or -1 without one. `ret_hello` may be empty.
 static int take_hello(int listener, hello *ret_hello) {
   cs_attach_hello message_bytes;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
@@ -70,7 +70,7 @@ static bool is_file(int descriptor, const char *path) {
          here.st_ino == there.st_ino;
 }
 
-// Whether it is one of the files from number 1 on.
+// Returns whether the descriptor is one of the files from index 1 on.
 static bool is_among(int descriptor, const struct stat *files, uint32_t count) {
   struct stat here = {0};
   if (fstat(descriptor, &here) != 0) return false;
@@ -90,7 +90,7 @@ static bool copy_file(const char *from, const char *to) {
   return is_copied;
 }
 
-// As the other end would write, where it can.
+// Overwrites the image table as a hostile peer would if it could write.
 static void overwrite_images(const char *path) {
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   for (uint32_t index = 0; index < ring->header.image_count; index++) {
@@ -110,14 +110,14 @@ static void be_generous(const char *directory, bool has_old_kernel, int asked, i
   cs_test_start(directory);
   if (read(asked, &byte, 1) != 1) _exit(81);
   overwrite_images(secret);
-  // What is there by that name now is no library.
+  // The name now leads to a file that is not a library.
   if (rename(secret, plugin) != 0 || !copy_file("/proc/self/cmdline", secret)) _exit(82);
   if (write(done, &byte, 1) != 1) _exit(83);
   for (;;)
     pause();
 }
 
-// Whether a byte comes.
+// Returns whether a byte arrives.
 static bool is_answered(int pipe_end) {
   char byte = 0;
   struct pollfd wait = {.fd = pipe_end, .events = POLLIN};
@@ -150,7 +150,7 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // The images have not changed: each file but the plugin's came with the first hello, too.
+    // The images have not changed, so each file except the plug-in was also in the first hello.
     if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);
@@ -187,7 +187,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
   return line;
 }
 
-// The kernel notes the peer of a connection at listen().
+// The kernel records the peer's credentials of a connection at listen().
 static bool listen_as_stranger(int listener) {
   const int child = cs_test_fork_with_descriptors();
   if (child == 0) _exit(setresuid(STRANGER, STRANGER, STRANGER) == 0 && listen(listener, 4) == 0 ? 0 : 1);
@@ -203,7 +203,7 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(CS_TEST_SEGV, directory));
   *ret_wait_status = cs_test_wait(child);
-  // It has ended: each connection that it made is in the queue.
+  // The process has ended, so each connection that it made is in the queue.
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   int count = 0;
   int line = 0;

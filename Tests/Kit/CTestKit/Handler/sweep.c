@@ -61,7 +61,7 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// Before the shield's.
+// Installed before the shield's handler.
 static void check_profiler(int signal) {
   struct sigaction present;
   (void)signal;
@@ -75,7 +75,7 @@ static void profile(void) {
   const struct itimerval often = {.it_interval = {.tv_usec = 1000}, .it_value = {.tv_usec = 1000}};
   sigaction(SIGPROF, &sample, NULL);
   sigaction(SIGSEGV, &check, NULL);
-  sigaction(SIGABRT, &check, NULL); // so that it is called after the sweep
+  sigaction(SIGABRT, &check, NULL); // installed before the start, so that it is called after the sweep
   setitimer(ITIMER_PROF, &often, NULL);
 }
 
@@ -85,7 +85,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// A signal beside threads that have ended by the time of the crash.
+// Survives a signal beside threads that have ended before the crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
@@ -120,7 +120,7 @@ static int crash_beside_foreign_proc(const char *directory) {
   return status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV ? 0 : 1;
 }
 
-// Of SIGTRAP, before the shield's.
+// A handler of SIGTRAP from before the start.
 static void crash_in_handler(int signal) {
   (void)signal;
   abort();
@@ -135,7 +135,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (comes_again) signal(SIGTRAP, take_sample);
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
   if (way == CS_TEST_SWEEP_NO_PROC) cs_test_leave_namespaces(0);
-  // A busy machine takes its time.
+  // On a busy machine the answers need more time.
   const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
   if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   if (way == CS_TEST_SWEEP_PROFILER) profile();

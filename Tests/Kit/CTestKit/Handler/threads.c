@@ -1,4 +1,4 @@
-// Threads that overflow their stacks, and what becomes of the alternate stacks that they get.
+// Threads that overflow their stacks, and the lifetime of their alternate stacks.
 #include "ways.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool run_thread(void *(*routine)(void *), void *argument, size_t stack_by
   return error == 0 && pthread_join(thread, NULL) == 0;
 }
 
-// Where the calling thread's alternate stack is; NULL when it has none.
+// Returns the address of the calling thread's alternate stack, or NULL.
 static void *alternate_stack(void) {
   stack_t present = {0};
   sigaltstack(NULL, &present);
@@ -111,7 +111,7 @@ static int stacks_taken_back(const char *directory) {
     if (!run_thread(routines[index], &stack, 0) || stack == NULL) return 10 + index;
     if (is_mapped(stack)) return 20 + index;
   }
-  own_stack[0] = 1; // still the program's
+  own_stack[0] = 1; // the memory still belongs to the program
   return 0;
 }
 
@@ -138,17 +138,17 @@ static int stack_refused(const char *directory) {
   return given == NULL ? 0 : 4;
 }
 
-// So large that no stack of an earlier thread is used again.
+// Too large for reusing the stack of an earlier thread.
 #define LARGE_STACK_BYTES ((size_t)16 * 1024 * 1024)
 
 static int stack_crowds_out(const char *directory) {
   void *given = &key;
   cs_test_start(directory);
-  // What libc keeps of a thread on the heap must have room there.
+  // Leaves free heap memory for libc's data on the new thread.
   void *volatile room = malloc(65536);
   free(room);
   const uint64_t used = address_space_bytes();
-  // The thread's stack and its guard page, and 40 KiB: too little for ours.
+  // Room for the thread's stack, its guard page, and 40 KiB. That is too little for the alternate stack.
   const struct rlimit limit = {used + LARGE_STACK_BYTES + 11 * (uint64_t)4096, RLIM_INFINITY};
   if (used == 0 || setrlimit(RLIMIT_AS, &limit) != 0) return 1;
   if (!run_thread(note_stack, &given, LARGE_STACK_BYTES)) return 2;
@@ -158,7 +158,7 @@ static int stack_crowds_out(const char *directory) {
 static int make_thread_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
   (void)size;
-  // This callback holds the loader's lock until the thread that another thread makes is done.
+  // This callback holds the loader's lock until the thread that another thread created has finished.
   pthread_barrier_wait(context);
   pthread_barrier_wait(context);
   return 1;

@@ -21,9 +21,9 @@
 #include "cs_shim.h"
 #include "cs_testing.h"
 
-// Nowhere, in a way that no compiler can know.
 #define PATIENCE_MS "60000"
 
+// An unmapped address that the compiler cannot deduce.
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static volatile int zero = 0;
 
@@ -41,7 +41,7 @@ void cs_test_start(const char *directory) {
   snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
   snprintf(spool, sizeof spool, "%s/spool", directory);
   sem_init(&attached, 0, 0);
-  // A handler that a busy machine delays is not stuck; tests of stuck handlers set their own deadline.
+  // A busy machine may delay a handler that is not stuck. Tests of stuck handlers set their own deadline.
   setenv("CRASHSHIELD_DEADLINE_MS", PATIENCE_MS, 0);
   const cs_shim_configuration configuration = {
       .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests", .status_function = note_status};
@@ -59,7 +59,7 @@ __attribute__((noinline)) uint32_t cs_test_recurse(uint32_t depth) {
 
 __attribute__((noinline, no_sanitize("address"))) static void smash_stack(void) {
   volatile uint64_t small[2];
-  // Over the saved registers and return addresses of this function and its callers.
+  // Overwrites the saved registers and return addresses of this function and its callers.
   for (int index = 0; index < 64; index++)
     ((volatile uint64_t *)small)[index] = UINT64_C(0x4141414141414141);
   *nowhere = 1;
@@ -123,7 +123,8 @@ static void crash_with_loader_lock_held(void) {
 }
 
 void cs_test_use_up_descriptors(void) {
-  // Above the numbers of all that other tests of this process have open: a descriptor above it, closed, frees nothing.
+  // The limit is above all descriptors that other tests of this process have open. Closing a descriptor above the limit
+  // would free nothing.
   const struct rlimit limit = {1024, 1024};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {
@@ -150,7 +151,7 @@ void cs_test_steal_descriptors(void) {
   pthread_barrier_wait(&ready);
 }
 
-// A daemon's habit. Files of its own then get the numbers that were ours.
+// A daemon closes all descriptors at its start. The files that it then opens get the shield's former numbers.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
   syscall(SYS_close_range, 3, ~0U, 0);
@@ -165,7 +166,7 @@ static volatile int previous_calls;
 static void count_call(int signal) {
   (void)signal;
   previous_calls = previous_calls + 1;
-  errno = ERANGE; // what a careless handler does; ours is looked at before it
+  errno = ERANGE; // like a handler that does not keep errno; the test reads errno afterwards
 }
 
 static void handler_that_keeps_errno(int signal) {
@@ -221,13 +222,13 @@ static int vfork_child_crashes(const char *directory) {
 }
 
 static void write_over_counts(void) {
-  // The ring is the program's memory, like all that a wild pointer finds.
+  // The ring is memory of the program, so a wild write can change it.
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   ring->header.image_count = UINT32_MAX;
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // A fault in the handler would be another signal.
+  // abort(), because a fault in the handler would be another signal.
   abort();
 }
 
@@ -245,7 +246,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (status < 0) status = cs_test_forks_run(way, directory);
   if (status >= 0) return status;
 
-  // The threads may have their turn late.
+  // On a busy machine the threads may run late.
   if (way == CS_TEST_EIGHT_THREADS || way == CS_TEST_ALL_THREADS) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   cs_test_start(directory);
   if (way == CS_TEST_ABRT) abort();

@@ -1,58 +1,58 @@
-// What a child process does.
+// The code of the child processes.
 #ifndef CS_TEST_WAYS_H
 #define CS_TEST_WAYS_H
 
 #include "cs_test_support.h"
 
-// Starts the shim with the directory's socket and spool; ends the process with 90 when that fails.
+// Starts the shim with the directory's socket and spool. Ends the process with 90 if that fails.
 void cs_test_start(const char *directory);
 
-// The attach socket of a crashd in `directory`; -1 when it cannot be made.
+// Returns the attach socket of a crashd in `directory`, or -1 on failure.
 int cs_test_listen(const char *directory);
 
 // Opens files until the limit of RLIMIT_NOFILE is reached.
 void cs_test_use_up_descriptors(void);
 
-// The same, with a thread that takes the next one that comes free, and holds it for a moment.
+// Uses up the descriptors, and starts a thread that takes the next freed descriptor and holds it for a moment.
 void cs_test_steal_descriptors(void);
 
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 
-// The ways in which the program itself is peculiar; -1 when the way is another one.
+// Runs a way with an unusual program. Returns -1 for any other way.
 int cs_test_host_way_run(cs_test_way way, const char *directory);
 
-// The ways that are about handlers of signals; -1 when the way is another one.
+// Runs a way with signal handlers. Returns -1 for any other way.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
-// The ways that are about forked children and early starts; -1 when the way is another one.
+// Runs a way with forked children or early starts. Returns -1 for any other way.
 int cs_test_forks_run(cs_test_way way, const char *directory);
 
-// CS_TEST_REPLACED_LIBRARY.
+// Runs CS_TEST_REPLACED_LIBRARY.
 int cs_test_replace_library(const char *directory);
 
-// Does not return when the way is a crash.
+// Runs any way. Does not return if the way is a crash.
 int cs_test_way_run(cs_test_way way, const char *directory);
 
-// The ways that are about threads.
+// Runs a way with threads that overflow their stacks or get alternate stacks.
 int cs_test_threads_run(cs_test_way way, const char *directory);
 
-// The ways that are about the threads beside a crash.
+// Runs a way with other threads beside a crash.
 int cs_test_sweep_run(cs_test_way way, const char *directory);
 
-// The ways that are about threads which a crash has interrupted.
+// Runs a way with threads that a crash has interrupted.
 int cs_test_held_run(cs_test_way way, const char *directory);
 
-// The ways of the shield's own threads that need a crashd.
+// Runs a way of the shield's own threads that needs a crashd.
 int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 
-// Faults on so many threads at once.
+// Faults on `count` threads at once.
 void cs_test_crash_on_threads(uint32_t count);
 
-// Namespaces of this process' own; changes of its mounts stay in them.
+// Moves this process into its own namespaces, so that changes of its mounts have no effect outside.
 void cs_test_leave_namespaces(int which);
 
-// Precondition: cs_test_leave_namespaces().
+// Hides /proc. Precondition: cs_test_leave_namespaces().
 void cs_test_hide_proc(void);
 
 // Calls itself until the stack is full.
@@ -61,13 +61,14 @@ uint32_t cs_test_recurse(uint32_t depth);
 // Forks a child without core dumps and with the default actions for all signals; 0 in the child.
 int cs_test_fork(void);
 
-// The same, with this process's descriptors.
+// Like cs_test_fork(), but the child keeps this process's descriptors.
 int cs_test_fork_with_descriptors(void);
 
-// crashd's side: takes the hello of a process, and its ring. 0, or the line that was not satisfied.
+// crashd's side: receives the hello of a process, and its ring. Returns 0, or the line of the condition that does not
+// hold.
 int cs_test_check_hello(int connection, int *ret_ring);
 
-// The wait status of the child, -1 when it had to be killed after 20 s.
+// Returns the wait status of the child, or -1 if it was killed after 20 s.
 int cs_test_wait(int child);
 
 #endif

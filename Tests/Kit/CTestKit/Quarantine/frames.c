@@ -1,4 +1,4 @@
-// Stacks whose frames a sanitizer takes for unreadable, and stacks of functions without a frame.
+// Stacks with frames that a sanitizer considers unreadable, and stacks of functions without a frame.
 #include "cs_callees.h"
 #include "cs_quarantine_test_support.h"
 
@@ -13,17 +13,17 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   cs_quarantine_stack *const stacks[] = {ret_anew, ret_remembered};
   void *const frame = __builtin_frame_address(0);
   ASAN_POISON_MEMORY_REGION(frame, 2 * sizeof(void *));
-  // One call, so that the return addresses are the same.
+  // A single call instruction, so that the return addresses are equal.
   for (int index = 0; index < 2; index++)
     cs_quarantine_here(stacks[index]);
   *ret_caller = cs_quarantine_caller();
   ASAN_UNPOISON_MEMORY_REGION(frame, 2 * sizeof(void *));
 }
 
-// A function that ends by a jump to another one, so that it has no frame meanwhile.
+// Ends by a tail call, so it has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
-  // So that this function has a frame meanwhile.
+  // Prevents a tail call, so that this function has a frame during the call.
   __asm__ volatile("");
 }
 

@@ -1,4 +1,4 @@
-// A thread that may not wake all waiters of a futex, as the quarantine does and locks do not.
+// A seccomp filter against waking all waiters of a futex. Only the quarantine does that; locks wake one waiter.
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>

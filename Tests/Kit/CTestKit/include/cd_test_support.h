@@ -1,4 +1,4 @@
-// Peers for tests of crashd. Those that are other users need root.
+// Peers for tests of crashd. Peers of other users need root.
 #ifndef CD_TEST_SUPPORT_H
 #define CD_TEST_SUPPORT_H
 
@@ -7,38 +7,40 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Connects a socket of the caller's as another user: a child takes the uid and connects. The kernel keeps what it was
-// then (SO_PEERCRED, SO_PEERGROUPS). The child lives until cd_test_peer_end: for crashd it is the process at the other
-// end. `is_restricted`: one that the kernel would not dump for that user. 0 or an errno value.
+// Connects a socket of the caller as another user: a child takes the uid and connects. The kernel records the child's
+// credentials at that moment (SO_PEERCRED, SO_PEERGROUPS). The child runs until cd_test_peer_end(); crashd considers it
+// the process at the other end. `is_restricted`: the kernel would not dump the child for that user. Returns 0 or an
+// errno value.
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
                        size_t group_count, bool is_restricted, int *ret_link, int32_t *ret_child);
 
-// Ends the child, and waits for it.
+// Ends the child and waits for it.
 void cd_test_peer_end(int link, int32_t child);
 
-// Starts a child that connects sockets of the caller's, one at a time. For crashd it is the process at the other end of
-// all of them. The caller kills it and waits for it; it exits when the caller closes the link. 0 or an errno value.
+// Starts a child that connects sockets of the caller, one at a time. crashd considers the child the process at the
+// other end of all of them. The child exits when the caller closes the link; the caller may also kill it, and waits for
+// it. Returns 0 or an errno value.
 int cd_test_successor_start(const char *path, const int *sockets, size_t count, int *ret_link, int32_t *ret_child);
 
-// Has the child connect the next socket.
+// Makes the child connect the next socket.
 int cd_test_successor_connect(int link);
 
-// A file system with one file, `image`, whose attributes the kernel asks for each time.
+// A file system with one file, `image`. The kernel requests the file's attributes at each access.
 typedef struct cd_test_mount {
   int control;
   int32_t child;
 } cd_test_mount;
 
-// Mounts it; an errno value where that cannot be done here.
+// Mounts the file system. Returns an errno value if mounting is not possible here.
 int cd_test_mount_hanging(const char *directory, cd_test_mount *ret_mount);
 
-// From now on it answers nothing.
+// Makes the file system stop answering.
 void cd_test_hang(const cd_test_mount *mount);
 
-// Ends it: what waits for it fails.
+// Unmounts the file system. Waiting requests fail.
 void cd_test_unmount(const char *directory, const cd_test_mount *mount);
 
-// What the kernel says of a dump of this process (PR_GET_DUMPABLE).
+// Returns the kernel's dump setting of this process (PR_GET_DUMPABLE).
 int cd_test_dumpable(void);
 
 #endif

@@ -1,14 +1,14 @@
-// Another library's hooks, set before the shield's where ISOLATION_HOST_EARLY_HOOKS is in the environment.
+// Hooks of another library, set before the shield's hooks if ISOLATION_HOST_EARLY_HOOKS is in the environment.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 
 #include <stdint.h>
 
-// How often each was called.
+// The number of calls of each hook.
 uint32_t cs_test_early_asked(void);
 uint32_t cs_test_early_checked(void);
 
-// Where the program lies in memory.
+// The address of the program in memory.
 uintptr_t cs_test_program_start(void);
 
 #endif

@@ -1,4 +1,4 @@
-// A snapshot of a running thread, as the handler would take it of a crashed one.
+// A snapshot of a running thread, like the handler's record of a crashing thread.
 #ifndef CS_TEST_SNAPSHOT_H
 #define CS_TEST_SNAPSHOT_H
 
@@ -16,15 +16,15 @@ typedef struct cs_test_snapshot {
   uint64_t stack_start;
   uint8_t stack[CS_TEST_SNAPSHOT_STACK_BYTES];
   size_t stack_bytes;
-  // What the handler's unwinder finds from there; the first is in the same function.
+  // The frames that the handler's unwinder finds from these registers. The first is in the same function.
   uint64_t frames[CS_TEST_SNAPSHOT_FRAME_LIMIT];
   size_t frame_count;
 } cs_test_snapshot;
 
-// Takes one in a callback of qsort_r, a function of glibc's that keeps no frame pointer.
+// Takes a snapshot in a callback of qsort_r, a function of glibc without a frame pointer.
 bool cs_test_take_snapshot(cs_test_snapshot *ret_snapshot);
 
-// Its stack, which is too long an array for Swift.
+// Returns the stack, because the array is too long for Swift's import.
 static inline const uint8_t *cs_test_snapshot_stack(const cs_test_snapshot *snapshot) {
   return snapshot->stack;
 }
@@ -36,7 +36,7 @@ typedef struct cs_test_image {
   char path[CS_TEST_SNAPSHOT_PATH_BYTES];
 } cs_test_image;
 
-// The loaded images that have files; returns how many of `limit` there are.
+// Lists the loaded images that have files. Returns their number, at most `limit`.
 size_t cs_test_list_images(cs_test_image *ret_images, size_t limit);
 
 #endif

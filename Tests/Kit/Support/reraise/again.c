@@ -1,8 +1,8 @@
-// again KIND HANDLER: crashes; a handler of the program's puts the one before it back and raises the signal again.
+// again KIND HANDLER: crashes. A handler of the program restores the previous handler and raises the signal again.
 //
-// HANDLER says how: "return" raises it while it is blocked, so that it comes when the handler has returned; "siginfo"
-// does so with SA_SIGINFO, "kill" by kill(), "abort" with abort() once the handler blocks SIGABRT; "unmasked" does not
-// block it; "stack" is "return" on an alternate stack of the program's own.
+// HANDLER selects how. "return" raises the signal while it is blocked, so that it arrives after the handler's return.
+// "siginfo" does so with SA_SIGINFO. "kill" uses kill(), and "abort" uses abort() while the handler blocks SIGABRT.
+// "unmasked" does not block the signal. "stack" is "return" on an alternate stack of the program.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -36,7 +36,7 @@ static void raise_again_with_siginfo(int signal, siginfo_t *information, void *c
   raise_again(signal);
 }
 
-// The optimizer does not know what comes out.
+// Hides the value from the optimizer.
 static void *opaque(uint64_t address) {
   __asm__ volatile("" : "+r"(address));
   return (void *)(uintptr_t)address;
@@ -95,7 +95,7 @@ static void overflow(void) {
   descend(0);
 }
 
-// A fault that the program survives, and then a signal without one.
+// A fault that the program survives, then a signal without a fault.
 static void skip(int signal, siginfo_t *information, void *context) {
   (void)information;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
@@ -118,8 +118,8 @@ static void *abort_other(void *thread) {
   return NULL;
 }
 
-// The same, where the signal finds the thread touching pages for the first time: RF is set, and the exception is still
-// that of the fault before.
+// Like survived(), but the signal arrives while the thread touches pages for the first time. RF is set, and the
+// exception is still that of the earlier fault.
 NOINLINE static void touched(void) {
   const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGILL, &action, NULL);

@@ -1,15 +1,15 @@
-// As a program writes it: nothing here knows that casts are watched.
+// Ordinary casts of a program. This file does not depend on the casts hook.
 // swift-format-ignore-file: NeverForceUnwrap
 public import CrashShieldGuards
 import Foundation
 
 /// A forced cast that fails.
 public struct CastsFault: Sendable {
-  /// What is cast to what.
+  /// The value and the target type of the cast.
   public var name: String
-  /// What it is recorded as.
+  /// The kind of its record.
   public var kind: ShieldKind
-  /// Of the cast.
+  /// The line of the cast.
   public var line: Int
   /// The expected result, as text.
   public var body: @Sendable () -> String
@@ -21,7 +21,7 @@ public struct CastsFault: Sendable {
     self.body = body
   }
 
-  /// Those that there is a value for, and the value.
+  /// Casts with a fallback value, and the value.
   public static let given: [(fault: CastsFault, value: String)] = [
     (
       CastsFault("null for a number", .null) {
@@ -34,7 +34,7 @@ public struct CastsFault: Sendable {
       }, ""
     ),
     (
-      CastsFault("null for a truth", .null) {
+      CastsFault("null for a Bool", .null) {
         "\(reply("null") as! Bool)"
       }, "false"
     ),
@@ -64,12 +64,12 @@ public struct CastsFault: Sendable {
       }, "[]"
     ),
     (
-      CastsFault("null for a number that may be nil", .null) {
+      CastsFault("null for an optional number", .null) {
         "\(String(describing: reply("null") as! Int?))"
       }, "nil"
     ),
     (
-      CastsFault("null for a type that says what it is", .null) {
+      CastsFault("null for a type with a default", .null) {
         "\((reply("null") as! Plan).name)"
       }, "none"
     ),
@@ -89,7 +89,7 @@ public struct CastsFault: Sendable {
       }, "3.5"
     ),
     (
-      CastsFault("a truth for a text") {
+      CastsFault("a Bool for a text") {
         "\(reply("truth") as! String)"
       }, "true"
     ),
@@ -114,12 +114,12 @@ public struct CastsFault: Sendable {
       }, "42"
     ),
     (
-      CastsFault("a text for a truth") {
+      CastsFault("a text for a Bool") {
         "\(opaque("true" as Any) as! Bool)"
       }, "true"
     ),
     (
-      CastsFault("a text for a number that may be nil") {
+      CastsFault("a text for an optional number") {
         "\(String(describing: reply("text") as! Int?))"
       }, "Optional(42)"
     ),
@@ -135,12 +135,12 @@ public struct CastsFault: Sendable {
     ),
   ]
 
-  /// One that Foundation ends the process for, by SIGILL.
+  /// A cast for which Foundation ends the process by SIGILL.
   public static let fraction = CastsFault("Foundation's fraction for a number") {
     "\(reply("fraction") as! Int)"
   }
 
-  /// Those that end the process in every mode.
+  /// Casts that end the process in every mode.
   public static let refused: [CastsFault] = [
     CastsFault("a text that only begins with a number") {
       "\(opaque("12abc" as Any) as! Int)"
@@ -154,10 +154,10 @@ public struct CastsFault: Sendable {
     CastsFault("a text of a number that is too large") {
       "\(opaque("256" as Any) as! UInt8)"
     },
-    CastsFault("a text that is no number, which may be nil") {
+    CastsFault("a text without a number for an optional number") {
       "\(String(describing: opaque("" as Any) as! Int?))"
     },
-    CastsFault("a number for a truth") {
+    CastsFault("a number for a Bool") {
       "\(opaque(1 as Any) as! Bool)"
     },
     CastsFault("Swift's fraction for a number") {
@@ -166,19 +166,19 @@ public struct CastsFault: Sendable {
     CastsFault("null for a date", .null) {
       "\(reply("null") as! Date)"
     },
-    CastsFault("null for a date that may be nil", .null) {
+    CastsFault("null for an optional date", .null) {
       "\(String(describing: reply("null") as! Date?))"
     },
     CastsFault("null for an object of a class", .null) {
       "\(reply("null") as! Counted)"
     },
-    CastsFault("null for what has a requirement", .null) {
+    CastsFault("null for a protocol type", .null) {
       "\(reply("null") as! any Named)"
     },
     CastsFault("null for a tuple", .null) {
       "\(reply("null") as! (Int, Int))"
     },
-    CastsFault("a list with a null for one of numbers") {
+    CastsFault("a list with a null for a list of numbers") {
       "\(reply("list") as! [Int])"
     },
     CastsFault("a list for a text") {
@@ -193,10 +193,10 @@ public struct CastsFault: Sendable {
     CastsFault("a date for a number") {
       "\(opaque(Date(timeIntervalSince1970: 0) as Any) as! Int)"
     },
-    CastsFault("an object for one of another class") {
+    CastsFault("an object for an object of another class") {
       "\(opaque(Counted() as Any) as! Other)"
     },
-    CastsFault("an error for another") {
+    CastsFault("an error for an error of another type") {
       "\(opaque(ShopError.here as any Error) as! OtherError)"
     },
   ]

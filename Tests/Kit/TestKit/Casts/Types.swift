@@ -1,15 +1,15 @@
 import Synchronization
 
-/// An object that is counted.
+/// An object whose instances are counted.
 ///
-/// It has no state; an open class cannot be Sendable without this.
+/// `@unchecked`, because an open class cannot be Sendable otherwise. The class has no state.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)
 
-  /// How many there are.
+  /// The number of live instances.
   public static var count: Int { alive.load(ordering: .relaxed) }
 
-  /// Makes one.
+  /// Creates and counts an instance.
   public init() { Counted.alive.add(1, ordering: .relaxed) }
 
   deinit { Counted.alive.subtract(1, ordering: .relaxed) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A member of what JSON says.
+/// Returns a member of a JSON reply.
 public func reply(_ key: String) -> Any {
   let text =
     #"{"null": null, "number": 42, "fraction": 3.5, "truth": true, "text": "42", "fractionText": "3.5", "list": [1, null]}"#
@@ -8,7 +8,7 @@ public func reply(_ key: String) -> Any {
   return reply?[key] ?? "no reply"
 }
 
-/// A value that the optimizer does not know.
+/// Hides a value from the optimizer.
 @inline(never)
 @_optimize(none)
 public func opaque<Value>(_ value: Value) -> Value { value }

@@ -2,7 +2,7 @@
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-/// The result of each, as text.
+/// Returns the result of each cast as text.
 public func castsThatWork() -> [String] {
   values() + optionals() + existentials() + collections() + foundations() + functions() + conditional()
 }
