@@ -9,8 +9,8 @@ extension ShieldIncident {
   /// Shield.onIncident { incident in incident.log(to: logger) }
   /// ```
   ///
-  /// The observer gets the first fault of each kind and call site, and its 10th, 100th and so on, so a loop of faults
-  /// does not fill the disk.
+  /// The observer receives the first fault of each kind and call site, then the 10th, the 100th and so on. A loop of
+  /// faults therefore does not fill the disk.
   public func log(to logger: Logger, level: Logger.Level = .warning) {
     let verb = mode == .absorb ? "absorbed" : "met"
     logger.log(
@@ -44,14 +44,14 @@ extension Shield.Incident {
 }
 
 extension Shield.Status {
-  /// Logs a failed start, or else the state of the connection to crashd.
+  /// Logs a failed start; after a successful start, logs the state of the connection to crashd.
   ///
   /// ```swift
   /// Shield.start(release: "shop@1.4.2") { status in status.log(to: logger) }
   /// ```
   ///
-  /// A failure is a warning. An unreachable crashd is a notice, since the spool keeps the crashes; a refusal is a
-  /// warning, since an operator has to act.
+  /// A failed start is a warning. An unreachable crashd is a notice, because the spool keeps the crashes. A refusal is
+  /// a warning, because an operator has to act.
   public func log(to logger: Logger) {
     if let startError {
       logger.warning("crashes of this process are not reported", metadata: ["shield.reason": "\(startError)"])
