@@ -10,6 +10,7 @@ import CShim
 
 extension Shield {
   /// The reason why the shield did not start.
+  ///
   /// The shield has changed nothing in the process.
   public enum StartError: Error, Equatable {
     /// The shield is already started, with the configuration of the first call. Start it in one place only.
@@ -43,7 +44,9 @@ extension Shield.StartError: CustomStringConvertible {
 }
 
 extension Shield.StartError {
-  /// Creates the error for a failure of the C side. Precondition: the result is not `CS_SHIM_DISABLED`.
+  /// Creates the error for a failure of the C side.
+  ///
+  /// Precondition: the result is not `CS_SHIM_DISABLED`.
   init(_ result: cs_shim_error, _ failure: cs_shim_failure) {
     // Invariant: `what` is a C array of chars (a tuple in Swift), and always NUL-terminated.
     let what = unsafe withUnsafeBytes(of: failure.what) { bytes in

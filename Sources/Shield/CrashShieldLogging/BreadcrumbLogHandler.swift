@@ -74,8 +74,9 @@ public struct BreadcrumbLogHandler: LogHandler {
     leave("\(event.message)", Shield.Level(event.level), label, shown)
   }
 
-  /// Returns the metadata to show. A line's own value takes precedence over its task's, and the task's over the
-  /// logger's.
+  /// Returns the metadata to show.
+  ///
+  /// A line's own value takes precedence over its task's, and the task's over the logger's.
   private func shown(_ own: Logger.Metadata?) -> [String: String] {
     if shownMetadata.isEmpty { return [:] }
     let provided = metadataProvider?.get()
