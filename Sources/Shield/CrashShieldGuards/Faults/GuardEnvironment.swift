@@ -10,10 +10,10 @@ internal import CShimRing
 #endif
 
 extension Guards {
-  /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid ones.
+  /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid parts.
   ///
-  /// Such as `observe`, or `absorb,cast=off,index=observe`: a mode for all kinds, or kinds with their modes; of two
-  /// modes for one kind the later one holds.
+  /// Examples of the variable are `observe` and `absorb,cast=off,index=observe`. A part is a mode for all kinds, or a
+  /// kind with its mode. If two parts set the same kind, the later part applies.
   static let environment = apply(variable("CRASHSHIELD_GUARDS"), by: cs_guard_set_mode)
 
   /// The invalid parts of `CRASHSHIELD_IMPLICIT`, for the protections that need no change of a call.

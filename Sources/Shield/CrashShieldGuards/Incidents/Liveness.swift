@@ -28,12 +28,13 @@ public enum Liveness: Sendable, Hashable {
 }
 
 extension Shield {
-  /// The state of the object at this address, live or freed.
+  /// Returns the state of the object at this address, live or freed.
   ///
-  /// The address may be any value: a system call reads it, which fails where there is no memory. A pointer to what
-  /// looks like class metadata counts as an object, and the runtime is asked for the class's name: no other thread may
-  /// unload an image meanwhile. Costs a few microseconds and a read of each record, so it is for asserts and debugging.
-  /// Any thread. The answer may be out of date at once, unless the caller keeps the object.
+  /// The address may be any value: the shield reads it through a system call, which fails if there is no memory. A
+  /// value that looks like a pointer to class metadata counts as an object, and the runtime is asked for the name of
+  /// its class. Precondition: no other thread unloads an image during the call. The call takes a few microseconds and
+  /// reads each record, which makes it suitable for asserts and debugging only. May be called from any thread. The
+  /// answer may be outdated at once, unless the caller retains the object.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
     // The C function does not dereference the pointer.
