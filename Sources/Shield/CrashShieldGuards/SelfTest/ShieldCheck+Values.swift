@@ -15,7 +15,7 @@ extension ShieldCheck {
     },
     ShieldCheck("a failed condition", .precondition) { !Shield.check(SelfTest.unknown(false), line: $0) },
     ShieldCheck("code that must not be reached", .precondition) { Shield.unreachable(or: 3, line: $0) == 3 },
-    ShieldCheck("a sum that is too large", .arithmetic) { SelfTest.unknown(Int.max).shieldedAdding(1, line: $0) == .max },
+    ShieldCheck("too large a sum", .arithmetic) { SelfTest.unknown(Int.max).shieldedAdding(1, line: $0) == .max },
     ShieldCheck("a division by zero", .arithmetic) {
       SelfTest.unknown(1).shieldedDivided(by: SelfTest.unknown(0), or: -1, line: $0) == -1
     },

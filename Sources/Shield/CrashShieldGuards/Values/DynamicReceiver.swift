@@ -68,10 +68,10 @@ public struct DynamicReceiver<Base: AnyObject> {
     // Foundation's strings cast to Swift's `String`.
     let isText = (base as Any) is String
     if let method = textMethods[name], !isText, let text = Casts.converted(base, to: String.self) {
-      return note(name) { "\(type(of: base)) received \(name), a message for strings" } ? method(text, arguments) : nil
+      return note(name) { "\(type(of: base)) got \(name), a message for strings" } ? method(text, arguments) : nil
     }
     if let method = numberMethods[name], isText, let number = Casts.converted(base, to: Double.self) {
-      return note(name) { "\(type(of: base)) received \(name), a message for numbers" } ? method(number, arguments) : nil
+      return note(name) { "\(type(of: base)) got \(name), a message for numbers" } ? method(number, arguments) : nil
     }
     note(name) { "\(type(of: base)) does not respond to \(name)" }
     return nil
