@@ -1,10 +1,11 @@
-// The callback of the hooks in `CShim/ExecutorChecks`.
+// The function that the hooks in `CShim/ExecutorChecks` call.
 internal import CShimExecutorChecks
 internal import CrashShieldGuards
 
 /// Records a failing executor check as `isolation`; under `absorb` the check passes.
 ///
-/// Later checks in a function that went on fail as a consequence: they pass too, and are not recorded again.
+/// If the function continues after an absorbed check, its later checks fail as a consequence. These checks pass, too,
+/// and are not recorded again.
 @c @implementation
 public func cs_executor_met(
   _ type: UnsafeRawPointer!, _ isMain: Bool, _ place: UInt64, _ isConsequence: Bool
@@ -12,7 +13,7 @@ public func cs_executor_met(
   if isConsequence && ImplicitGuards.goesOn(.isolation) { return true }
   return ImplicitGuards.handleFault(.isolation, at: .number(UInt(place)), unless: { Liveness.unavailable }) {
     if isMain { return "work of the main actor on another thread" }
-    // The metadata of a living object.
+    // Invariant: the type is the metadata of an object that is alive during the call.
     return "work of \(unsafe unsafeBitCast(type, to: Any.Type.self)) on another executor"
   }
 }
