@@ -43,7 +43,7 @@ const char *cs_pages_unavailable(void) {
   static char foreign[128];
   if (!cs_pages_interposes) return "a sanitizer replaces malloc, or the processor is not supported";
   cs_pages_resolve();
-  if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc takes precedence over the guard pages' one";
+  if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc takes precedence";
   const char *const file = foreign_allocator();
   if (file != NULL) {
     (void)snprintf(foreign, sizeof foreign, "the program uses the malloc of %s", file);
