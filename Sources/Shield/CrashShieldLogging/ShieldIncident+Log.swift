@@ -12,7 +12,7 @@ extension ShieldIncident {
   /// The observer receives the first fault of each kind and call site, then the 10th, the 100th and so on. A loop of
   /// faults therefore does not fill the disk.
   public func log(to logger: Logger, level: Logger.Level = .warning) {
-    let verb = mode == .absorb ? "absorbed" : "met"
+    let verb = mode == .absorb ? "absorbed" : "observed"
     logger.log(
       level: level, "the shield \(verb) a fault",
       metadata: [
@@ -60,7 +60,7 @@ extension Shield.Status {
     switch connection {
     case .attached: logger.info("crashd records the crashes of this process")
     case .unreachable(let reason):
-      logger.notice("crashd is not there, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
+      logger.notice("crashd is unreachable, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
     case .refused(let reason):
       logger.warning("crashd refuses this process, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
     case nil: break

@@ -150,7 +150,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     default: throw ShieldFault.refused("no thread for isolated work")
     }
     guard let result = result.withLock({ $0 }) else {
-      throw ShieldFault.refused("the thread of isolated work was ended from within")
+      throw ShieldFault.refused("isolated work ended its own thread")
     }
     return try result.get()
   }
