@@ -41,7 +41,7 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
 // Calls this function with unique flags, and searches them in the registers. The call must be made here, to take the
 // same path through the runtime.
 static int32_t flag_register(uint64_t return_address) {
-  // The marks use no defined flag; MUST_HOLD is added.
+  // These values set no flag that the runtime defines; MUST_HOLD is added to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),
                                    UINT64_C(0x7a09d3ec81640000)};
   uint32_t candidates = (1u << CS_EXECUTOR_REGISTERS) - 1;

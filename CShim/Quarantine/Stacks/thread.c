@@ -27,7 +27,8 @@ void cs_thread_learn(void) {
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
-  // With these bounds, no frame is on the stack. They stay if the query fails, for example on the main thread if no
+  // These bounds contain no address. They remain if the query below fails, for example on the main thread if no file
+  // descriptor is free.
   // file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;

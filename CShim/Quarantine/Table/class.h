@@ -59,6 +59,7 @@ struct cs_class {
   cs_ring_class own;
 };
 
+// The explorer is an additional part of the quarantine that evicts at random, where objects can reach a greater age.
 #define CS_EXPLORER_SHARE 5 // the explorer's limit is the queue's limit divided by this
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
 // The number of explorer slots in the page in which the queue starts. The explorer's other slots are in full pages.

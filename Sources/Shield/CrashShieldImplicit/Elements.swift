@@ -16,8 +16,7 @@ func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list
 
 /// Handles the write of a missing element; returns false to perform the plain operation.
 ///
-/// A parameter for the list's length would cost an instruction in each loop, which would have to keep the length for
-/// this call.
+/// The list's length is not a parameter: each loop would have to keep it for this call, which costs an instruction.
 @_optimize(none)
 @inline(never)
 @usableFromInline

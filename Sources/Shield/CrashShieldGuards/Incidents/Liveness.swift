@@ -3,15 +3,15 @@ internal import CShimQuarantine
 
 /// The state of the object at an address.
 public enum Liveness: Sendable, Hashable {
-  /// A live Swift object of that class is there.
+  /// A live Swift object of that class is at the address.
   ///
-  /// It need not be the expected one: later objects reuse an address.
+  /// It may be another object than the expected one, because later objects reuse addresses.
   case live(className: String)
-  /// The object was deallocated, and is in quarantine.
+  /// The object was deallocated, and is still in quarantine.
   case quarantined(Record)
-  /// The last object there that the quarantine knew was deallocated, and its memory freed.
+  /// The last quarantined object at the address was deallocated, and its memory was freed.
   case freed(Record)
-  /// No Swift object is there, or none of a protected class, or its record was reused.
+  /// There is no Swift object, or no object of a protected class, or the record of the object was reused.
   case unknown
 
   /// The record of a freed object.
@@ -37,7 +37,7 @@ extension Shield {
   /// answer may be outdated at once, unless the caller retains the object.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
-    // The C function does not dereference the pointer.
+    // Invariant: the C function does not dereference the pointer.
     unsafe cs_quarantine_ask(pointer, &answer)
     let name = unsafe Quarantine.name(of: answer.metadata)
     let record = unsafe Liveness.Record(
