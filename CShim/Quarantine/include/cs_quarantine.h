@@ -111,7 +111,7 @@ typedef struct cs_quarantine_hit {
   uint64_t age_ns; // between the last release and the access
   int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; else unused
   uint32_t id;     // of the object's record
-  uint32_t word;   // of the vtable
+  uint32_t word;   // index of the vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
   uint32_t is_explorer; // the object was in the part that evicts at random
