@@ -69,8 +69,8 @@
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Check that the old object has the same policy and unchanged fields. Its chunk counts as equal to the new object's.
-  // malloc may add a rest that is too small for a chunk of its own; the charge to the budget stays the same.
+  // Check that the old object has the same policy and unchanged fields. The chunks of both objects count as equal.
+  // malloc may add at most a rest that is too small for another chunk; the charge to the budget ignores it.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f

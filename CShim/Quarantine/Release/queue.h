@@ -49,8 +49,8 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 }
 
 // Whether the slot's object has the same policy as the new object, and a chunk of the same size. Precondition: the heap
-// is glibc's. If all objects of the class have one size, their chunks count as equal: malloc adds at most a rest that
-// is too small for another chunk, and the charge stays the same.
+// is glibc's. If all objects of the class have one size, their chunks count as equal. malloc may add at most a rest
+// that is too small for another chunk; the charge to the budget ignores it.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;

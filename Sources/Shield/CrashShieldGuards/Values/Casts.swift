@@ -45,8 +45,8 @@ extension Shield {
   /// Returns the value as this type; nil if it has another type, which is recorded as `cast`, or as `null` for a null.
   ///
   /// It replaces `as!`, which ends the process. It also converts between strings and numbers or booleans if the
-  /// conversion is lossless: "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5" to an
-  /// integer. Each conversion is recorded, too.
+  /// conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5"
+  /// to an integer. Each conversion is recorded, too.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
