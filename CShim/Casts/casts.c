@@ -1,6 +1,6 @@
-// What a program's casts go through. A conditional one costs a comparison and a jump, a forced one that succeeds a call
-// more; both leave the source and the target to the runtime. Nothing is locked or allocated before a forced cast has
-// failed.
+// The hook for the casts of a program. A conditional cast costs one comparison and one jump more than without the hook.
+// A forced cast that succeeds costs one call more. Both pass the source and the target to the runtime unchanged. Before
+// a forced cast has failed, this code takes no lock and allocates no memory.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,18 +10,20 @@
 
 #include "casts.h"
 
-// The runtime's DynamicCastFlags, which the compiler writes into programs. Others are handed on.
+// The runtime's DynamicCastFlags, which the compiler generates into programs. The hook passes on all other flags.
 #define UNCONDITIONAL      ((uintptr_t)1)
 #define TAKE_ON_SUCCESS    ((uintptr_t)2)
 #define DESTROY_ON_FAILURE ((uintptr_t)4)
 
-// Leaves no frame of ours behind: where the cast ends the process, its stack is that of a program without us.
+// The call leaves no frame of this library on the stack. If the cast ends the process, the stack is the same as without
+// the hook.
 #define MUST_JUMP __attribute__((musttail))
 
 cs_casts_function *cs_casts_original;
 
 static const char *obstacle = "the program has not started yet";
-// CrashShieldCasts is asked on this thread: casts of its own, and of functions that it calls, are the runtime's.
+// This thread is inside a call of CrashShieldCasts. Casts of this code, and of the functions that it calls, go to the
+// runtime.
 static __thread bool is_asking;
 static __thread bool is_testing;
 static __thread cs_casts_seen seen;
@@ -32,7 +34,7 @@ static bool gives(void *target, void *source, const void *source_type, const voi
   is_asking = true;
   const bool is_given = cs_casts_meet(target, source, source_type, target_type, pc);
   is_asking = was_asking;
-  // As the runtime does when a cast succeeds: the caller counts on it.
+  // If a cast succeeds, the runtime destroys the source for this flag. The caller relies on this.
   if (is_given && (flags & TAKE_ON_SUCCESS) != 0) cs_casts_destroy(source, source_type);
   return is_given;
 }
@@ -40,7 +42,7 @@ static bool gives(void *target, void *source, const void *source_type, const voi
 __attribute__((noinline)) static bool cast_or_ask(void *target, void *source, const void *source_type,
                                                   const void *target_type, uintptr_t flags) {
   if (is_testing) seen = (cs_casts_seen){(uintptr_t)source_type, (uintptr_t)target_type, flags};
-  // A source that cannot be cast is left as it is, so that it can be asked about, and be cast again.
+  // Without these flags, a failing cast leaves the source unchanged: it can then be examined, and be cast again.
   if (cs_casts_original(target, source, source_type, target_type, flags & ~(UNCONDITIONAL | DESTROY_ON_FAILURE)))
     return true;
   const uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
@@ -55,8 +57,8 @@ bool cs_casts_cast(void *target, void *source, const void *source_type, const vo
   MUST_JUMP return cast_or_ask(target, source, source_type, target_type, flags);
 }
 
-// Before main, so that no other thread writes the tables at the same time, unless this is a library that is loaded
-// later.
+// Runs before main, when no other thread can write the tables at the same time. If a library with this code is loaded
+// later, other threads exist already.
 __attribute__((constructor)) static void start(void) {
   static const char name[] = "swift_dynamicCast";
   cs_casts_original = (cs_casts_function *)dlsym(RTLD_DEFAULT, name);

@@ -1,9 +1,9 @@
-// Exchanges a function in the tables by which images call functions of others (x86-64's relocations JUMP_SLOT and
-// GLOB_DAT), after the loader has filled them.
+// Replaces a function in the tables through which images call functions of other images. These are the relocations
+// JUMP_SLOT and GLOB_DAT of x86-64. The loader has filled the tables before.
 //
-// Not by a definition of the same name in the program, as for malloc: where the standard library is part of the
-// program, its own definition stands in an archive, whose member the linker then leaves out, or takes as well and
-// refuses both.
+// A definition of the same name in the program, as for malloc, would not work with a static standard library. The
+// library's own definition is in an archive member. The linker then either omits the member, or includes it and reports
+// a duplicate symbol.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -22,20 +22,20 @@ typedef struct search {
   const char *name;
   cs_casts_function *function;
   uint64_t page_bytes;
-  bool has_own;   // this image has such a table
-  bool is_closed; // one could not be written
+  bool has_own;   // an entry in this image was written
+  bool is_closed; // an entry could not be written
 } search;
 
 typedef struct image {
   uint64_t base;
-  uint64_t sealed_start; // what the loader has closed when it had filled it
+  uint64_t sealed_start; // made read-only by the loader after it filled the tables (RELRO)
   uint64_t sealed_end;
   const char *names;
   const ElfW(Sym) * symbols;
   bool is_own;
 } image;
 
-// glibc adds the image's base to what its dynamic section holds, but for the kernel's own image.
+// glibc adds the image's base to the addresses in its dynamic section, except in the kernel's own image (vDSO).
 static const void *at(const image *image, const ElfW(Dyn) * entry) {
   const uint64_t value = entry->d_un.d_ptr;
   return (const void *)(value < image->base ? image->base + value : value);
@@ -118,8 +118,9 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   search search = {.name = name, .function = function, .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
   (void)dl_iterate_phdr(visit, &search);
   if (search.has_own) return NULL;
-  if (search.is_closed) return "a table of the loader's cannot be written";
-  // It exports its functions: dlsym knew one.
+  if (search.is_closed) return "a table of the loader cannot be written";
+  // The runtime exports its functions, because dlsym found one of them, but this image does not call it through a
+  // table.
   return "the Swift runtime is a part of the program (static standard library)";
 }
 
@@ -127,7 +128,7 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
 
 const char *cs_casts_write_tables(const char *name, cs_casts_function *function) {
   (void)name, (void)function;
-  return "they are made for x86-64";
+  return "the hook supports only x86-64";
 }
 
 #endif

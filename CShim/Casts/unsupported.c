@@ -1,4 +1,4 @@
-// The interface of the hook where there is none.
+// The interface of the hook on unsupported platforms.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED

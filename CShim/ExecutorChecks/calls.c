@@ -1,4 +1,4 @@
-// Steps from frame to frame, on the thread's own stack only.
+// Follows frame pointers from frame to frame, on the thread's own stack only.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,9 +10,9 @@
 #include "cs_calls.h"
 #include "cs_quarantine.h"
 
-// Of the runtime's frames there are four at most; the rest is for hooks of others.
+// The runtime has at most four frames; the other steps are for hooks of other libraries.
 #define STEPS 32
-// From a check to one that it stands under.
+// The maximum number of frames between a check and an earlier check whose function is still running.
 #define DEPTH 256
 
 typedef struct search {
@@ -41,7 +41,7 @@ bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range) {
   return dl_iterate_phdr(look_at_image, &search) == 1;
 }
 
-// Steps outwards, to words of this thread's own stack.
+// A position of the unwinder: a frame on this thread's own stack, and the bounds of the stack.
 typedef struct walk {
   uintptr_t start;
   uintptr_t end;
@@ -54,15 +54,15 @@ static walk begin(const void *frame) {
   return walk;
 }
 
-// Both words of a frame can be read.
+// Both words of the frame are on the stack and can be read.
 static bool is_known(const walk *walk) {
   const uintptr_t at = walk->frame;
   return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;
 }
 
-// Where the caller goes on.
+// The return address of the frame.
 READS_FRAMES static uint64_t return_address(const walk *walk) {
-  return ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): checked to lie on the stack
+  return ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): checked to be on the stack
 }
 
 READS_FRAMES static bool step(walk *walk) {
@@ -81,7 +81,7 @@ bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call
     const uint64_t pc = return_address(&walk);
     if (pc < 4096) return false;
     const bool has_next = step(&walk);
-    // Before a return address is the call, of the function that it goes on in.
+    // The call instruction is in front of its return address, in the function that continues there.
     if (pc - 1 < range->start || pc - 1 >= range->end) {
       *ret_call = (cs_calls_call){.pc = pc,
                                   .frame = has_next ? walk.frame : 0,

@@ -1,5 +1,5 @@
-// The hook that is asked whether an executor runs here. What its caller has in the registers that a call keeps is laid
-// down as a cs_executor_asker, before compiled code uses them.
+// The hook for the question whether an executor is the current one. It stores the callee-saved registers of its caller
+// as a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

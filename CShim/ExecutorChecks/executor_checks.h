@@ -1,4 +1,4 @@
-// Between the files of the hooks.
+// The interface between the files of the hooks.
 #ifndef CS_EXECUTOR_CHECKS_PARTS_H
 #define CS_EXECUTOR_CHECKS_PARTS_H
 
@@ -7,54 +7,54 @@
 
 #pragma GCC visibility push(hidden)
 
-// What the runtime hands to a hook: an executor's two words, and its own function.
+// The arguments that the runtime passes to a hook: the two words of an executor, and the runtime's own function.
 typedef __attribute__((swiftcall)) int8_t cs_executor_ask(uintptr_t identity, uintptr_t implementation);
 typedef __attribute__((swiftcall)) void cs_executor_check(uintptr_t identity, uintptr_t implementation);
 
-// The Swift runtime's; NULL in one that does not have them.
+// Functions of the Swift runtime; NULL if the runtime does not have them.
 #define RUNTIME(result) extern __attribute__((weak, visibility("default"), swiftcall)) result
 RUNTIME(bool) swift_task_isCurrentExecutor(uintptr_t identity, uintptr_t implementation);
 RUNTIME(bool) swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
 RUNTIME(bool) swift_task_isMainExecutor(uintptr_t identity, uintptr_t implementation);
 
-// entry_x86_64.S: what the runtime's function has in the registers that a call keeps, and where it goes on.
+// entry_x86_64.S stores here the callee-saved registers of the runtime's function, and its return address.
 #define CS_EXECUTOR_REGISTERS 6
 typedef struct cs_executor_asker {
-  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last is the frame pointer: with what follows it is a frame
+  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last one, the frame pointer, forms a frame with the return address
   uint64_t return_address;
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
                                                     cs_executor_ask *original);
-// hooks.c, called by that.
+// hooks.c; the entry above calls this function.
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 
-// probe.c: an executor that no task has. Questions about it are tests.
+// probe.c: an executor that no task has. Questions and checks for this executor are tests.
 extern const uint64_t cs_executor_probe;
 static inline bool cs_executor_is_probe(uintptr_t identity) {
   return identity == (uintptr_t)&cs_executor_probe;
 }
 void cs_executor_probe_asked(const cs_executor_asker *asker);
 void cs_executor_probe_checked(const void *frame);
-// The hooks are set. Returns what they do not do.
+// Tests the hooks after they are set. Returns the obstacle.
 cs_executor_obstacle cs_executor_test(void);
-// Whether the asker's call is one that ends the process where the answer is no.
+// Whether the asker's call ends the process if the answer is no.
 bool cs_executor_must_hold(const cs_executor_asker *asker);
 
 // place.c
-// Finds out where the runtime's code lies. False: that is where the program's lies.
+// Finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
 bool cs_executor_find_runtime(void);
-// The call of the program's that led to this frame of a hook; false: it was not found.
+// Finds the program's call that led to this frame of a hook. Returns false if it is not found.
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
-// A number for the place of a call.
+// Returns a number for the call site.
 uint64_t cs_executor_place(const cs_calls_call *call);
-// A check of an executor's has failed at the call, and was made to pass.
+// Stores that an executor check failed at the call, and was made to pass.
 void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
-// Whether the call that led to this frame is one that a function makes which has gone on after such a check.
+// Whether the call that led to this frame was made by a function that continued after such a check.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c
-// Whether it is certain that the main actor's check fails here. Where it is not certain it may fail or hold.
+// Whether the main actor's check certainly fails on this thread. If the result is false, the check may fail or succeed.
 bool cs_executor_is_off_main_queue(uintptr_t identity);
 
 #pragma GCC visibility pop

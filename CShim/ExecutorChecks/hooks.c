@@ -1,5 +1,5 @@
-// What the runtime asks before it ends the process. The executor's own answer, or that of a hook that was there before,
-// is the first; only one that ends the process is ours to change.
+// The hooks that the runtime calls before it ends the process. The answer of the executor, or of a hook that was
+// installed before, comes first. This code changes only an answer that would end the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,7 +9,7 @@
 
 #include "executor_checks.h"
 
-// The answers of the runtime's question.
+// The answers to the runtime's question.
 #define ISOLATED  1
 #define ELSEWHERE 0
 #define UNKNOWN   (-1)
@@ -19,7 +19,7 @@ typedef __attribute__((swiftcall)) int8_t ask_hook(uintptr_t identity, uintptr_t
 typedef __attribute__((swiftcall)) void check_hook(uintptr_t identity, uintptr_t implementation,
                                                    cs_executor_check *original);
 
-// The runtime's. It reads them without order, at each check.
+// Variables of the runtime. The runtime reads them at each check, without ordering.
 extern __attribute__((weak, visibility("default"))) ask_hook *swift_task_isIsolatingCurrentContext_hook;
 extern __attribute__((weak, visibility("default"))) check_hook *swift_task_checkIsolated_hook;
 extern __attribute__((weak, visibility("default"))) const void *swift_getObjectType(uintptr_t object);
@@ -35,9 +35,9 @@ static bool are_ours(void) {
          __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_RELAXED) == check;
 }
 
-// Whether a check that fails is to pass.
+// Whether a failing check is to pass.
 static bool passes(uintptr_t identity, bool is_main, const void *frame) {
-  // No executor has no type.
+  // The null executor has no type.
   if (obstacle != CS_EXECUTOR_WORKS || cs_executor_met == NULL || identity == 0) return false;
   const void *const type = swift_getObjectType(identity);
   cs_calls_call call;
@@ -60,15 +60,15 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   } else {
     answer = original(identity, implementation);
   }
-  // Who does not know is asked to check.
+  // For the answer UNKNOWN the runtime calls the other hook, which checks.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // A hook that came after ours may not know of the probe.
+  // A hook that was installed after this one may not handle the probe.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
 }
 
-// The runtime calls it in checks only. What it returns from has passed.
+// The runtime calls this hook only in checks. The check succeeds if the hook returns.
 static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t implementation,
                                              cs_executor_check *original) {
   const void *const frame = __builtin_frame_address(0);
@@ -76,8 +76,8 @@ static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t imple
     cs_executor_probe_checked(frame);
     return;
   }
-  // An actor without an executor of its own is known to the runtime wherever it runs, so this is where it does not.
-  // Other executors say what they know by ending the process, or not.
+  // The runtime knows where an actor without a custom executor runs: if it calls this hook for such an actor, the check
+  // fails. Other executors answer by ending the process or by returning.
   const bool is_plain_actor = identity != 0 && implementation == 0;
   const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
   const bool fails = is_plain_actor || (is_main && cs_executor_is_off_main_queue(identity));
@@ -94,7 +94,7 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// One step a hook, so that one that another library sets at the same time is not lost.
+// Sets each hook with one atomic exchange: a hook that another library sets at the same time is not lost.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

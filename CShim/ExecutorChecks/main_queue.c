@@ -1,5 +1,6 @@
-// Whether this thread works for the main queue. Dispatch tells that by ending the process only; but a queue holds the
-// number of the thread that works for it. Where in the queue that is shows on a queue of our own.
+// Determines whether this thread runs the main queue. Dispatch has no function for this, except one that ends the
+// process. However, a queue contains the number of the thread that runs it. The offset of this number in a queue is
+// determined with a queue of this library.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,9 +13,9 @@
 
 #include "executor_checks.h"
 
-// What a queue begins with, in halves of words; it has more.
+// The number of half words at the start of a queue that are examined; a queue is larger.
 #define HALVES 24
-// The other bits of an owner's number are the lock's own.
+// The other bits of the owner's word belong to Dispatch's lock.
 #define NUMBER     UINT32_C(0x3fffffff)
 #define NOWHERE    (-1)
 #define NOT_LOOKED (-2)
@@ -32,17 +33,17 @@ typedef struct {
 extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_getTypeName(const void *type,
                                                                                            bool is_qualified);
 
-// The half of a queue's words that holds its owner's number.
+// The index of the half word that contains the owner's number.
 static _Atomic int32_t owner_half = NOT_LOOKED;
-// The main executor that is known to be Dispatch's main queue; 0: none yet.
+// The main executor that was identified as Dispatch's main queue; 0: none yet.
 static _Atomic uintptr_t dispatch_executor;
-// A forked child's threads have other numbers than Dispatch knows.
+// The process in which this code was loaded. In a forked child, threads have other numbers than Dispatch has stored.
 static pid_t process;
 
 typedef struct look {
   const uint32_t *queue;
   uint32_t number;
-  uint32_t found; // a bit a half
+  uint32_t found; // one bit for each half word
 } look;
 
 __attribute__((no_sanitize("address", "thread"))) static uint32_t halves_with(const uint32_t *queue, uint32_t number) {
@@ -73,7 +74,7 @@ static int32_t find_owner_half(uint32_t number) {
 static bool is_dispatch_executor(uintptr_t identity) {
   static const char name[] = "Swift.DispatchMainExecutor";
   if (atomic_load_explicit(&dispatch_executor, memory_order_relaxed) == identity) return true;
-  // An object begins with its type.
+  // The first word of an object is its type.
   const type_name type = swift_getTypeName(*(const void *const *)identity, true); // NOLINT(performance-no-int-to-ptr)
   if (type.bytes != sizeof name - 1 || memcmp(type.text, name, sizeof name - 1) != 0) return false;
   atomic_store_explicit(&dispatch_executor, identity, memory_order_relaxed);
@@ -87,7 +88,7 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
   if (half == NOT_LOOKED) {
-    // Other threads find the same.
+    // Another thread may do the same at the same time, with the same result.
     half = find_owner_half(number);
     atomic_store_explicit(&owner_half, half, memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-// Where the program asks for a check, and which checks are consequences of another.
+// Determines call sites of checks, and which checks are consequences of another check.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,14 +8,14 @@
 
 #include "executor_checks.h"
 
-// Frames from a hook's own to the runtime's function whose caller asks directly.
+// The number of frames from a hook to the runtime function that the program calls directly.
 #define DIRECT 1
 
 static cs_calls_range runtime;
-// libgcc_s's: where the function begins that an address is of. NULL: it is not there.
+// A function of libgcc_s that returns the start of the function that contains an address. NULL: libgcc_s is not loaded.
 static const void *(*function_of)(const void *address);
 
-// The last check of this thread that failed and was made to pass.
+// The last failing check of this thread that was made to pass.
 static __thread struct {
   uintptr_t identity; // 0: none
   cs_calls_call call;
@@ -32,9 +32,9 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
   return cs_calls_find(frame, &runtime, ret_call);
 }
 
-// `preconditionIsolated` and its like are functions of the runtime's: where the program calls one is the place. But
-// `assumeIsolated` is compiled into the program, once for many calls, as is the check at the begin of a function that
-// the compiler puts there: so who called such a function belongs to the place.
+// `preconditionIsolated` and similar functions are in the runtime: the call site is the program's call of them. But
+// `assumeIsolated` is compiled into the program once for many calls. The same applies to a check that the compiler
+// inserts at the start of a function. For such functions, the caller is part of the call site.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
   return call->pc ^ call->caller * UINT64_C(0x9E3779B97F4A7C15);
@@ -52,12 +52,12 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 }
 // NOLINTEND(performance-no-int-to-ptr)
 
-// The body of `assumeIsolated` has a check at its own begin, and may call functions that have. That they fail, too, is
-// nothing new.
+// The body of `assumeIsolated` checks the executor at its own start, and may call functions that check it, too. If
+// these checks fail as well, they are consequences.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
-  // Another function may have come to stand where the one of the check has stood.
+  // Another function may now have a frame where the function of the check had its frame.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }
 

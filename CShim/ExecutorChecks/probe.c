@@ -1,5 +1,5 @@
-// Asks the runtime about an executor that no task has: whether it comes to the hooks, which of its calls end the
-// process, and where the program's call is found.
+// Asks the runtime about an executor that no task has. This shows whether the runtime calls the hooks, which of its
+// calls end the process, and whether the program's call can be found.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,11 +8,11 @@
 
 #include "executor_checks.h"
 
-// The flag of a call that ends the process where the answer is no; without it the runtime wants to know only, as for
-// `Task.immediate`, an isolated deinit, or a conformance of the main actor's in a cast.
+// The flag of a call that ends the process if the answer is no. Without the flag, the runtime only needs the answer.
+// Examples are `Task.immediate`, an isolated deinit, or a cast to a conformance that is isolated to the main actor.
 #define MUST_HOLD UINT64_C(8)
 
-// Not constant zero, which the linker may merge with another.
+// Not zero, because the linker may merge constants of zero.
 const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 
 static __thread struct {
@@ -37,10 +37,11 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
   return swift_task_isCurrentExecutorWithFlags((uintptr_t)&cs_executor_probe, 0, flags);
 }
 
-// The runtime's function keeps its flags in a register from its begin to the question. Which one it is shows when it is
-// called with flags that nothing else is; here, so that it takes the same way again. -1: none.
+// Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook; -1: none.
+// Calls this function with unique flags, and searches them in the registers. The call must be made here, to take the
+// same path through the runtime.
 static int32_t flag_register(uint64_t return_address) {
-  // No flags but MUST_HOLD.
+  // These values set no flag that the runtime defines; MUST_HOLD is added to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),
                                    UINT64_C(0x7a09d3ec81640000)};
   uint32_t candidates = (1u << CS_EXECUTOR_REGISTERS) - 1;
@@ -60,7 +61,7 @@ bool cs_executor_must_hold(const cs_executor_asker *asker) {
   return number >= 0 && (asker->registers[number] & MUST_HOLD) != 0;
 }
 
-// A function of its own, whose place is to be found.
+// A separate function, because the test searches for a call site inside it.
 __attribute__((noinline)) static bool finds_own_place(void) {
   const bool passes = ask(MUST_HOLD);
   const uint64_t start = (uintptr_t)&finds_own_place;
@@ -71,7 +72,7 @@ cs_executor_obstacle cs_executor_test(void) {
   if (!cs_executor_find_runtime()) return CS_EXECUTOR_NO_PLACE;
   seen.questions = 0;
   seen.checks = 0;
-  // Without the flag first: where the runtime does not ask, this ends nothing.
+  // First without the flag: if the runtime does not call the hooks, this call does not end the process.
   if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_EXECUTOR_NOT_CALLED;
   if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_EXECUTOR_NOT_CALLED;
   if (!swift_task_isCurrentExecutor((uintptr_t)&cs_executor_probe, 0) || seen.checks != 2)

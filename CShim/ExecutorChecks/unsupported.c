@@ -1,4 +1,4 @@
-// The interface of the hooks where there are none.
+// The interface of the hooks on unsupported platforms.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// Sizes that are not sampled cost a comparison.
+// Sets the limit above the largest sampled size: larger sizes then cost only one comparison in malloc.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {
@@ -26,7 +26,8 @@ cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const c
   const uint32_t index = cs_page_class_count;
   if (index == CS_PAGES_CLASS_LIMIT) return NULL;
   cs_page_class *const class = &cs_page_classes[index];
-  // The end of a long name says more than its beginning; not from the middle of a character.
+  // Keeps the end of a long name, because it is more specific than the beginning. The copy does not start in the middle
+  // of a character.
   const uint32_t cut = name_bytes > sizeof class->name ? name_bytes - (uint32_t)sizeof class->name : 0;
   uint32_t from = cut;
   while (cut != 0 && from < name_bytes && ((uint8_t)name[from] & 0xc0) == 0x80)
@@ -44,7 +45,7 @@ void cs_page_class_list(cs_page_class *class, cs_mode policy) {
   __atomic_store_n(&class->policy, policy, __ATOMIC_RELAXED);
   if (class->is_listed != 0) return;
   __atomic_store_n(&class->is_listed, 1, __ATOMIC_RELEASE);
-  // No more than UINT8_MAX classes of one size are counted: that many stay for ever.
+  // The counter of a size saturates at UINT8_MAX. A saturated counter never decreases.
   if (cs_page_sizes[class->bytes] < UINT8_MAX) __atomic_fetch_add(&cs_page_sizes[class->bytes], 1, __ATOMIC_RELAXED);
   set_limit();
 }

@@ -1,4 +1,5 @@
-// The table of classes whose objects get guard pages. Precondition of each function: the lock of setup.c.
+// The table of classes whose objects get guard pages. Precondition of each function: the caller holds the lock of
+// setup.c.
 #ifndef CS_PAGES_CLASS_TABLE_H
 #define CS_PAGES_CLASS_TABLE_H
 
@@ -6,10 +7,10 @@
 
 #pragma GCC visibility push(hidden)
 
-// NULL: the class was never listed.
+// Returns NULL if the class was never listed.
 cs_page_class *cs_page_class_find(const void *metadata);
 
-// NULL: the table is full.
+// Returns NULL if the table is full.
 cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes);
 
 void cs_page_class_list(cs_page_class *class, cs_mode policy);

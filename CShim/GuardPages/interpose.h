@@ -1,4 +1,4 @@
-// The interface between malloc's own code and the rest.
+// The interface between the code of malloc and the rest of this library.
 #ifndef CS_INTERPOSE_H
 #define CS_INTERPOSE_H
 
@@ -6,16 +6,16 @@
 
 #pragma GCC visibility push(hidden)
 
-// Whether malloc and its kin are defined in this build at all.
+// Whether this build defines malloc and related functions.
 extern const bool cs_pages_interposes;
-// The malloc of this library, whatever the symbol resolves to.
+// The malloc of this library, whatever the symbol `malloc` resolves to.
 extern void *cs_pages_own_malloc(unsigned long size);
-// The malloc that it forwards to; NULL until it is looked up.
+// The malloc that this library forwards to; NULL until cs_pages_resolve has found it.
 void *cs_pages_next_malloc(void);
-// Looks it up before the first call of malloc.
+// Finds the next allocator before the first call of malloc.
 void cs_pages_resolve(void);
 
-// should_sample.c: whether an allocation of a sampled size gets a slot: one in cs_page_one_in.
+// should_sample.c: whether an allocation of a sampled size gets a slot. This is true for one in cs_page_one_in calls.
 bool cs_page_should_sample(void);
 
 #pragma GCC visibility pop

@@ -1,12 +1,12 @@
 // Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
 // callers: libc's own functions, libstdc++, a static or dynamic Swift library.
 //
-// They forward to the next ones in the order of the loader, glibc's or those of an allocator that the program was
-// linked with, or that was preloaded. Those that only hand out memory (calloc, posix_memalign, aligned_alloc, memalign,
-// …) are left alone, since no slot comes of them; libc's reallocarray calls realloc.
+// The functions forward to the next definitions in the order of the loader. These are glibc's, or those of an allocator
+// that was linked or preloaded. Functions that only allocate are not interposed, because they never return a slot
+// (calloc, posix_memalign, aligned_alloc, memalign, …). libc's reallocarray calls realloc.
 //
-// The first instructions are written by hand, because a compiler's come with a frame: until slots are switched on three
-// instructions are all that a malloc costs, five a free.
+// The first instructions are written in assembly, because a compiler would generate a stack frame. Until slots are
+// enabled, a malloc costs only three more instructions, and a free five.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,7 +18,7 @@
 #include "Signal/pages.h"
 #include "interpose.h"
 
-// The sanitizers have a malloc of their own, which must see everything.
+// A sanitizer has its own malloc, which must receive every call.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
     __has_feature(thread_sanitizer) || __has_feature(leak_sanitizer)
@@ -47,7 +47,8 @@ __attribute__((used)) void *cs_pages_realloc(void *memory, size_t size);
 __attribute__((used)) size_t cs_pages_usable_size(void *memory);
 #pragma GCC visibility pop
 
-// Sizes below the limit, and addresses among the slots, go the slow way; everything does until the next ones are known.
+// Sizes below the limit, and addresses inside the slots, take the slow path. Until the next allocator is known, all
+// calls take it.
 #define FORWARD_ADDRESS(name, slow, next)                                                                              \
   ".globl " name "\n"                                                                                                  \
   ".type " name ", @function\n"                                                                                        \
@@ -81,12 +82,12 @@ __asm__(".text\n"
             FORWARD_ADDRESS("realloc", "cs_pages_realloc", "cs_pages_next_of_realloc")
                 FORWARD_ADDRESS("malloc_usable_size", "cs_pages_usable_size", "cs_pages_next_of_size"));
 
-// glibc's own, for what the loader itself might allocate while it is asked for the next ones.
+// glibc's own functions, for allocations that the loader itself may make during dlsym.
 extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
 
-// The first call of all comes from the loader, before there is a second thread.
+// The first call comes from the loader, before a second thread exists.
 static bool is_resolving;
 static bool is_resolved; // atomic
 
@@ -98,14 +99,14 @@ void cs_pages_resolve(void) {
   free_function *const next_free = (free_function *)dlsym(RTLD_NEXT, "free");
   realloc_function *const next_realloc = (realloc_function *)dlsym(RTLD_NEXT, "realloc");
   const bool is_whole = next_malloc != NULL && next_free != NULL && next_realloc != NULL;
-  // All of one allocator.
+  // All three functions must belong to the same allocator.
   cs_pages_next_of_malloc = is_whole ? next_malloc : __libc_malloc;
   cs_pages_next_of_free = is_whole ? next_free : __libc_free;
   cs_pages_next_of_realloc = is_whole ? next_realloc : __libc_realloc;
   cs_pages_next_of_size = (size_function *)dlsym(RTLD_NEXT, "malloc_usable_size");
   __atomic_store_n(&is_resolved, true, __ATOMIC_RELEASE);
   is_resolving = false;
-  // Nothing is drawn, and no address is ours.
+  // From now on, no size is sampled and no address belongs to a slot, until slots are enabled.
   __atomic_store_n(&cs_pages_limit, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_pages_bytes, 0, __ATOMIC_RELEASE);
 }
@@ -114,12 +115,12 @@ void *cs_pages_next_malloc(void) {
   return (void *)cs_pages_next_of_malloc;
 }
 
-// A program whose first allocation is that of its second thread.
+// Needed by a program whose first allocation comes from its second thread.
 __attribute__((constructor(101))) static void resolve_early(void) {
   cs_pages_resolve();
 }
 
-// `caller` is where malloc returns to.
+// `caller` is the return address of malloc.
 __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
   cs_pages_resolve();
   if (is_resolving) return __libc_malloc(size);
@@ -133,7 +134,7 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
 
 void *cs_pages_malloc(size_t size) {
   malloc_function *const next = cs_pages_next_of_malloc;
-  // Below the largest size that is looked for, but not looked for.
+  // The size is below the limit, but no listed class has this size.
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
     return next(size);
   return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));
@@ -158,7 +159,7 @@ static void *move(void *memory, size_t size, uint64_t caller) {
   const uint64_t object = (uint64_t)(uintptr_t)memory;
   uint32_t bytes = 0;
   if (!cs_page_size(object, &bytes)) {
-    // Not to be freed: the incident says so, and there is nothing to be kept.
+    // An invalid pointer: record the invalid free. There are no contents to copy.
     cs_page_deallocate(object, caller);
     return cs_pages_own_malloc(size);
   }

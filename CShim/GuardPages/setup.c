@@ -1,4 +1,5 @@
-// Switching slots on and off, and what is asked of them. Nothing here runs in malloc, free or a signal handler.
+// Enabling and configuring the slots, and queries about them. No function here runs in malloc, free or a signal
+// handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -22,10 +23,10 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t wanted_slots = SLOTS_DEFAULT;
 static uint32_t wanted_one_in = ONE_IN_DEFAULT;
-static uint32_t most_slots; // that were ever wanted
+static uint32_t most_slots; // the largest value that wanted_slots ever had
 static bool has_fork_handler;
 
-// The file that the next malloc is in, if that is not libc; NULL: it is.
+// Returns the name of the file that contains the next malloc; NULL if that file is libc.
 static const char *foreign_allocator(void) {
   struct dl_find_object of_malloc, of_libc;
   void *const next = cs_pages_next_malloc();
@@ -38,22 +39,22 @@ static const char *foreign_allocator(void) {
 }
 
 const char *cs_pages_unavailable(void) {
-  // Always the same text for a process, so it does not matter who writes it.
+  // The text is the same at each call in a process: concurrent writes do not change it.
   static char foreign[128];
-  if (!cs_pages_interposes) return "a sanitizer has malloc, or the processor is not known here";
+  if (!cs_pages_interposes) return "a sanitizer replaces malloc, or the processor is not supported";
   cs_pages_resolve();
-  if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc stands before this one";
+  if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc takes precedence";
   const char *const file = foreign_allocator();
   if (file != NULL) {
-    (void)snprintf(foreign, sizeof foreign, "the program has the malloc of %s", file);
+    (void)snprintf(foreign, sizeof foreign, "the program uses the malloc of %s", file);
     return foreign;
   }
-  if (!cs_shim_is_started()) return "the shield is not started, whose signal handler is needed";
-  if (!cs_shim_handles_faults()) return "another handler has SIGSEGV";
+  if (!cs_shim_is_started()) return "the shield is not started, and guard pages need its signal handler";
+  if (!cs_shim_handles_faults()) return "another handler has replaced the shield's for SIGSEGV";
   return "";
 }
 
-// All slots that may be handed out and are not on their way, in their order. Under the lock.
+// Puts all allocatable slots that are not in the pool into it, in their order. Precondition: the caller holds the lock.
 static void pool_all(void) {
   for (uint32_t index = 0; index < wanted_slots; index++) {
     cs_page_slot *const slot = &cs_page_slots[index];
@@ -65,7 +66,7 @@ static void pool_all(void) {
   }
 }
 
-// Gives back the memory of a slot that is not wanted any more; what is known of its object stays.
+// Returns the memory of a slot above the configured number to the system; the data about its object are kept.
 static void retire(uint32_t index) {
   cs_page_slot *const slot = &cs_page_slots[index];
   const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -76,7 +77,8 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Under the lock. Others may take and put meanwhile: each number is looked at once, as far as it comes by.
+// Precondition: the caller holds the lock. Other threads may use the pool meanwhile. Each slot is examined at most
+// once.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
     uint32_t index = 0;
@@ -108,14 +110,14 @@ void cs_pages_configure(uint32_t slots, uint32_t one_in) {
   pthread_mutex_unlock(&lock);
 }
 
-// A forked child has one thread: what others had in hand stays so. It has its parent's slots and handler, and counts
-// anew.
+// A forked child has one thread: a slot that another thread owned stays unusable. The child has its parent's slots and
+// handler, and its counters start at 0.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   lock = fresh;
   if (cs_page_slots == NULL) return;
   cs_page_pool_clear();
-  // And the guard behind the last one that was ever wanted.
+  // Includes the guard page after the last slot that was ever configured.
   for (uint32_t index = 0; index <= most_slots; index++) {
     cs_page_slot *const slot = &cs_page_slots[index];
     if (slot->state == CS_PAGE_BUSY) slot->state = CS_PAGE_LOST;
@@ -135,7 +137,7 @@ static void *map(size_t bytes, int rights) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-// Under the lock.
+// Precondition: the caller holds the lock.
 static bool start(void) {
   if (cs_page_slots != NULL) return true;
   if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
@@ -148,13 +150,13 @@ static bool start(void) {
     if (pages != NULL) munmap(pages, CS_PAGES_MAP_BYTES);
     return false;
   }
-  // A core dump stays about as large as it is without us.
+  // Excludes the slots from core dumps, which would otherwise be much larger.
   madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
   uint64_t frames[CS_PAGES_FRAMES];
-  // Binds what the walk calls: the loader must not be asked for it within malloc.
+  // Resolves the functions that unwinding calls now: during a malloc, the loader must not do it.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
-  // The start before the length: until both stand, no address is ours.
+  // Store the start before the size: until both are stored, no address belongs to the slots.
   __atomic_store_n(&cs_pages_start, (uint64_t)(uintptr_t)pages, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_pages_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
   cs_shim_set_fault_function(cs_page_fault);

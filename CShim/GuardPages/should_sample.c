@@ -1,4 +1,4 @@
-// Which allocations get a slot, of those whose size is looked for.
+// Decides which allocations of a sampled size get a slot.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,13 +7,13 @@
 
 #include "Signal/pages.h"
 
-// Of this thread. Not in a block that __tls_get_addr would allocate.
+// State of this thread. The initial-exec model is necessary because __tls_get_addr may allocate memory.
 static __thread uint32_t countdown __attribute__((tls_model("initial-exec")));
-static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: never drawn
+static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: no countdown was chosen yet
 
 static uint64_t seed; // atomic
 
-// Uniform in 1 … 2n - 1: a program whose allocations have a rhythm is drawn all the same.
+// Returns a random number, uniform in 1 … 2n - 1: the sampling must not synchronize with a periodic allocation pattern.
 static uint32_t draw(uint32_t one_in) {
   uint64_t mixed = __atomic_add_fetch(&seed, UINT64_C(0x9E3779B97F4A7C15), __ATOMIC_RELAXED);
   mixed = (mixed ^ mixed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);

@@ -1,5 +1,5 @@
-// Whose executor runs, and which task: questions to the Swift runtime, which a program may have in another version, or
-// not at all.
+// Queries the Swift runtime for the current executor and the current task. A program may have another version of the
+// runtime, or none.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,15 +8,15 @@
 
 #include "cs_guards.h"
 
-// With these flags it must not end the process: the standard library's `Task.immediate` relies on that, in code that is
-// compiled into programs (`flagsMustNotCrash`).
+// With these flags, the function must not end the process. The standard library's `Task.immediate` relies on this, in
+// code that is compiled into programs (`flagsMustNotCrash`).
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,
                                                                             uintptr_t implementation, uint64_t flags);
 
 __attribute__((weak, swiftcall)) void *swift_task_getCurrent(void);
-// A task begins with its job, so its address is that of the job.
+// The address of a task is also the address of its job, which is its first part.
 __attribute__((weak, swiftcall)) uint64_t swift_task_getJobTaskId(void *job);
 
 uint64_t cs_guard_task(void) {

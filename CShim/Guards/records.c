@@ -1,4 +1,4 @@
-// The table of faults: a place is claimed by its key and never given up.
+// The table of faults: a thread claims a free entry with the key of a fault, and entries are never freed.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ struct cs_guard_record {
   _Atomic uint64_t key;      // 0: free
   _Atomic uint32_t is_ready; // release: everything below is written
   _Atomic uint64_t count;
-  _Atomic uint64_t unpublished; // of them, those that are not in the ring
+  _Atomic uint64_t unpublished; // the occurrences that are not in the ring yet
   cs_guard_copy copy;
   cs_ring_incident incident;
 };
@@ -25,7 +25,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// By the text, not by its address: one file's name may stand in several modules that a guard was inlined into.
+// Uses the text of the file's name, not its address: inlined guards of one file may be in several modules, each with
+// its own copy.
 static uint64_t key_of(const cs_guard_site *site) {
   uint64_t hash = mix(UINT64_C(0x243F6A8885A308D3), (uint64_t)site->kind << 32 | site->line);
   uint32_t at = 0;
@@ -40,7 +41,8 @@ static uint64_t key_of(const cs_guard_site *site) {
   return hash | 1;
 }
 
-// The end of a long text says more than its beginning; it does not start in the middle of a character.
+// Keeps the end of a long text, because it is more specific than the beginning. The copy does not start in the middle
+// of a character.
 static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   if (bytes == 0) return 0;
   uint32_t from = bytes > limit ? bytes - limit : 0;
@@ -50,7 +52,7 @@ static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text,
   return bytes - from;
 }
 
-// Nor does a beginning end in one.
+// Keeps the beginning of a long text. The copy does not end in the middle of a character.
 static uint32_t copy_start(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   uint32_t count = bytes < limit ? bytes : limit;
   while (count < bytes && count > 0 && (text[count] & 0xc0) == 0x80)
@@ -73,7 +75,7 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that has the place describes it, whatever others have counted meanwhile.
+      // The thread that claims the entry describes it, even if other threads have already counted occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
@@ -82,7 +84,7 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // 1 is the describer's.
+      // Only the describing thread gets 1.
       *ret_count = count > 1 ? count : 2;
       return record;
     }
@@ -92,10 +94,10 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
   return NULL;
 }
 
-// "Module/File.swift: " and the reason, as far as the ring has room for it; the line is the incident's `word`. Without
-// a file only the reason: then the first frame of the program's is the place.
+// Writes "Module/File.swift: " and the reason, cut to the ring's limit; the line is the incident's `word`. Without a
+// file, it writes only the reason: the call site is then the first frame of the program.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
-  // At least half is the reason's.
+  // At least half of the room is for the reason.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
   if (at > 0) {
     incident->subject[at++] = ':';
@@ -124,8 +126,8 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // In one order with what others add to `unpublished`: either they see that the record is ready, or this thread takes
-  // theirs.
+  // Ordering: sequentially consistent with the additions to `unpublished`. Either the adding thread finds the record
+  // ready and publishes, or this thread takes its occurrences.
   atomic_store(&record->is_ready, 1);
 }
 

@@ -1,4 +1,4 @@
-// The interface of the quarantine where it does not work: no class can be listed.
+// The interface of the quarantine on unsupported platforms: no class can be listed.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED

@@ -1,11 +1,11 @@
-// Finds the program's call that led into another library: the Swift runtime.
+// Finds the program's call that led into another library, such as the Swift runtime.
 #ifndef CS_CALLS_H
 #define CS_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Addresses of code, from `start` up to `end`.
+// A range of code addresses; `end` is not included.
 typedef struct cs_calls_range {
   uintptr_t start;
   uintptr_t end;
@@ -13,21 +13,22 @@ typedef struct cs_calls_range {
 
 // A call by a function of the program.
 typedef struct cs_calls_call {
-  uint64_t pc;       // where the function goes on
-  uintptr_t frame;   // of the function; 0: not known
-  uint64_t caller;   // where its own caller goes on; 0: not known
-  uint32_t distance; // frames from the one where the search began
+  uint64_t pc;       // the return address in the function
+  uintptr_t frame;   // of the function; 0: unknown
+  uint64_t caller;   // the return address in the function's caller; 0: unknown
+  uint32_t distance; // number of frames from the start of the search
 } cs_calls_call;
 
-// The image that contains an address, from its lowest to its highest byte. Takes the loader's lock: for setup.
+// Returns the address range of the image that contains an address. Takes the loader's lock: call it in setup only.
 bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range);
 
-// Finds the innermost call by a function outside of a range, by frame pointers from the frame that `frame` points at.
-// Returns false if there is none, as on a foreign stack. Takes no lock.
+// Follows frame pointers from the frame at `frame`, and finds the innermost call by a function outside of a range.
+// Returns false if there is no such call, for example on a foreign stack. Takes no lock.
 bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call *ret_call);
 
-// The current return address in the function that made `call`, for the stack from `frame` on; 0 if that function is the
-// innermost or has ended, as far as addresses show. Takes no lock.
+// Follows frame pointers from the frame at `frame` to the function that made `call`. Returns the current return address
+// in that function. Returns 0 if the function is the innermost one, or if its frame no longer exists. Only addresses
+// are compared. Takes no lock.
 uint64_t cs_calls_still(const void *frame, const cs_calls_call *call);
 
 #endif

@@ -1,4 +1,4 @@
-// Decodes the access of a faulting instruction from the processor's error code.
+// Reads the kind of access of a faulting instruction from the processor's error code.
 #ifndef CS_ACCESS_X86_64_H
 #define CS_ACCESS_X86_64_H
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Allocations: which get a slot, and how a slot becomes their memory.
+// Allocations: which of them get a slot, and how a slot becomes their memory.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,10 +11,11 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// Slots that are in the pool and cannot be used: those that were opened, or are not wanted any more.
+// The maximum number of unusable slots that one allocation removes from the pool. A slot is unusable if it was opened,
+// or if the number of slots was reduced.
 #define TRIES 64
 
-// A slot that this thread owns now, with its state before; false: none.
+// Takes a slot that this thread then owns, and returns its previous state. Returns false if there is no slot.
 static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
   for (int attempt = 0; attempt < TRIES; attempt++) {
     uint32_t index = 0;
@@ -28,7 +29,7 @@ static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
       *ret_state = state;
       return true;
     }
-    // Opened or condemned meanwhile, or too many: it is not pooled any more.
+    // The slot was opened or condemned meanwhile, or is above the configured number: it leaves the pool.
     __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
   }
   return false;

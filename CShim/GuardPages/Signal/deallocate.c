@@ -1,4 +1,4 @@
-// Frees: what becomes of a slot whose memory is given back, and of addresses that must not be freed.
+// Frees: what happens to a slot whose memory is freed, and to invalid frees.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,16 +11,17 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// How often a thread checks whether another one is done with the slot: 500 × 20 µs.
+// How often a thread checks whether another thread still owns the slot: 500 × 20 µs.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process: by a fault at an address that nothing opens. A handler that was there before ours may repair it.
+// Ends the process with a fault at an inaccessible address. A handler that was installed before the shield's may
+// continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
-// Of the slot's own bytes in the trap page: the incident says the same.
+// Returns an address in the trap page for each slot. The incident contains the same address as the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -43,7 +44,7 @@ bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE {
          __atomic_load_n(&cs_page_slots[index + 1].guard, __ATOMIC_ACQUIRE) != CS_GUARD_CLOSED;
 }
 
-// Closes the page of an object of a listed class. false: it stays open.
+// Makes the page of a freed object of a protected class inaccessible. Returns false if the page stays accessible.
 static bool guard(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
   if (!cs_shim_handles_faults()) {
     CS_PAGES_COUNT(unarmed);
@@ -58,7 +59,7 @@ static bool guard(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SA
   return true;
 }
 
-// The caller owns the slot.
+// Precondition: the caller owns the slot.
 static void release(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
   const uint64_t page = cs_page_of_slot(index);
   const uint64_t first_word = slot->object_bytes < sizeof first_word ? 0 : cs_raw_word(slot->object);
@@ -100,7 +101,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
 
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
-  // In the trap page, which belongs to no slot.
+  // An address in the trap page belongs to no slot.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
   cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
   for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {
@@ -111,7 +112,8 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // A page has one object at one place for its size; the next object may have had another size.
+    // Compare again, because the slot may have been freed and reused before the swap. A new object of another size has
+    // another address.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

@@ -1,4 +1,5 @@
-// The bytes beside an allocation in its page: a stray write may change them without reaching a guard.
+// The bytes in front of and after an allocation in its page. A wrong write may change them without reaching a guard
+// page.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
 
@@ -13,7 +14,8 @@ static inline uint64_t cs_page_rounded(uint32_t bytes) SIGNAL_SAFE {
   return rounded == 0 ? CS_PAGE_ALIGNMENT : rounded;
 }
 
-// What glibc's malloc keeps in front of a block of that size. The quarantine reads it (cs_chunk_bytes).
+// The chunk header that glibc's malloc would write in front of a block of that size. The quarantine reads it
+// (cs_chunk_bytes).
 static inline uint64_t cs_page_header(uint32_t bytes) SIGNAL_SAFE {
   const uint64_t chunk = (bytes + 8 + CS_PAGE_ALIGNMENT - 1) & ~(CS_PAGE_ALIGNMENT - 1);
   return (chunk < 32 ? 32 : chunk) | 1;
@@ -28,7 +30,7 @@ static inline void cs_page_edges_fill(uint64_t object, uint32_t bytes) SIGNAL_SA
     memory[at] = CS_PAGE_EDGE_BYTE;
 }
 
-// Returns the offset of a changed byte from the object's start, and false if none was changed.
+// Returns true if a byte was changed, and the offset of such a byte from the object's start.
 static inline bool cs_page_edges_are_trampled(uint64_t object, uint32_t bytes, int64_t *ret_offset) SIGNAL_SAFE {
   const volatile uint64_t *const front = (const volatile uint64_t *)(uintptr_t)object;
   const volatile uint8_t *const memory = (const volatile uint8_t *)(uintptr_t)object;

@@ -1,4 +1,4 @@
-// Incidents: what is known of a slot, and what was done to it.
+// Incidents: the description of a slot, and of the invalid access to it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,14 +10,15 @@
 #include "cs_callees.h"
 #include "cs_shim.h"
 
-// How often a slot is copied until it has not changed meanwhile; how long between: 500 × 20 µs.
+// The maximum number of attempts to copy a slot that does not change meanwhile, and the pause between two attempts: 500
+// × 20 µs.
 #define COPY_TRIES    500
 #define COPY_SLEEP_NS 20000
 
 cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
 uint64_t cs_page_incidents_lost;
 
-// The first word of memory that may be closed at any moment.
+// Reads the first word of memory that may become inaccessible at any moment.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
@@ -32,7 +33,7 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
     const uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
     if (state != CS_PAGE_BUSY) {
       memcpy(ret_copy, slot, sizeof *ret_copy);
-      // The copy before the second read.
+      // acquire: the copy happens before the second read of the state.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == state &&
           __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == generation && ret_copy->state == state) {
@@ -78,7 +79,8 @@ static bool is_same(const cs_ring_incident *left, const cs_ring_incident *right)
          memcmp(left->use, right->use, left->use_count * sizeof left->use[0]) == 0;
 }
 
-// For the process itself; two threads that see the same at the same moment may leave two entries.
+// Stores the incident for queries by the process itself. If two threads record equal incidents at the same moment,
+// there may be two entries.
 static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t index = 0; index < CS_PAGES_INCIDENT_LIMIT; index++) {
@@ -94,7 +96,7 @@ static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
     memcpy((uint8_t *)entry + from, (const uint8_t *)incident + from, sizeof *entry - from);
     entry->first_ns = entry->last_ns = now_ns;
     entry->count = 1;
-    // release: pairs with the acquire load above and of cs_pages_incident_at().
+    // release: pairs with the acquire loads above and in cs_pages_incident_at().
     __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
     return;
   }
@@ -107,7 +109,7 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   incident.source = CS_RING_INCIDENT_PAGES;
   incident.kind = event->kind;
   incident.mode = event->is_fatal ? CS_MODE_CRASH : CS_MODE_ABSORB;
-  // The incident's key in the ring includes this word: a crash gets an incident of its own.
+  // The incident's key in the ring includes this word: a fatal access gets an incident of its own.
   incident.word = event->is_fatal;
   incident.method = event->is_fatal ? event->fatal_address : event->address;
   incident.address = event->address;

@@ -1,12 +1,13 @@
-// What a fault within the slots means. CShim's handler asks before it takes the fault for a crash.
+// Handles a fault inside the slots. CShim's handler calls this code before it treats the fault as a crash. "Retried"
+// means that the thread executes the faulting instruction again.
 //
-// | state of the page       | what happens                                                                       |
-// |-------------------------|------------------------------------------------------------------------------------|
-// | freed                   | recorded; opened, and the thread goes on, or the process ends, as its class wants  |
-// | another thread is there | the thread comes again a moment later                                              |
-// | open by now             | it comes again at once                                                             |
-// | a guard                 | recorded as reaching past the slot that is nearer, or before it; then the same     |
-// | never used, trap page   | a crash as any                                                                     |
+// | state of the page        | reaction                                                                          |
+// |--------------------------|-----------------------------------------------------------------------------------|
+// | freed                    | recorded; by the class's policy, opened and retried, or the process ends          |
+// | owned by another thread  | retried after a short pause                                                       |
+// | accessible meanwhile     | retried at once                                                                   |
+// | guard page               | recorded for the nearer slot, as an overflow or underflow; then as a freed page   |
+// | never used, or trap page | an ordinary crash                                                                 |
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -21,8 +22,8 @@
 
 #define AGAIN_SLEEP_NS 100000
 
-// An object whose reference counts say that it is not counted: what retains and releases it from now on does nothing,
-// and no second deinit runs.
+// The reference counts of an immortal object: from now on, retains and releases have no effect, and no second deinit
+// runs.
 #define COUNTS_IMMORTAL UINT64_C(0x80000004ffffffff)
 
 typedef struct fault {
@@ -47,7 +48,7 @@ static bool wait_a_moment(void) SIGNAL_SAFE {
 static void make_immortal(const cs_page_slot *slot) SIGNAL_SAFE {
   if (slot->class == 0 || slot->object_bytes < 2 * sizeof(uint64_t)) return;
   volatile uint64_t *const words = (volatile uint64_t *)(uintptr_t)slot->object;
-  // Its memory may have been given back meanwhile: then the fields are 0.
+  // The page's memory may have been returned to the system meanwhile: the fields are then 0.
   if (words[0] == 0) words[0] = cs_page_classes[slot->class - 1].metadata;
   words[1] = COUNTS_IMMORTAL;
 }
@@ -56,7 +57,7 @@ static bool use_of_freed(uint32_t index, const fault *fault) SIGNAL_SAFE {
   cs_page_slot *slot = &cs_page_slots[index];
   if (!cs_page_swap(&slot->state, CS_PAGE_FREED, CS_PAGE_BUSY)) return true;
   const cs_ring_pages kind = cs_access_is_write(fault->context) ? CS_RING_PAGES_WRITE : CS_RING_PAGES_READ;
-  // Memory that is to be executed cannot be opened.
+  // For an instruction fetch, the page cannot be opened, because its memory must not become executable.
   const bool goes_on = !cs_access_is_fetch(fault->context) && cs_page_policy(slot) == CS_MODE_ABSORB &&
                        cs_page_protect(cs_page_of_slot(index), true);
   record(fault, kind, !goes_on, slot);
@@ -78,14 +79,15 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   case CS_PAGE_IDLE:
   case CS_PAGE_OPENED:
   case CS_PAGE_LOST:
-    // Opened since, or the program itself has closed it.
+    // The page was opened since the fault, or the program itself has made it inaccessible.
     return !cs_access_is_fetch(fault->context) && cs_page_protect(cs_page_of_slot(index), true);
   default:
     return false;
   }
 }
 
-// The slot that an access to the guard in front of slot `index` was meant for: the nearer one that was ever used.
+// Returns the slot that the access to the guard in front of slot `index` was probably meant for: the nearer slot, if it
+// was ever used, else the other one.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {

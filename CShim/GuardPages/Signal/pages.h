@@ -1,9 +1,9 @@
-// The shared declarations of the guard slots. Everything in Signal/ may run in a signal handler, also what malloc and
-// free call there: no lock, no allocation, and no unbounded wait for another thread.
+// The shared declarations of the guard slots. All functions in Signal/ may run in a signal handler, because malloc and
+// free may be called there. They take no lock, allocate nothing, and never wait for another thread without a limit.
 //
 //   trap page | guard | slot 0 | guard | slot 1 | guard | … | slot n-1 | guard
 //
-// An object ends where its page ends, as far as its alignment of 16 bytes allows: an access past it hits the guard.
+// An object is at the end of its page, aligned to 16 bytes. An access past the object hits the guard page.
 #ifndef CS_PAGES_H
 #define CS_PAGES_H
 
@@ -17,23 +17,23 @@
 
 #define CS_PAGES_BYTES       UINT64_C(4096)
 #define CS_PAGES_SLOT_BYTES  (2 * CS_PAGES_BYTES)
-#define CS_PAGES_FIRST_GUARD CS_PAGES_BYTES // behind the trap page
+#define CS_PAGES_FIRST_GUARD CS_PAGES_BYTES // after the trap page
 #define CS_PAGES_MAP_BYTES   (2 * CS_PAGES_BYTES + CS_PAGES_SLOT_LIMIT * CS_PAGES_SLOT_BYTES)
 #define CS_PAGES_FRAMES      CS_RING_INCIDENT_FRAME_LIMIT
 
-// The state of a slot. The thread that swaps it for BUSY owns the rest of the slot.
+// The state of a slot. The thread that changes the state to BUSY owns the other fields of the slot.
 typedef enum cs_page_state : uint32_t {
-  CS_PAGE_UNUSED = 0,    // never handed out: closed
-  CS_PAGE_BUSY = 1,      // a thread changes it
-  CS_PAGE_LIVE = 2,      // an allocation is in it: open
-  CS_PAGE_FREED = 3,     // closed; whose memory it was is known
-  CS_PAGE_IDLE = 4,      // freed, but not worth or not able to be guarded: open
-  CS_PAGE_OPENED = 5,    // touched after it was freed, then opened: never used again
-  CS_PAGE_CONDEMNED = 6, // the process is to end by it: closed, never used again
-  CS_PAGE_LOST = 7,      // of a thread that does not exist in this forked child
+  CS_PAGE_UNUSED = 0,    // never allocated: inaccessible
+  CS_PAGE_BUSY = 1,      // a thread owns it
+  CS_PAGE_LIVE = 2,      // contains an allocation: accessible
+  CS_PAGE_FREED = 3,     // freed: inaccessible; the data about its object are kept
+  CS_PAGE_IDLE = 4,      // freed, but not guarded: accessible
+  CS_PAGE_OPENED = 5,    // accessed after the free, then made accessible: never used again
+  CS_PAGE_CONDEMNED = 6, // a fatal access hit it: inaccessible, never used again
+  CS_PAGE_LOST = 7,      // was owned at the fork by a thread that this child does not have
 } cs_page_state;
 
-// The state of the guard in front of a slot, and of the last one.
+// The state of the guard page in front of a slot, and of the guard page after the last slot.
 typedef enum cs_page_guard : uint32_t {
   CS_GUARD_CLOSED = 0,
   CS_GUARD_BUSY = 1,
@@ -42,14 +42,14 @@ typedef enum cs_page_guard : uint32_t {
 
 typedef struct cs_page_slot {
   uint32_t state;        // atomic: cs_page_state
-  uint32_t guard;        // atomic: cs_page_guard, of the guard in front of it
+  uint32_t guard;        // atomic: cs_page_guard, of the guard page in front of the slot
   uint32_t generation;   // atomic: grows with each allocation
-  uint32_t is_pooled;    // atomic: it is among those that the pool hands out
-  uint64_t object;       // where the allocation begins
-  uint32_t object_bytes; // what was asked for
+  uint32_t is_pooled;    // atomic: whether the slot is in the pool
+  uint64_t object;       // the start of the allocation
+  uint32_t object_bytes; // the requested size
   uint32_t class;        // index + 1 of the freed object's class; 0: none
   int32_t origin_tid;
-  int32_t free_tid; // 0: it lives
+  int32_t free_tid; // 0: not freed
   uint64_t free_ns; // CLOCK_MONOTONIC
   uint32_t origin_count;
   uint32_t free_count;
@@ -70,18 +70,19 @@ typedef struct cs_page_class {
 
 #pragma GCC visibility push(hidden)
 
-// What malloc and free look at before anything else (interpose_x86_64.c): sizes below the limit may be drawn, addresses
-// less than so many bytes behind the start are ours. Until the next allocator is known all come to us.
+// What malloc and free compare first (interpose_x86_64.c). Only sizes below cs_pages_limit may be sampled. Only
+// addresses in cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the next allocator is known, both
+// ranges cover everything.
 extern uint64_t cs_pages_limit; // atomic
 extern uint64_t cs_pages_start; // atomic
 extern uint64_t cs_pages_bytes; // atomic
 
 // state.c
-extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT and one more, for the last guard; NULL: not started
+extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT, and one for the last guard; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
-extern uint32_t cs_page_class_count;                     // atomic: release, entries below it are whole
-extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: how many listed classes have this size
-extern uint32_t cs_page_slot_target;                     // atomic: slots from this number on are not pooled any more
+extern uint32_t cs_page_class_count;                     // atomic: release; entries below it are complete
+extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: number of listed classes with this size
+extern uint32_t cs_page_slot_target;                     // atomic: slots from this number on are not in the pool
 extern uint32_t cs_page_one_in;                          // atomic
 extern uint32_t cs_page_sampling_epoch;                  // atomic: grows with each change of one_in
 extern cs_pages_counts cs_page_counts;                   // atomic words
@@ -101,7 +102,7 @@ static inline uint64_t cs_page_of_guard(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + CS_PAGES_FIRST_GUARD + index * CS_PAGES_SLOT_BYTES;
 }
 
-// Of an address behind the trap page.
+// Precondition: the address is after the trap page.
 static inline uint32_t cs_page_slot_index(uint64_t address) SIGNAL_SAFE {
   return (uint32_t)((address - cs_pages_start - CS_PAGES_FIRST_GUARD) / CS_PAGES_SLOT_BYTES);
 }
@@ -116,45 +117,47 @@ bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE;
 // Returns the memory of an inaccessible page to the system.
 void cs_page_drop(uint64_t page) SIGNAL_SAFE;
 
-// Index + 1 of the listed class that has this metadata and objects of this size; 0: none.
+// Returns index + 1 of the listed class that has this metadata and this object size; 0 if there is none.
 uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
-// pool.c: the numbers of free slots, the one that was freed first at the front.
+// pool.c: the queue of free slots; the slot that was freed first is at the front.
 void cs_page_pool_clear(void) SIGNAL_SAFE;
-// Returns false if there is no room, which cannot happen, or if another thread is in there.
+// Returns false if the queue is full, which cannot happen, or if another thread is changing the entry.
 bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
-// Returns false if there is none, or if another thread is in there.
+// Returns false if the queue is empty, or if another thread is changing the entry.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
 // allocate.c
-// Allocates `bytes` bytes in a slot; returns 0 if there is none. `caller` is the return address of malloc.
+// Allocates `bytes` bytes in a slot, and returns the address; 0 if there is no slot. `caller` is the return address of
+// malloc.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 
 // deallocate.c
-// Frees an address within the slots. Returns false for an invalid free, which is recorded; the process continues.
+// Frees an address inside the slots. Returns false for an invalid free, which is recorded; the process continues unless
+// the policy is fatal.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
-// Whether a guard beside the slot is accessible: the slot is then not used again.
+// Whether a guard page next to the slot is accessible. Such a slot is not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
-// The size of the live allocation that begins there. Returns false if there is none.
+// Returns the size of the live allocation that starts at the address. Returns false if there is none.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
 
 // event.c
 typedef struct cs_page_event {
   cs_ring_pages kind;
-  uint64_t address;       // that was accessed or freed
-  const void *context;    // of the signal; NULL: the caller's own stack is the use's
-  uint64_t caller;        // where free returns to
-  bool is_fatal;          // the process is to end by it
-  uint64_t fatal_address; // of that crash
+  uint64_t address;       // the accessed or freed address
+  const void *context;    // of the signal; NULL: record the stack of the calling thread
+  uint64_t caller;        // return address of free
+  bool is_fatal;          // whether the event ends the process
+  uint64_t fatal_address; // the fault address of that crash
 } cs_page_event;
-// Copies a stable slot. Returns false if it keeps changing.
+// Copies a slot in a consistent state. Returns false if the slot keeps changing.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
-// Records an invalid access to the memory that `slot` describes, a copy or one that the caller owns; NULL if it is
-// unknown.
+// Records an invalid access to the memory that `slot` describes. `slot` is a copy, or a slot that the caller owns; NULL
+// if the memory is unknown.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
-// The policy of the slot's class; without a class the program continues.
+// Returns the policy of the slot's class; CS_MODE_ABSORB if there is no class.
 cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
-extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when whole
+extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when complete
 extern uint64_t cs_page_incidents_lost;                             // atomic
 
 // fault.c: the first-chance handler.

@@ -1,6 +1,6 @@
-// The queue of slots that may be handed out: Vyukov's bounded queue, whose places are numbered so that a thread knows
-// from the number of a place whether it is there to be filled or to be emptied. A thread that stops in the middle
-// blocks no other: they find nothing, and go on without a slot.
+// The queue of slots that may be allocated: Vyukov's bounded queue. The number in each place shows whether the place is
+// to be filled or emptied next. A thread that stops in the middle of an operation does not block the others: they find
+// no slot, and continue without one.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,15 +12,15 @@
 _Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has a place");
 
 typedef struct place {
-  // How often it was filled and emptied, less where it stands: all places of an empty queue are 0.
+  // PLACES times the number of completed rounds of fill and empty; one more while the place is filled.
   uint64_t turn; // atomic
   uint32_t index;
   uint32_t reserved;
 } place;
 
 static place places[PLACES];
-static uint64_t head; // atomic: the next to be emptied
-static uint64_t tail; // atomic: the next to be filled
+static uint64_t head; // atomic: the next place to empty
+static uint64_t tail; // atomic: the next place to fill
 
 void cs_page_pool_clear(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < PLACES; index++)
@@ -28,7 +28,7 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Of a place that stands at `ticket`: ticket - ticket % PLACES when it is to be filled, one more to be emptied.
+// Returns the turn at which the place of `ticket` is to be filled. To be emptied, its turn is one more.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }

@@ -1,5 +1,5 @@
 // The modes of the guards, and the faults that they recorded: one record for each kind and call site, with an exact
-// count. Lock-free: any thread, also in a forked child; not from a signal handler.
+// count. Lock-free. Any thread may call these functions, also in a forked child, but no signal handler.
 #ifndef CS_GUARDS_H
 #define CS_GUARDS_H
 
@@ -9,25 +9,25 @@
 #include "cs_ring.h"
 
 #define CS_GUARD_KINDS      64
-#define CS_GUARD_SITES      1024 // different kinds and places
-#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer one the end is kept
+#define CS_GUARD_SITES      1024 // records, one for each kind and call site
+#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; a longer name keeps its end
 
-// The kind whose faults go to the ring as use-after-free incidents, with the class, so that one fault is one incident.
+// Faults of this kind go to the ring as use-after-free incidents, with the class, and not as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
-// The source location of a guard. The text is UTF-8, not terminated, and only read during the call.
+// The source location of a guard. The text is UTF-8 without a terminator, and is read only during the call.
 typedef struct cs_guard_site {
   const uint8_t *file;
   uint32_t file_bytes;
   uint32_t line;
   uint32_t kind; // below CS_GUARD_KINDS
-  uint64_t pc;   // where there is no file: a return address into the function that met the fault
-                 // where there is one: what tells faults at one line apart; 0: nothing
+  uint64_t pc;   // without a file: a return address in the faulting function
+                 // with a file: a number that distinguishes faults at one line; 0: none
 } cs_guard_site;
 
 // The details of the first fault of a kind at a call site.
 typedef struct cs_guard_details {
-  const uint8_t *reason; // UTF-8, not terminated; the ring keeps what fits beside the file's name
+  const uint8_t *reason; // UTF-8 without a terminator; the ring cuts it to fit after the file's name
   uint32_t reason_bytes;
   cs_mode mode;
   int32_t thread;
@@ -38,7 +38,7 @@ typedef struct cs_guard_details {
 
 typedef struct cs_guard_record cs_guard_record;
 
-// A whole record, copied.
+// A copy of a whole record.
 typedef struct cs_guard_copy {
   uint32_t kind;
   uint32_t line;
@@ -56,53 +56,55 @@ typedef struct cs_guard_copy {
 
 cs_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_mode mode);
-// The mode of implicit guards, which no call names. The default is CS_MODE_OBSERVE.
+// The mode of implicit guards, which are not calls in the source. The default is CS_MODE_OBSERVE.
 cs_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 
-// Sets an operator's overrides, which take precedence over both: a cs_control_guard for each of CS_GUARD_KINDS. Returns
-// the number of overridden kinds. Called by the shield's own thread.
+// Sets an operator's overrides, which take precedence over both modes. Each array has a cs_control_guard for each of
+// CS_GUARD_KINDS. Returns the number of modes that the arrays set. Called by the shield's own thread.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
 // Removes the overrides of other rounds.
 void cs_guard_sweep(uint32_t round);
 
-// The line of this thread's test of implicit guards, whose faults have no line of their own; 0 outside of a test.
+// The line of the test of implicit guards that this thread runs; 0 outside of a test. Implicit guards have no line of
+// their own.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
 // The call site of this thread's last fault in a test.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault. `*ret_count`: the number of its occurrences; the caller that gets 1 calls cs_guard_describe. Returns
-// NULL, and counts the loss, if there is no room for another call site.
+// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller that gets 1 calls
+// cs_guard_describe. Returns NULL and counts the loss if there is no room for another call site.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
 // The number of faults dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a described record that the ring does not have yet: the incident, and their number. A caller
-// that gets a number above 0 publishes it, or gives it back.
+// Takes the occurrences of a described record that the ring does not have yet, and returns their number and the
+// incident. A caller that gets a number above 0 publishes the occurrences, or gives them back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
-// The record at an index of the table, below CS_GUARD_SITES; NULL if there is no described one.
+// Returns the record at an index of the table, below CS_GUARD_SITES; NULL if the entry is free or not described yet.
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Whether this thread is in a fault callback, which is not called again from within itself.
+// Marks this thread as being in a fault callback. Returns false if it is already in one: faults inside a callback do
+// not call it.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// The innermost queue whose body this thread runs, as its caller stores it; NULL if there is none.
+// The innermost queue whose body this thread runs, as cs_guard_set_entered stored it; NULL if there is none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 
-// The number of the Swift task that runs on this thread; 0 if there is none, or if the runtime cannot be asked.
+// The number of the Swift task that runs on this thread; 0 if there is none, or if the runtime does not provide it.
 uint64_t cs_guard_task(void);
 
 // Whether the Swift runtime supports the next function.
 bool cs_guard_has_executor_query(void);
-// Whether this executor runs on this thread, as far as the runtime knows. Its two words are those of Swift's
+// Whether the runtime reports this executor as the current one of this thread. The two words are those of Swift's
 // UnownedSerialExecutor.
 bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation);
 

@@ -1,4 +1,4 @@
-// The incidents: what happened in the same way is one entry with a count.
+// The table of incidents: equal accesses are one entry with a count.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,7 +17,7 @@ typedef struct entry {
   _Atomic uint32_t is_ready;
   _Atomic uint64_t count;
   cs_class *class;
-  uint64_t ticks; // of age
+  uint64_t ticks; // the age, in ticks of the clock
   uint32_t use_stack, use_thread;
   uint32_t free_stack, free_thread;
   cs_quarantine_hit hit; // without its stacks
@@ -68,7 +68,7 @@ void cs_hit(const cs_use *use) {
     if (found == 0 && atomic_compare_exchange_strong(&entry->key, &found, key)) {
       fill_in(entry, use, use_stack);
       atomic_fetch_add(&entry->count, 1);
-      // release: pairs with cs_quarantine_hit_at.
+      // release: pairs with the acquire load in cs_quarantine_hit_at.
       atomic_store_explicit(&entry->is_ready, 1, memory_order_release);
       return;
     }

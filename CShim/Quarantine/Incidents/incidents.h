@@ -1,5 +1,5 @@
-// Use-after-free incidents: counted by kind, class, method and call stack (hits.c), and published through callbacks
-// that the start of the shield sets (publish.c).
+// Use-after-free incidents. hits.c counts them by kind, class, method and call stack. publish.c publishes them through
+// callbacks that the start of the shield sets.
 #ifndef CS_QUARANTINE_INCIDENTS_H
 #define CS_QUARANTINE_INCIDENTS_H
 
@@ -22,9 +22,9 @@ typedef struct cs_use {
 
 void cs_hit(const cs_use *use);
 
-extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: none
+extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: not set
 
-// Precondition of both: the lock of class_table.c.
+// Precondition of both functions: the caller holds the lock of class_table.c.
 void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 void cs_publish_class(cs_class *class);
 

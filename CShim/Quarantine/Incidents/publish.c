@@ -25,10 +25,10 @@ void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_s
   atomic_store(&class_sink, classes);
 }
 
-// The end of a long name says more than its beginning.
+// Keeps the end of a long name, because it is more specific than the beginning.
 static uint32_t copy_end(const char *name, size_t length, uint8_t *ret_text) {
   const char *from = length > CS_RING_SUBJECT_LIMIT_BYTES ? name + length - CS_RING_SUBJECT_LIMIT_BYTES : name;
-  // Not in the middle of a character.
+  // Do not start in the middle of a character.
   while (((uint8_t)*from & 0xc0) == 0x80)
     from++;
   const size_t kept = length - (size_t)(from - name);
@@ -90,14 +90,14 @@ void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_
   sink(&incident);
 }
 
-// Under the lock of the class table.
+// Precondition: the caller holds the lock of the class table.
 void cs_publish_class(cs_class *class) {
   cs_quarantine_class_sink *const sink = atomic_load(&class_sink);
   cs_ring_class *counts = atomic_load(&class->counts);
   if (counts == &class->own && sink != NULL) {
     class->own.instance_bytes = class->metadata->instance_size;
     class->own.name_bytes = copy_name(class->metadata, class->own.name);
-    // What is counted at this moment may be lost.
+    // Counts that other threads add at this moment may be lost.
     cs_ring_class *const shown = sink(&class->own);
     if (shown != NULL) atomic_store(&class->counts, counts = shown);
   }

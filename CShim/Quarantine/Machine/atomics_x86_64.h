@@ -1,4 +1,5 @@
-// What the compiler makes more of than it needs: an atomic load whose value is only compared is one instruction.
+// Atomic operations in assembly where the compiler generates more than is necessary. For example, an atomic load whose
+// value is only compared is one instruction.
 #ifndef CS_ATOMICS_X86_64_H
 #define CS_ATOMICS_X86_64_H
 
@@ -6,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Counts, and is a barrier: any instruction with a lock keeps stores before it from being seen after loads behind it.
+// Increments the counter, and is a full barrier: an instruction with a lock prefix orders earlier stores before later
+// loads.
 static inline void cs_count_and_fence(uint64_t *counter) {
   __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
 }

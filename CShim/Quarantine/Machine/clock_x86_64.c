@@ -1,4 +1,4 @@
-// Ticks in nanoseconds: their rate is measured over the whole time since the first class was listed.
+// Converts ticks into nanoseconds. The rate is measured over the whole time since the first class was listed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,4 +1,5 @@
-// What the quarantine knows of glibc: its heap, and where it keeps the kernel's number of a thread.
+// The implementation details of glibc that the quarantine uses: the heap's chunk headers, and the offset of the
+// kernel's thread number.
 #ifndef CS_LIBC_X86_64_H
 #define CS_LIBC_X86_64_H
 
@@ -7,21 +8,21 @@
 
 #pragma GCC visibility push(hidden)
 
-extern bool cs_heap_is_glibc; // Swift's objects come from its malloc
-extern bool cs_libc_is_glibc; // the thread's number is where cs_libc_thread() reads it
+extern bool cs_heap_is_glibc; // whether Swift allocates objects with glibc's malloc
+extern bool cs_libc_is_glibc; // whether cs_libc_thread() reads the right offset
 
-// Finds both out. Without the second each object takes the slow path, which asks the kernel once a thread.
+// Sets both variables. Without the second one, each object takes the slow path, which asks the kernel for the number
+// once in each thread.
 void cs_libc_check(void);
 
 #pragma GCC visibility pop
 
-// The bytes of an object's chunk: malloc's word in front of it, without its three flags. Precondition:
-// cs_heap_is_glibc.
+// The size of an object's chunk: malloc's word in front of it, without its three flags. Precondition: cs_heap_is_glibc.
 static inline uint64_t cs_chunk_bytes(const void *object) {
   return ((const uint64_t *)object)[-1] & ~UINT64_C(7);
 }
 
-#define CS_LIBC_THREAD_OFFSET 0x2d0 // keep_x86_64.S has the same
+#define CS_LIBC_THREAD_OFFSET 0x2d0 // keep_x86_64.S has the same number
 
 static inline uint32_t cs_libc_thread(void) {
   uint32_t number;

@@ -1,5 +1,5 @@
-// Words of memory, two at a time. The usual object has few of them: what the compiler would make of these loops costs
-// more to enter than it saves.
+// Operations on words of memory, two words at a time. Most objects have few words: the loops that the compiler would
+// generate cost more to enter than they save.
 #ifndef CS_WORDS_X86_64_H
 #define CS_WORDS_X86_64_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The last pair may cover a word of the one before.
+// The last pair may overlap the pair before it.
 static inline void cs_words_fill(uint64_t *word, uint64_t *end, uint64_t value) {
   uint64_t *const last = end - 2;
   if (__builtin_expect(word > last, false)) {

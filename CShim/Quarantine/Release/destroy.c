@@ -1,7 +1,9 @@
-// What the stubs call: the last release of a listed class's object, and uses of one in quarantine.
+// The functions that the stubs call: for the last release of an object of a listed class, and for accesses to an object
+// in quarantine.
 //
-// An object is claimed first, by more unowned references than a program ever takes. A second "last" release, at the
-// same time or any time until its memory is freed, sees the claim: it is a release too many.
+// An object is claimed first: its unowned count is increased by more than a program ever reaches. A second "last"
+// release finds the claim and is recorded as an excess release. This works at the same time and at any time until the
+// object's memory is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,14 +13,15 @@
 #include "queue.h"
 #include "stubs.h"
 
-_Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "stubs_x86_64.S has the same");
+_Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "as in stubs_x86_64.S");
 _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
                    CS_COUNTS_DONE == 0x102000001 && offsetof(cs_object, counts) == 8,
-               "and these");
-_Static_assert(offsetof(cs_class, turn) == 64, "one cache line for what is usual");
+               "stubs_x86_64.S has the same numbers");
+_Static_assert(offsetof(cs_class, turn) == 64, "the fields of the usual case are in one cache line");
 
-// What the end of the way of zero and diagnose is: without and with the stack of the release, fields of two words or
-// others. The shortest are in assembly.
+// The variants of the function that puts an object of the policies zero and diagnose into the queue. They differ in
+// whether they record the stack of the release, and in whether the fields are exactly two words. The two shortest
+// variants are in assembly.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
   static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
     (void)u0, (void)u1, (void)u2;                                                                                      \
@@ -36,23 +39,23 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
-  // The shortest do not check how large an object is.
+  // The variants for two words do not check the size of an object.
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
                        class->has_one_size && (policy == CS_MODE_DIAGNOSE || class->empties == NULL);
   return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
-// Whether the deinit has run to its end: then it has given up the object's own unowned reference. No other thread can
-// give that up: an object with further references is not claimed, and one that takes a reference meanwhile gives back
-// only that.
+// Whether the deinit has finished: it then has released the object's own unowned reference. No other thread can release
+// this reference. An object with more unowned references is not claimed, and a thread that retains the object meanwhile
+// releases only its own reference.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
-  // It goes on elsewhere, on its actor, or has left a reference.
+  // The deinit continues on an actor, or has left a reference.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
 
-// Claimed, and under zero and diagnose its deinit was called.
+// Precondition: the object is claimed, and under zero and diagnose its deinit was called.
 static void put(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   if (policy != CS_MODE_ABSORB && !has_ended(class, object)) {
     cs_claim_end(class, object);
@@ -61,8 +64,9 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Also of an object whose slot has another one already, while its memory is about to be freed. An object without a slot
-// yet is no zombie: a freed-object record at its address is of an earlier object.
+// Finds the record of an object. Includes an object whose slot already holds another object while its memory is about
+// to be freed. For an object that has no slot yet, only the zombie check prevents a wrong result: a freed-object record
+// at its address belongs to an earlier object.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
@@ -76,7 +80,7 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
   cs_hit(&use);
 }
 
-// It has a weak or unowned reference, is on the stack, or has been claimed.
+// Handles an object that has a weak or unowned reference, is on the stack, or was claimed before.
 __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object, cs_mode policy,
                                                            const void *frame) {
   uint64_t *const word = cs_object_counts(object);
@@ -88,7 +92,8 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
     const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
     const bool is_last = (counts & CS_COUNTS_DEINITING) != 0;
-    // An unowned reference is one that may be followed until the deinit ends; one on the stack has the mark of it, too.
+    // A thread may use another unowned reference until the deinit ends. An object on the stack has the mark of such a
+    // reference, too.
     if (!is_listed || !is_last || cs_counts_unowned(counts) != 1) {
       if (is_listed) CS_COUNT(class, skipped_unowned);
       class->destroy(object);
@@ -100,7 +105,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
   put(class, object, policy, frame);
 }
 
-// One swap of the counts finds the last release of an object without weak and unowned references.
+// One compare-and-swap of the counts detects the last release of an object without weak and unowned references.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   const void *const frame = __builtin_frame_address(0);
@@ -126,31 +131,33 @@ SWIFTCC void cs_quarantine_referred(uint64_t u0, uint64_t u1, uint64_t u2, cs_cl
   put(class, pointer, policy == CS_MODE_ABSORB ? CS_MODE_ZERO : policy, __builtin_frame_address(0));
 }
 
-// A zombie's last release.
+// The last release of a zombie.
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) >= CS_CLAIM) {
     over_release(class, object, __builtin_frame_address(0));
     return;
   }
-  // Made from the type of an object in quarantine: alive until now.
+  // The program created this object from the type of an object in quarantine. It was alive until now, and is not in
+  // quarantine.
   const cs_metadata *zombie = class->zombie;
   if (__atomic_compare_exchange_n(&object->metadata, &zombie, class->metadata, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
     class->destroy(object);
 }
 
-// Where an async function pointer leads.
+// Returns the code that an async function pointer refers to.
 static const void *async_code(uint64_t word) {
   const int32_t *const pointer = (const int32_t *)(uintptr_t)word;
   return (const uint8_t *)pointer + *pointer;
 }
 
-// Where the call goes on; NULL: it returns zero. `context` is of an async call.
+// Returns the code to call; NULL: the call returns zero. `context` is the context of an async call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // It left the quarantine between the call and here: nothing says that what is there now has such a method.
+  // The object left the quarantine between the call and this check. The current object at the address may not have such
+  // a method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);
   const uint64_t original = cs_metadata_words(class->metadata)[word];

@@ -10,17 +10,18 @@
 #pragma GCC visibility push(hidden)
 
 // Checks the object for writes and retains, writes its freed-object record, and returns the memory to Swift.
-// Precondition: its deinit has run. Returns false if it was retained and may be in use: it then stays in quarantine a
-// second time, unless `is_last`.
+// Precondition: its deinit has run. Returns false if the object was retained and may be in use: it then stays in
+// quarantine for a second round, unless `is_last`.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
-bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last); // and runs its deinit
+// The same for an object whose deinit has not run: runs the deinit.
+bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last);
 
-// Releases the claim on the object: memory without other references is freed.
+// Releases the claim on the object: if there is no other reference, its memory is freed.
 void cs_claim_end(const cs_class *class, cs_object *object);
 
 #pragma GCC visibility pop
 
-// The deallocation that swift_slowDealloc performs.
+// Frees the object's memory, as swift_slowDealloc does.
 static inline void cs_object_free(const cs_class *class, cs_object *object) {
   if (CS_USUALLY(cs_heap_is_glibc)) {
     free(object);

@@ -1,11 +1,11 @@
-// The usual way of an object into a place of its class, where the class is under zero or diagnose, no stack is taken and
-// the fields are two words: what cs_queue_put of queue.h says, but for the fields, which come last, without a frame and
-// without a register to save. What is not usual ends in a function of C, which has a frame.
+// Puts an object into a slot of its class, in the usual case. The class has the policy zero or diagnose, no stack is
+// recorded, and the fields are two words. The code does the same as cs_queue_put of queue.h, but writes the fields
+// last. It needs no frame and saves no register. All other cases call a C function, with a frame.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
 
-// As slot.h, class.h and abi.h have them; queue.c asserts it.
+// The same numbers as in slot.h, class.h and abi.h; queue.c asserts it.
   .set OBJECT_ISA, 0
   .set OBJECT_COUNTS, 8
   .set OBJECT_FIRST, 16
@@ -28,14 +28,14 @@
   .set SLOT_PAST, 32
   .set SLOT_PAST_TICKS, 40
   .set SLOT_PAST_LABEL, 48
-  .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // as a signed number
+  .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // as a signed 32-bit number
   .set MARK_ZERO, 1
   .set THREAD_NUMBER, 0x2d0 // libc_x86_64.h
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 
-// A frame for a call of C, so that who walks the stack by frame pointers finds the caller of the release. The address
-// of the frame is where the stack of the release begins.
+// Opens a frame for a call of C: an unwinder that uses frame pointers then finds the caller of the release. The stack
+// of the release starts at the address of this frame.
   .macro open_frame
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -50,7 +50,8 @@
   .cfi_restore %rbp
   .endm
 
-// From deinit_and_keep: rcx is the class, r13 the object, which is claimed and whose deinit has run, rax COUNTS_DONE.
+// Called from deinit_and_keep. rcx: the class. r13: the object, which is claimed and whose deinit has run. rax:
+// COUNTS_DONE.
   .macro keep name, policy
   .p2align 4
   .globl \name
@@ -58,18 +59,18 @@
   .type \name, @function
 \name:
   .cfi_startproc
-  // rsi: the place whose turn it is.
+  // rsi: the next slot in turn.
   movl $SLOT_BYTES, %esi
   lock xaddq %rsi, CLASS_TURN(%rcx)
   cmpq CLASS_BOUND(%rcx), %rsi
   jae 3f
-1:// rdi: what was in it. The marks of an empty slot and of a held one lead to counts that no object has.
+1:// rdi: the slot's old object. The marks of an empty slot and of a locked slot point to counts that no object has.
   leaq cs_slot_marks(%rip), %rdi
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Was it under the same policy, and are its fields unchanged? It is as large as the one that comes, but for
-  // the rest that malloc gives with it where that is too little for a chunk of its own; what was charged stays.
+  // Check that the old object has the same policy and unchanged fields. The chunks of both objects count as equal.
+  // malloc may add at most a rest that is too small for another chunk; the charge to the budget ignores it.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f
@@ -83,23 +84,24 @@
   cmpq %r8, OBJECT_SECOND(%rdi)
   jne 5f
   .endif
-  // It becomes the previous object.
+  // The old object becomes the previous object of the slot.
   movq %rdi, SLOT_PAST(%rsi)
   movq SLOT_TICKS(%rsi), %r8
   movq %r8, SLOT_PAST_TICKS(%rsi)
   movups SLOT_LABEL(%rsi), %xmm0
   movups %xmm0, SLOT_PAST_LABEL(%rsi)
-  // The record of the one that comes, the clock first. The number goes round within its own half of the label.
+  // Write the record of the new object, the ticks first. The number wraps around inside its own half of the label.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
   addl $NUMBER_STRIDE, SLOT_LABEL + LABEL_NUMBER(%rsi)
   movl %fs:THREAD_NUMBER, %eax
   movq %rax, SLOT_WHO(%rsi) // no stack
-  // A zombie before the place is left: then another thread may take it, and give the object back to Swift.
+  // Make the object a zombie before the slot is unlocked: afterwards another thread may evict the object and return it
+  // to Swift.
   movq CLASS_ZOMBIE(%rcx), %rax
   movq %rax, OBJECT_ISA(%r13)
-  // Its fields. The label is read back late: the processor waits until what was added to a part of it is there.
+  // Write the fields. The label is read late, because a load after a store to a part of it waits for the store.
   .if \policy == POLICY_ZERO
   xorps %xmm0, %xmm0
   movups %xmm0, OBJECT_FIRST(%r13)
@@ -109,8 +111,8 @@
   movq %r8, OBJECT_SECOND(%r13)
   .endif
   movq %r13, (%rsi)
-  // The first lock is also the fence between the place and the question whether the class is still listed: it pairs with
-  // cs_quarantine_unlist, which may have passed the place before.
+  // The locked increment is also the fence between the store to the slot and the load of is_listed. The fence pairs
+  // with cs_quarantine_unlist, which may have passed this slot before.
   movq CLASS_COUNTS(%rcx), %rax
   lock incq COUNTS_ADMITTED(%rax)
   lock incq COUNTS_EVICTED(%rax)
@@ -120,7 +122,7 @@
   movq %rax, OBJECT_ISA(%rdi)
   jmpq *free@GOTPCREL(%rip)
 
-3:// The explorer's, or the first of a new round.
+3:// The slot for a sampled object (the explorer's), or the first slot of a new round.
   pushq %rcx
   .cfi_adjust_cfa_offset 8
   movq %rcx, %rdi

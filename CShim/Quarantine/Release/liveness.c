@@ -1,4 +1,4 @@
-// What is known of an address that the program asks about.
+// Returns the quarantine's data about an address that the program asks for.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,5 +1,5 @@
-// The slow path of an object into a slot of its class, and how slots are emptied. Threads meet only at atomic counters;
-// one that finds a slot taken by another goes on to the next and never waits.
+// The slow path of an object into a slot of its class, and the eviction of whole classes. Threads share only atomic
+// counters. A thread that finds a slot locked by another thread tries the next slot and never waits.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +15,7 @@
 
 #define QUEUE_TRIES 8
 
-// keep_x86_64.S has the same.
+// keep_x86_64.S has the same numbers.
 _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
                    offsetof(cs_class, counts) == 40 && offsetof(cs_class, bound) == 48 &&
                    offsetof(cs_class, is_listed) == 56 && offsetof(cs_class, turn) == 64,
@@ -31,9 +31,9 @@ _Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_MODE_Z
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
                "the object");
-_Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
+_Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 
-// Of an object of any heap, whatever its size. glibc's chunks are multiples of 16 bytes.
+// Returns the size of an object of any heap. glibc's chunks are multiples of 16 bytes.
 static uint64_t size_of(cs_object *object) {
   return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
 }
@@ -42,18 +42,18 @@ bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object) {
   return ((slot->label ^ cs_label_size_of(cs_chunk_bytes(object))) & CS_LABEL_SIZE) == 0;
 }
 
-// Of the object and of its place.
+// Returns the charge for the object and its slot.
 static uint32_t bytes_of(cs_object *object) {
   return cs_label_bytes(size_of(object)) + (uint32_t)sizeof(cs_slot);
 }
 
-// A slot that the caller holds.
+// A slot that the caller has locked.
 typedef struct place {
-  cs_slot *slot;  // NULL: there is none
-  cs_object *old; // what was in it
+  cs_slot *slot;  // NULL: no slot
+  cs_object *old; // its previous content
 } place;
 
-// No place: counts why.
+// Locks a slot. If there is none, counts the reason.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
     cs_slot *const slot = cs_queue_place(class, bytes, is_for_explorer);
@@ -68,24 +68,24 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   return (place){0};
 }
 
-// Evicts the object of a slot that the caller holds. false: not now.
+// Evicts the object of a slot that the caller has locked. Returns false if this is not possible now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
-  // From now on it counts among what waits.
+  // The object now counts as waiting for the reaper, not as held by the slot.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
 
-// The slot's own number, before its first object.
+// The number of the slot's first record.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
   return index << CS_NUMBER_ORDINAL_SHIFT | (is_explorer ? CS_NUMBER_EXPLORER : 0) | class->index;
 }
 
-// False: the object has no place.
+// Returns false if the object gets no slot.
 static bool put_into(cs_class *class, place place, cs_object *object, cs_mode policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
@@ -95,14 +95,15 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // As when the budget has become smaller: the older object goes, and no other comes.
+  // There is no room, for example because the budget was reduced: the old object leaves, and the new one is not
+  // admitted.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
     return false;
   }
   cs_budget_charge(bytes);
-  // A checksum follows.
+  // Under absorb, a checksum follows instead of a previous object.
   if (policy == CS_MODE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
   slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
@@ -128,14 +129,14 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   cs_thread_known();
   const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
-  // Also in a forked child.
+  // In a forked child no class is listed.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
 }
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
   if (old != NULL) {
-    // Its release reads its class, for instance of an object on a guard page.
+    // Freeing the object reads its class, for example if the object is on a guard page.
     __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
     cs_object_free(class, old);
   }
@@ -148,10 +149,10 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
   cs_class_close(class);
 }
 
-// False: the reaper is behind.
+// Returns false if the reaper lags behind.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // The thread that holds it is about to leave: no code of the program runs meanwhile.
+  // The thread that has locked the slot unlocks it soon: it runs no code of the program meanwhile.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
     old = cs_slot_enter(slot);
@@ -164,7 +165,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // Not while holding the slot: a deinit that the reaper runs may want it.
+    // Wait without holding the slot's lock: a deinit that the reaper runs may need this slot.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
     }
@@ -173,7 +174,7 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // A fork in a signal handler, in the middle of a release, leaves a slot held for ever.
+  // A fork in a signal handler, in the middle of a release, leaves a slot locked forever.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

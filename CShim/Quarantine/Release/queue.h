@@ -1,6 +1,6 @@
-// Fast path of a last release: moves the object into a slot of its class. It is inlined. The usual case comes first:
-// the queue is full, and its next slot holds an object of equal size and policy. It calls nothing on its way, so that
-// no register is saved, and ends in the call of the allocator.
+// The fast path of a last release: it puts the object into a slot of its class. The functions are inlined. The code is
+// optimized for the usual case: the queue is full, and its next slot holds an object of equal size and policy. In this
+// case it calls no function before the allocator, which it calls last. No register has to be saved.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -17,28 +17,28 @@
 #include "reaper.h"
 #include "turn.h"
 
-// With `frame` still in place.
+// A function that needs `frame` to be still on the stack.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
 
-// Sets another limit.
+// Sets the limit of a class.
 void cs_queue_resize(cs_class *class, uint32_t limit);
-// Evicts everything, and waits for the reaper where that is behind.
+// Evicts all objects of the class. Waits for the reaper if it lags behind.
 void cs_queue_empty(cs_class *class);
-// The same without waiting: what cannot go now stays.
+// Evicts all objects of the class without waiting. Objects that cannot be evicted now stay.
 void cs_queue_sweep(cs_class *class);
 
-// Whether the slot's object has a chunk as large as the new object's, of glibc's heap.
+// Whether the chunks of the slot's object and of the new object have the same size, in glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
-// The slow path of a claimed object; except under absorb, its deinit has run. The object gets a slot, or its memory is
-// freed. The first function is for an object that has not been sampled.
+// The slow path of a claimed object. Except under absorb, the object's deinit has run. The object gets a slot, or its
+// memory is freed. The first function is for an object that has not been sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
-// The same with a slot that the caller holds, if `old` is not CS_SLOT_BUSY.
+// The slow path with a slot that the caller has locked, if `old` is not CS_SLOT_BUSY.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
-// The class was unlisted, or is being drained, while an object came in: it goes again. `old` goes at once.
+// Evicts the objects of a class that was unlisted, or is being drained, while an object came in. Frees `old` at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
@@ -48,9 +48,9 @@ static inline bool cs_slot_has_object(const cs_object *object) {
   return (uintptr_t)object - (uintptr_t)cs_slot_marks >= sizeof cs_slot_marks;
 }
 
-// Whether the slot's object is under the same policy, and its chunk as large as the new object's. Precondition: the
-// heap is glibc's. Chunks of a class with one size count as equal: malloc adds at most a rest too small for another
-// chunk, and the charge stays as it was.
+// Whether the slot's object has the same policy as the new object, and a chunk of the same size. Precondition: the heap
+// is glibc's. If all objects of the class have one size, their chunks count as equal. malloc may add at most a rest
+// that is too small for another chunk; the charge to the budget ignores it.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -59,7 +59,8 @@ static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class
          (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
 }
 
-// The number goes round within its own half of the label: one instruction where it is added to there.
+// Increments the number. It wraps around inside its own half of the label; as a separate 32-bit addition this is one
+// instruction.
 static inline void cs_slot_renumber(cs_slot *slot) {
   uint32_t number;
   uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
@@ -68,11 +69,12 @@ static inline void cs_slot_renumber(cs_slot *slot) {
   memcpy(at, &number, sizeof number);
 }
 
-// By which thread; `stack`: the number of that of the release.
+// Writes the record and the fields of an object. `thread` is the releasing thread, and `stack` the number of the stack
+// of the release.
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
                                    uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // The processor keeps the order of stores; this keeps the compiler's.
+  // The processor keeps the order of stores; the fence keeps the compiler from changing it.
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
@@ -90,13 +92,14 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   }
 }
 
-// Publishes the object in its slot. false: it has to go again.
+// Publishes the object in its slot. Returns false if the object must be evicted again.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
-  // Before the slot is left: then another thread may take it, and give the object back to Swift.
+  // Make the object a zombie before the slot is unlocked: afterwards another thread may evict the object and return it
+  // to Swift.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The fence pairs with cs_quarantine_unlist, which may have passed the place before.
+  // The fence pairs with cs_quarantine_unlist, which may have passed this slot before.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
   return CS_USUALLY(cs_is_one(&class->is_listed));
@@ -111,7 +114,7 @@ static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *sl
   return CS_USUALLY(cs_fields_are(class, old, filling));
 }
 
-// Takes a place for the object and gives up the one it replaces. `is_pair`: the fields are two words.
+// Puts the object into the next slot, and evicts the object that it replaces. `is_pair`: the fields are two words.
 static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object, cs_mode policy,
                                                                bool takes_stack, bool is_pair, const void *frame) {
   const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
@@ -127,7 +130,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
                                  : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_MODE_ABSORB) cs_slot_pass(slot, old);
-  // What the old one was charged stays: another one of its size comes.
+  // The charge of the old object stays, because the new object has the same size.
   cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
   const bool stays = cs_queue_publish(class, slot, object, policy != CS_MODE_ABSORB);
   if (!stays) return cs_queue_take_back(class, policy == CS_MODE_ABSORB ? NULL : old);

@@ -1,4 +1,4 @@
-// The start of the reaper's thread, and what becomes of it in a forked child and at exit.
+// Starts the reaper's thread, and handles a forked child and the exit of the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,13 +17,15 @@ static void park(void) {
 }
 
 static void forget(void) {
-  // A forked child has no such thread: what is given waits, and when the queue is full nothing more is admitted.
+  // A forked child has no reaper: objects in the queue stay there, and when the queue is full, no more objects are
+  // admitted.
   atomic_store(&cs_reaper_is_running, 0);
 }
 
 static bool start_thread(void) {
-  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. A thread of the program's
-  // may wait for what the program blocks.
+  // Do not block the fault signals, which a deinit on this thread may cause, and SIGPROF, with which the crash handler
+  // samples threads. Leave all other signals to the threads of the program, which may wait for signals that the program
+  // has blocked.
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
   pthread_t thread;
@@ -46,7 +48,7 @@ bool cs_reaper_start(void) {
   if (!is_prepared) {
     cs_reaper_prepare();
     pthread_atfork(NULL, NULL, forget);
-    // Late, so it comes early: what is registered now runs before the handlers that were there already.
+    // Registered late, so that it runs early: atexit handlers run in reverse order of their registration.
     (void)atexit(park);
     is_prepared = true;
   }

@@ -1,7 +1,8 @@
-// What the words of metadata and of its zombie copies lead to. Each stub says which it is and joins the common part.
+// The stubs that the words of class metadata and of its zombie copies point to. Each stub loads its number and jumps to
+// the common part.
 //
-// CS_STUB_WORDS (1024) stubs for methods, as many for async methods, CS_QUARANTINE_CLASSES (2048) for each kind of
-// destroy; each takes CS_STUB_BYTES (16).
+// There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
+// for each kind of destroy function. Each stub takes CS_STUB_BYTES (16).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,8 +19,8 @@
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// swiftcall: the object is in r13, which each function keeps, and no other register means anything yet. The class becomes
-// the argument.
+// swiftcall: the object is in r13, which each function preserves. No other register contains an argument. The class
+// becomes the first argument.
   .macro destroy_stubs target
   .set index, 0
   .rept 2048
@@ -39,7 +40,7 @@ cs_stubs_now:
 cs_stubs_again:
   destroy_stubs cs_quarantine_again
 
-// Of a class and of an object, as destroy.c asserts.
+// Offsets in a class and an object, and reference counts; destroy.c asserts them.
   .set CLASS_DESTROY, 0
   .set CLASS_KEEP, 8
   .set OBJECT_COUNTS, 8
@@ -47,9 +48,10 @@ cs_stubs_again:
   .set COUNTS_CLAIMED, 0x102000003
   .set COUNTS_DONE, 0x102000001
 
-// Under zero and diagnose: claims the object, runs its deinit and has it kept. Here, because a function of C would save
-// registers around the deinit; nothing but the class is needed after it. It is the fourth argument from then on: three
-// registers remain for the object that enters, and the first one for the object that leaves.
+// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This is in
+// assembly, because a C function would save registers around the deinit, and only the class is needed afterwards. The
+// class becomes the fourth argument. This keeps three registers free for the new object, and the first register for the
+// object that leaves.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -92,12 +94,14 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// A String whose words are both zero is none: the second word of a result is that of the empty one. An optional, a
-// Double, a Data or a reference does not mind; the second of two integers is this figure.
+// The second word of a zero result. A String with two zero words is invalid, and this is the second word of the empty
+// string. It is a valid part of an optional, a Double, a Data or a reference. As the second of two integers, the caller
+// receives this number.
   .set EMPTY_STRING, 0xE000000000000000
 
-// Asks cs_quarantine_call(object, word, is_async, frame, context) where to go on, with every register that may carry an argument
-// as it was: six of C, rax for an indirect result, r12 for the error, r13 for self, r14 for the async context.
+// Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All
+// registers that may contain an argument are preserved: the six argument registers of C, rax for an indirect result,
+// r12 for the error, r13 for self, and r14 for the async context.
   .macro ask is_async
   .cfi_startproc
   pushq %rbp
@@ -171,7 +175,7 @@ call_common:
   .cfi_endproc
   .size call_common, . - call_common
 
-// Results of an async function are the arguments of the one that goes on, whose address its context has in word 1; the
+// An async function passes its results as arguments to its continuation, whose address is in word 1 of the context. The
 // error is in r13.
   .p2align 4
   .type async_common, @function

@@ -1,5 +1,5 @@
-// Selects the slot for an object: the next one of the class's queue or, for one object in twenty, a random slot of the
-// sampled ones (the explorer).
+// Selects the slot for an object. Usually this is the next slot of the class's queue. For one object in twenty it is a
+// random slot of the explorer, the part of the quarantine that evicts at random.
 #ifndef CS_QUARANTINE_TURN_H
 #define CS_QUARANTINE_TURN_H
 
@@ -7,12 +7,12 @@
 
 #pragma GCC visibility push(hidden)
 
-// The slot of an object whose turn is not below the bound: one of the explorer's, or the first of a new round. Returns
-// NULL if the fast path is closed.
+// Returns the slot of an object whose turn is not below the bound: a slot of the explorer, or the first one of a new
+// round. Returns NULL if the fast path is disabled.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
-CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, where registers are in use
+CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, but preserves most registers
 
-// The slot of an object of this size on the slow path. Returns NULL if there is none.
+// Returns the slot of an object of this size on the slow path; NULL if there is none.
 cs_slot *cs_queue_place(cs_class *class, uint32_t bytes, bool is_for_explorer);
 
 #pragma GCC visibility pop

@@ -1,4 +1,5 @@
-// Reads and tests memory that may be unmapped or read-only, by system calls instead of faults.
+// Reads and tests memory that may be unmapped or read-only. System calls return an error where a direct access would
+// fault.
 #ifndef CS_QUARANTINE_SAFE_ACCESS_H
 #define CS_QUARANTINE_SAFE_ACCESS_H
 
@@ -6,11 +7,11 @@
 
 #pragma GCC visibility push(hidden)
 
-// The address may be any value.
+// Reads memory at an address, which may be any value.
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_is_writable(void *word);
 
-// Checks a copy: memory may be unmapped, or change, between two reads.
+// Works on a copy, because the memory may be unmapped, or may change, between two reads.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 #pragma GCC visibility pop

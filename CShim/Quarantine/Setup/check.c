@@ -1,4 +1,4 @@
-// The facts of Swift's ABI that all this rests on, checked against the runtime that is there.
+// Checks the facts of Swift's ABI that the quarantine relies on against the runtime of this process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,20 +19,22 @@ extern void *swift_weakInit(void *reference, void *object);
 extern void swift_weakDestroy(void *reference);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// Written once, before is_checked.
+// Ordering: written once, before is_checked.
 static const char *unavailable = "cs_quarantine_check was not called";
 static _Atomic uint32_t is_checked;
 
 static const char *sanitizer(void) {
   if (__asan_init != NULL || __hwasan_init != NULL) return "the address sanitizer keeps freed memory itself";
-  if (__tsan_init != NULL) return "the thread sanitizer does not see the quarantine's order";
+  if (__tsan_init != NULL) return "the thread sanitizer does not detect the quarantine's ordering";
   return NULL;
 }
 
-// The runtime layout probe: three facts whose failure would corrupt memory, tried with objects of a class that the
-// program does not use. A last release calls the word before metadata's value witnesses with the object as self; its
-// counts say "deiniting" where they are expected to; those of an object with a weak reference stand in a side table
-// that its word leads to. One probe at a time: under the lock.
+// The runtime layout probe. It tests three facts with objects of a class that the program does not use; if one of them
+// were wrong, the quarantine would corrupt memory.
+// 1. A last release calls the word in front of the metadata's value witnesses, with the object as self.
+// 2. At this call, the counts have the flag "deiniting" at the expected offset.
+// 3. The counts of an object with a weak reference are in a side table, to which the object's word points.
+//    Precondition: the caller holds the lock, because only one probe can run at a time.
 static cs_destroy_function *original;
 static const void *expected;
 static bool is_weak;
@@ -44,16 +46,16 @@ static const char *judge(cs_object *object) {
   if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return "a weak reference leaves no mark in an object";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // By a system call: where the table is, is what is being asked.
+  // Read by a system call, because the address of the table is one of the facts to be tested.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
-    return "the side table of an object is not where it was";
+    return "the side table of an object is at another address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)
     return "an object's side table has other reference counts";
   return NULL;
 }
 
 static SWIFTCC void destroy_probe(SWIFTSELF void *object) {
-  found = object == expected ? judge(object) : "a last release does not name its object where it did";
+  found = object == expected ? judge(object) : "a last release passes its object in another register";
   if (object == expected) original(object);
 }
 
@@ -61,7 +63,7 @@ static const char *release_one(const cs_metadata *metadata) {
   void *reference[2] = {NULL, NULL};
   void *const object = swift_allocObject(metadata, metadata->instance_size, metadata->instance_align_mask);
   expected = object;
-  found = "a last release does not call the destroy function where it was";
+  found = "a last release does not call the destroy function at its offset";
   if (is_weak) swift_weakInit((void *)reference, object);
   swift_release(object);
   if (is_weak) swift_weakDestroy((void *)reference);
@@ -86,16 +88,17 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   uint64_t word = 0;
   if (!cs_read_at(&object->counts, &word, sizeof word)) return "this process may not use process_vm_readv";
   if (!cs_metadata_is_readable_class(metadata)) return "class metadata has another layout";
-  if (metadata->instance_size != size) return "the instance size is not where it was";
+  if (metadata->instance_size != size) return "the instance size is at another offset";
   if (object->metadata != metadata) return "an object does not begin with its metadata";
   const uint64_t before = object->counts;
-  // One unowned reference, the mark of an object that Swift frees itself, and as many strong ones as the caller holds.
+  // One unowned reference, the mark of an object that Swift frees itself, and the strong references that the caller
+  // holds.
   if ((before & ~CS_COUNTS_STRONG_MASK) != 3 || cs_counts_strong(before) > 16)
-    return "a fresh object's reference counts look different";
+    return "a new object has other reference counts";
   swift_unownedRetain(object);
   const uint64_t retained = object->counts;
   swift_unownedRelease(object);
-  if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is not where it was";
+  if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is at another offset";
   return probe_layout(metadata);
 }
 

@@ -1,4 +1,4 @@
-// The listed classes: how one is listed, and how that is undone.
+// The listed classes: how a class is listed and unlisted.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,7 +19,8 @@
 #include "../Table/fields.h"
 #include "../Table/places.h"
 
-// Rounds of a drain: each but the first is for a thread that was on its way in before.
+// The maximum number of rounds of a drain. All rounds but the first are for threads that were already admitting an
+// object.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
@@ -28,7 +29,7 @@ static bool is_prepared; // under the lock
 
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  // Most of it is never touched: a place of the default limit fits into one page.
+  // Most pages are never touched: the slots for the default limit fit into one page.
   void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
   return memory == MAP_FAILED ? NULL : (cs_slot *)memory + CS_EXPLORER_SLOTS;
 }
@@ -46,8 +47,8 @@ static void measure_fields(cs_class *class) {
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 
-// Elements behind the fields are these libraries' business only: ManagedBuffer's and its subclasses', and those of what
-// Foundation makes by _CFRuntimeCreateInstance.
+// Whether all objects of a class have the same size. Only classes of these libraries have tail-allocated elements:
+// ManagedBuffer and its subclasses, and the objects that Foundation creates with _CFRuntimeCreateInstance.
 static bool has_one_size(const cs_metadata *metadata) {
   static const char swift[] = "Swift.", foundation[] = "Foundation";
   for (; metadata != NULL; metadata = metadata->superclass) {
@@ -104,7 +105,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_mode policy, uin
   atomic_store(&class->is_listed, 1);
   cs_publish_class(class);
   if (policy != CS_MODE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
-  // From here on other threads come in.
+  // From here on, other threads put objects into the queue.
   const uint8_t *const stubs = policy == CS_MODE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
   __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
@@ -140,7 +141,7 @@ bool cs_quarantine_unlist(const void *pointer) {
   const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
-    // A release that is under way sees this, or cs_queue_empty sees its object.
+    // A release that is in progress either reads this value, or cs_queue_empty finds its object.
     atomic_store(&class->is_listed, 0);
     cs_class_close(class);
     cs_publish_class(class);
@@ -173,7 +174,7 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
-// No object is admitted while the quarantine is drained: under load it would not end.
+// While the quarantine is drained, no object is admitted: under load, the drain would not end.
 static void pause_all(bool is_paused) {
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {
@@ -221,7 +222,7 @@ uint64_t cs_quarantine_bytes(void) {
 
 void cs_quarantine_set_stacks(bool is_on) {
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
-  // There the lock may be that of a thread that is not there, and nothing is kept.
+  // In a forked child, a thread that does not exist may hold the lock, and the quarantine keeps no objects.
   if (cs_quarantine_is_forked()) return;
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {

@@ -1,5 +1,6 @@
-// Objects in quarantine, and objects that have left it, where a crash has pointers to them. Runs in the signal handler,
-// so nothing here calls what trusted.h does not have; it reads the places of the classes as other threads write them.
+// Finds the objects that a crash has pointers to, among those in quarantine and those that have left it. The code runs
+// in the signal handler, and calls only functions that trusted.h declares. It reads the slots of the classes while
+// other threads may write them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,20 +14,23 @@
 #include "../Table/freed_objects.h"
 #include "../Table/places.h"
 
-#define POINTERS    40 // addresses that are looked for
-#define FREED_LIMIT 4  // of one crash
-#define HELD_LIMIT  4  // of one crash
-// A process may survive its crashes, and the ring has so many entries for incidents.
+#define POINTERS    40 // the maximum number of addresses to search for
+#define FREED_LIMIT 4  // freed objects of one crash
+#define HELD_LIMIT  4  // objects in quarantine of one crash
+// The maximum number of crashes that are examined: a process may survive its crashes, and the ring has few entries for
+// incidents.
 #define CRASH_LIMIT 8
-// Of all classes: half a million would be 32 MiB to read, at a moment when time counts.
+// The maximum number of slots in all classes. Half a million slots would be 32 MiB to read, which takes too long during
+// a crash.
 #define PLACE_LIMIT (1 << 17)
-// A slot that changes meanwhile has a newer object soon; one that stays held is of a thread that was stopped.
+// The maximum number of reads of a slot. A slot that keeps changing will soon have a newer object. A slot that stays
+// locked belongs to a thread that was stopped.
 #define READS        3
 #define MARKS        256
 #define ADDRESS_BITS 47
 #define ALIGNMENT    UINT64_C(16)
 
-// An address, and what the youngest record says that has it.
+// An address, and the data of the latest record with this address.
 typedef struct pointer {
   uint64_t address;
   uint64_t ticks;
@@ -40,7 +44,7 @@ typedef struct pointer {
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // A bit for each address, by some of its own bits: most records are passed over by one test.
+  // One bit for each address, chosen by bits of the address: one test skips most records.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -56,7 +60,7 @@ static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
 }
 
-// Objects that a register points at: at their beginning, at their reference counts or at their first field.
+// Adds the objects that a register points to: their start, their reference counts or their first field.
 static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
   for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
     const uint64_t value = registers->general[index];
@@ -66,7 +70,7 @@ static void add_registers(pointers *pointers, const cs_ring_registers *registers
   }
 }
 
-// NULL: it is not searched for.
+// Returns NULL if the address is not searched for.
 static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   if ((pointers->marks[mark_of(address) / 64] >> mark_of(address) % 64 & 1) == 0) return NULL;
   for (uint32_t index = 0; index < pointers->count; index++)
@@ -74,7 +78,8 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   return NULL;
 }
 
-// An object in quarantine has its address for itself; of freed-object records the youngest counts.
+// Stores a record, if it takes precedence. An object in quarantine takes precedence, because its address is in use; of
+// freed-object records, the latest does.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;
@@ -103,7 +108,7 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Under absorb, also the object whose deinit runs.
+// Under absorb, includes the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {
@@ -122,7 +127,7 @@ static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-// With a frame of its own: an incident is large.
+// Not inlined, because an incident needs a large stack frame.
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;
@@ -132,7 +137,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_FREED;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
-      // Each crash has its own; an odd number is never 0.
+      // Each crash has a key of its own; an odd number is never 0.
       .key =
           ((pointer->address ^ (record->sequence + 1) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9E3779B97F4A7C15)) | 1,
       .address = pointer->address,

@@ -1,6 +1,6 @@
-// A cache of the stacks that a thread unwound last. An unwind depends only on its first frame and on two words of each
-// frame that it visits; if these words are unchanged, so is the result. Checking them takes a third of the instructions
-// of an unwind.
+// A cache of the stacks that a thread has unwound last. The result of unwinding depends only on the first frame and on
+// two words of each visited frame. If these words are unchanged, the result is the same. Checking the words takes a
+// third of the instructions of unwinding.
 #ifndef CS_MEMOS_X86_64_H
 #define CS_MEMOS_X86_64_H
 
@@ -9,22 +9,23 @@
 #include "cs_callees.h"
 #include "cs_quarantine.h"
 
-#define CS_MEMOS 8 // of a thread, a power of two
-// Also where the context of an async function stands, and the last one again.
+#define CS_MEMOS 8 // for each thread; a power of two
+// Two more entries: for the location of an async function's context, and for a repetition of the last frame.
 #define CS_MEMO_FRAMES (CS_QUARANTINE_FRAMES + 2)
 
 typedef struct cs_memo_frame {
-  // On this thread's stack, about where the walk began or above, so it is still mapped; or a context.
+  // An address on this thread's stack, near or above the start of the unwinding, which is still mapped; or the address
+  // of an async context.
   const __m128i *at;
   uint64_t reserved;
   __m128i words; // the next frame and the return address
 } cs_memo_frame;
 
 typedef struct cs_memo {
-  uintptr_t frame;          // 0: none
-  const cs_memo_frame *end; // of an odd number of frames the last is there twice
+  uintptr_t frame;          // 0: the entry is free
+  const cs_memo_frame *end; // if the number of frames is odd, the last one is repeated
   uint32_t number;          // of the stack
-  uint32_t contexts;        // behind `end`
+  uint32_t contexts;        // contexts of async functions, stored after `end`
   cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
@@ -36,7 +37,8 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-// A context is there as long as the one before it leads to it, and the first as long as it stands on the stack.
+// A context exists as long as the context before it refers to it. The first one exists as long as the stack refers to
+// it.
 READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)

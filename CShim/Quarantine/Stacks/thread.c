@@ -1,4 +1,4 @@
-// What the quarantine keeps of each thread.
+// The quarantine's data of each thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +15,7 @@
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
 
-// Ends with each thread.
+// Its destructor runs at the end of each thread.
 static pthread_key_t key;
 static bool has_key;
 
@@ -27,11 +27,13 @@ void cs_thread_learn(void) {
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
-  // No frame lies within. So it stays where the question fails, as on a main thread without a descriptor left.
+  // These bounds contain no address. They remain if the query below fails, for example on the main thread if no file
+  // descriptor is free.
+  // file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;
   thread->number = number;
-  // Kept over a fork.
+  // A forked child keeps the cache of its parent's thread.
   if (thread->memos == NULL && has_key) {
     thread->memos = calloc(1, sizeof(cs_memos));
     pthread_setspecific(key, thread->memos);
@@ -46,7 +48,7 @@ void cs_thread_learn(void) {
   errno = error;
 }
 
-// The thread ends. What it still releases has its stack walked.
+// At the end of a thread, the cache is freed. Releases after that unwind the stack each time.
 static void free_memos(void *memos) {
   cs_this_thread.memos = NULL;
   free(memos);
@@ -56,7 +58,7 @@ static void forget_thread(void) {
   cs_this_thread.number = 0;
 }
 
-// A forked child has one thread, with another number.
+// A forked child has one thread, whose number is another one than in the parent.
 __attribute__((constructor)) static void prepare(void) {
   pthread_atfork(NULL, NULL, forget_thread);
   has_key = pthread_key_create(&key, free_memos) == 0;

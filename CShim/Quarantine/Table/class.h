@@ -1,14 +1,15 @@
-// A listed class, for the files of the quarantine.
+// A class that is or was listed, for the files of the quarantine.
 #ifndef CS_QUARANTINE_CLASS_H
 #define CS_QUARANTINE_CLASS_H
 
 #include "cs_ring.h"
 #include "slot.h"
 
-// Words of a vtable that can be hooked; stubs_x86_64.S has a stub for each.
+// The number of vtable words that can be hooked; stubs_x86_64.S has a stub for each.
 #define CS_STUB_WORDS 1024
 
-// A word of an object under zero: its value, and which of its bits stay as the deinit left them.
+// A word of an object under the policy zero: its empty value, and a mask of the bits that keep the value from the
+// deinit.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;
@@ -16,32 +17,34 @@ typedef struct cs_empty_word {
 
 // A class that is or was listed. Never freed: zombies refer to it.
 typedef struct cs_class cs_class;
-// stubs_x86_64.S says why the class is the fourth argument; the others are nothing.
+// stubs_x86_64.S explains why the class is the fourth argument; the first three are unused.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
 
 struct cs_class {
-  // All that is read of it by each last release is in one cache line. stubs_x86_64.S knows where the first two are.
+  // All fields that each last release reads are in one cache line. stubs_x86_64.S has the offsets of the first two.
   cs_destroy_function *destroy;
-  // Under zero and diagnose: takes an object whose deinit has ended.
+  // Under zero and diagnose: puts an object whose deinit has ended into the queue.
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
-  const cs_metadata *zombie; // the copy that objects in quarantine have as their isa
-  // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
+  const cs_metadata *zombie; // the copy of the metadata that objects in quarantine point to
+  // The queue's slots go up from here, and the explorer's go down. For the default limit, both are in one page.
   cs_slot *slots;
-  // What is counted of it: in the ring, where crashd sees it, or in `own`.
+  // The counters of the class: in the ring, where crashd reads them, or in `own`.
   cs_ring_class *_Atomic counts;
-  // A turn below it is that of an object as usual. It is the explorer's next one or the end of the queue; 0: the short
-  // way is closed; below any place: it has just been opened, for so many places.
+  // If the turn is below this bound, the usual case applies. The bound is the explorer's next turn or the end of the
+  // queue. 0 means that the fast path is disabled. A value below any slot means that the fast path was just enabled,
+  // for this number of slots.
   _Atomic uintptr_t bound;
   _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
   uint32_t index;
-  _Alignas(64) _Atomic uintptr_t turn; // the place whose turn it is; behind the last, what is above goes round
-  // Of the fields, words from the start of an object: the runtime's own come first. What is left of a last word that is
-  // not whole is filled by its mask: a guard slot keeps its edge from the byte behind the object on.
+  _Alignas(64) _Atomic uintptr_t turn; // the next slot; past the last slot, it wraps around
+  // Bounds of the fields, in words from the start of an object. The fields start after the words that belong to the
+  // runtime. A last partial word is filled through a mask, because a guard slot has its edge bytes directly after the
+  // object.
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
-  _Atomic uint32_t full; // places of the queue when it has all that it may have, and all else is usual; or 0
+  _Atomic uint32_t full; // number of slots if the queue has all its slots and the usual case applies; else 0
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
@@ -49,16 +52,17 @@ struct cs_class {
   _Atomic uint32_t explorer_most;
   uint32_t hooked;
   uint32_t unhooked;
-  bool has_one_size;                   // of its objects none has elements behind its fields
-  const cs_empty_word *empties;        // of the words from first_field on; NULL: all are zero, and none is kept
-  uint64_t tail_mask;                  // of the word at filled_end; 0: the object ends before
-  uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
+  bool has_one_size;                   // no object has tail-allocated elements
+  const cs_empty_word *empties;        // of the words from first_field on; NULL: all words become zero
+  uint64_t tail_mask;                  // of the word at filled_end; 0: there is no partial word
+  uint64_t yields[CS_STUB_WORDS / 64]; // vtable words that call the original even under the policy zero
   cs_ring_class own;
 };
 
-#define CS_EXPLORER_SHARE 5 // the queue's limit divided by it
+// The explorer is an additional part of the quarantine that evicts at random, where objects can reach a greater age.
+#define CS_EXPLORER_SHARE 5 // the explorer's limit is the queue's limit divided by this
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
-// In the page that the queue begins in. The explorer's whole share, in full pages and this.
+// The number of explorer slots in the page in which the queue starts. The explorer's other slots are in full pages.
 #define CS_EXPLORER_FIRST 12
 #define CS_EXPLORER_SLOTS (13 * CS_SLOTS_A_PAGE + CS_EXPLORER_FIRST)
 #define CS_CLASS_SLOTS    (CS_EXPLORER_SLOTS + CS_QUARANTINE_LIMIT_MAX)
@@ -67,9 +71,10 @@ _Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE,
 _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST + 50 <= CS_SLOTS_A_PAGE,
                "one page for the usual limit");
 
+// A condition that is true in the usual case.
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
-// A function whose caller keeps all its registers but one.
+// A function whose caller keeps all registers except one.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
 // Adds one to a counter of a class.
@@ -78,15 +83,15 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 
 #pragma GCC visibility push(hidden)
 
-// zombie.c: the copy of the class's metadata that its objects in quarantine point at.
-// Precondition: the lock of class_table.c. false: no memory.
+// zombie.c: creates the copy of the class's metadata that its objects in quarantine point to. Precondition: the caller
+// holds the lock of class_table.c. Returns false if there is no memory.
 bool cs_zombie_make(cs_class *class);
 
-// The class that a zombie was made for. Precondition: cs_is_zombie().
+// Returns the class for which a zombie was created. Precondition: cs_is_zombie() returns true.
 cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 
-// empties.c: what zero leaves in the fields of an object, the empty value of each field's type.
-bool cs_empties_make(cs_class *class); // false: no memory
+// empties.c: the empty value of each field's type, with which the policy zero fills an object.
+bool cs_empties_make(cs_class *class); // returns false if there is no memory
 void cs_empties_fill(const cs_class *class, cs_object *object);
 bool cs_empties_are(const cs_class *class, const cs_object *object);
 

@@ -6,22 +6,22 @@
 
 #pragma GCC visibility push(hidden)
 
-extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // entries appear by release stores, and stay
+extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // entries are added by release stores, and never removed
 uint32_t cs_class_count(void) SIGNAL_SAFE;
 
-// NULL: not listed.
+// Returns NULL if the class was never listed.
 cs_class *cs_class_of_metadata(const void *metadata);
 bool cs_is_zombie(const void *metadata);
 
-// Precondition: the lock of class_table.c, and room for one more.
+// Precondition: the caller holds the lock of class_table.c, and the table has room.
 void cs_classes_add(cs_class *class);
 
-// Makes each last release check for room from now on: the budget or the class has changed.
+// Disables the fast path: the next release checks for room, because the budget or the class has changed.
 void cs_class_close(cs_class *class);
 
 // Whether this is a forked child of a process with listed classes.
 bool cs_quarantine_is_forked(void);
-// In a forked child: notes that.
+// Marks this process as such a forked child.
 void cs_classes_forget(void);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
-// What zero leaves in the fields of an object: the empty value of each field's type. Zero bytes are that of numbers, of
-// optionals and of most enums. An empty array, set, dictionary or string is none: it points at a singleton of the
-// standard library. A reference, a closure or an existential has no empty value: such a field stays as the deinit left
-// it, so that a thread that reads it finds what it would have found without the quarantine.
+// The values with which the policy zero fills the fields of an object: the empty value of each field's type. For
+// numbers, optionals and most enums, this is zero bytes. An empty array, set, dictionary or string is not zero: it
+// points to a singleton of the standard library. A reference, a closure or an existential has no empty value. Such a
+// field keeps the value from the deinit: a thread that reads it finds the same value as without the quarantine.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,26 +11,26 @@
 
 #include "class.h"
 
-#define DEPTH_LIMIT 8   // of structs in structs
-#define WORDS_LIMIT 512 // of an object: a larger one gets zeros
+#define DEPTH_LIMIT 8   // of nested structs
+#define WORDS_LIMIT 512 // of an object; a larger object is filled with zeros
 
-// Swift's metadata, as far as it is asked here.
+// Kinds of Swift metadata that this code handles.
 #define KIND_STRUCT   0x200
 #define KIND_ENUM     0x201
 #define KIND_OPTIONAL 0x202
 #define KIND_OPAQUE   0x300
 #define KIND_TUPLE    0x301
 
-// Words of four bytes in a type's descriptor.
+// Indices of four-byte words in a type's descriptor.
 #define DESCRIPTOR_FIELDS 4
-#define DESCRIPTOR_CASES  5 // of an enum: how many have a payload, in the lower three bytes
+#define DESCRIPTOR_CASES  5 // of an enum: the number of cases with a payload, in the lower three bytes
 
-// From the value witness table of a type.
+// Indices in the value witness table of a type.
 #define WITNESS_SIZE     8
 #define WITNESS_FLAGS    10
 #define WITNESS_ENUM_TAG 11
-#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // copies of it are counted, or more
-#define FLAG_ENUM        UINT64_C(0x200000) // there is WITNESS_ENUM_TAG
+#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // copying is not a plain copy of bytes
+#define FLAG_ENUM        UINT64_C(0x200000) // the table has WITNESS_ENUM_TAG
 
 typedef uint32_t enum_tag_function(const void *value, const void *type);
 typedef struct child {
@@ -40,7 +40,7 @@ typedef struct child {
   bool is_var;
 } child;
 
-// Of the runtime, for Mirror.
+// Functions of the runtime that implement Mirror.
 extern SWIFTCC intptr_t swift_reflectionMirror_recursiveCount(const void *type);
 extern SWIFTCC intptr_t swift_reflectionMirror_recursiveChildOffset(const void *type, intptr_t index);
 extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const void *type, intptr_t index,
@@ -49,7 +49,7 @@ extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const v
 extern SWIFTCC const void *swift_getTypeByMangledNameInContext(const void *name, size_t bytes, const void *context,
                                                                const void *arguments);
 
-// Descriptors of types whose empty value is no zero, and what theirs points at.
+// Descriptors of types whose empty value is not zero, and the objects that their empty values point to.
 extern const uint8_t array_descriptor[] __asm__("$sSaMn");
 extern const uint8_t contiguous_descriptor[] __asm__("$ss15ContiguousArrayVMn");
 extern const uint8_t dictionary_descriptor[] __asm__("$sSDMn");
@@ -57,7 +57,7 @@ extern const uint8_t set_descriptor[] __asm__("$sShMn");
 extern const uint8_t string_descriptor[] __asm__("$sSSMn");
 extern const uint8_t raw_pointer_metadata[] __asm__("$sBpN");
 extern const uint8_t _swiftEmptyArrayStorage[], _swiftEmptyDictionarySingleton[], _swiftEmptySetSingleton[];
-#define EMPTY_STRING_WORD UINT64_C(0xE000000000000000) // the second one
+#define EMPTY_STRING_WORD UINT64_C(0xE000000000000000) // the second word of an empty String
 
 typedef struct planning {
   const cs_class *class;
@@ -86,10 +86,10 @@ static void leave(planning *planning, uint64_t offset, uint64_t bytes) {
       planning->words[(at - first) / 8].kept |= UINT64_C(0xFF) << (at - first) % 8 * 8;
 }
 
-// What describes the fields of a type, and the cases of an enum, those with a payload first.
+// The description of a type's fields, or of an enum's cases. Cases with a payload come first.
 typedef struct field_record {
   uint32_t flags;
-  int32_t type_name; // from here; 0: none
+  int32_t type_name; // relative to this field; 0: none
   int32_t name;
 } field_record;
 
@@ -102,7 +102,8 @@ typedef struct field_descriptor {
   field_record records[];
 } field_descriptor;
 
-// A mangled name may have references in it: a byte below 0x20, and four or eight that may be zero.
+// Returns the length of a mangled name. It may contain references: a byte below 0x20, and four or eight bytes that may
+// be zero.
 static size_t name_bytes(const uint8_t *name) {
   size_t bytes = 0;
   while (name[bytes] != 0)
@@ -110,7 +111,8 @@ static size_t name_bytes(const uint8_t *name) {
   return bytes;
 }
 
-// NULL: its description was left out, or it depends on what is not known.
+// Returns the type of a case's payload. Returns NULL if the program has no field descriptions, or if the type depends
+// on unknown arguments.
 static const void *payload_type(const void *type, const int32_t *descriptor, uint32_t number) {
   const int32_t *const at = &descriptor[DESCRIPTOR_FIELDS];
   const field_descriptor *const fields = (const void *)((const uint8_t *)at + *at);
@@ -118,11 +120,11 @@ static const void *payload_type(const void *type, const int32_t *descriptor, uin
   const int32_t *const name_at = &fields->records[number].type_name;
   if (*name_at == 0) return NULL;
   const uint8_t *const name = (const uint8_t *)name_at + *name_at;
-  // The arguments of a generic type stand behind its descriptor.
+  // The arguments of a generic type follow the first two words of its metadata.
   return swift_getTypeByMangledNameInContext(name, name_bytes(name), descriptor, (const uint64_t *)type + 2);
 }
 
-// Whether zero bytes are a case without a payload, or one with a payload of plain bytes.
+// Whether zero bytes are a valid value: a case without a payload, or a case whose payload is trivial.
 static bool is_zero_a_value(const void *type) {
   if (is_plain(type)) return true;
   static const uint64_t zeros[32];
@@ -136,8 +138,8 @@ static bool is_zero_a_value(const void *type) {
   return payload != NULL && is_plain(payload);
 }
 
-// A relative pointer to the descriptions of a type's fields: none where the compiler was asked to leave them out, and
-// then the runtime would print that it misses them.
+// Whether the descriptor refers to field descriptions. A compiler option omits them; the runtime functions would then
+// print a warning.
 static bool has_fields(const void *descriptor) {
   return ((const int32_t *)descriptor)[DESCRIPTOR_FIELDS] != 0;
 }
@@ -186,7 +188,7 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
     // A class, an existential, a function or a metatype.
     is_left = true;
   }
-  // A class's metadata has the witnesses of a reference.
+  // The metadata of a class has the value witnesses of a reference.
   if (is_left) leave(planning, offset, witnesses_of(type)[WITNESS_SIZE]);
 }
 

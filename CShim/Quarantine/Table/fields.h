@@ -5,9 +5,9 @@
 #include "../Machine/words_x86_64.h"
 #include "class.h"
 
-#define CS_FIELDS_AUDITED 16 // words at most
+#define CS_FIELDS_AUDITED 16 // the maximum number of words that are checked
 
-// Two instructions a word. The factor is odd, so a change of one word always shows.
+// Takes two instructions for each word. The factor is odd: a change of one word always changes the sum.
 static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object *object) {
   const uint64_t *word = (const uint64_t *)object + class->first_field;
   const uint64_t *const end = (const uint64_t *)object + class->audited_end;
@@ -22,7 +22,7 @@ static inline uint64_t cs_fields_filling(cs_mode policy, uint64_t label) {
   return policy == CS_MODE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
-// Filling 0 is the empty value of each field.
+// The filling 0 stands for the empty value of each field.
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {
   if (class->empties != NULL && filling == 0) return cs_empties_fill(class, object);
   uint64_t *const end = (uint64_t *)object + class->filled_end;

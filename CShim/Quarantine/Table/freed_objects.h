@@ -1,5 +1,5 @@
-// Freed-object records of evicted objects. Most are in the slots; this table has those of objects that had left their
-// slot before their deinit ran, under absorb.
+// Freed-object records of evicted objects. Most of them are in the slots. This table has the records of objects that
+// had left their slot before their deinit ran, under absorb.
 #ifndef CS_QUARANTINE_FREED_OBJECTS_H
 #define CS_QUARANTINE_FREED_OBJECTS_H
 
@@ -7,8 +7,8 @@
 
 #define CS_FREED_OBJECTS 1024 // a power of two
 
-// As the first half of the record that it was. The thread that swaps CS_SLOT_BUSY for `object` writes it, as with a
-// slot.
+// The same words as the first half of a slot's record. As in a slot, the thread that swaps CS_SLOT_BUSY for `object`
+// writes the other fields.
 typedef struct cs_freed_object {
   const cs_object *_Atomic object;
   uint64_t ticks;
@@ -30,9 +30,9 @@ extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 
 #pragma GCC visibility pop
 
-// False: it is another object's, or changes now.
+// Returns false if the record belongs to another object, or is changing.
 static inline bool cs_freed_object_read(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
-  // The mark of a record that is being written is an address, too.
+  // CS_SLOT_BUSY is an address, too, and could be equal to `object`.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&record->ticks, __ATOMIC_RELAXED);
   const uint64_t label = __atomic_load_n(&record->label, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-// The copy of a class's metadata that its objects in quarantine point at: methods lead to stubs, and the class itself
-// is its superclass, so that casts still find it.
+// The copy of a class's metadata that its objects in quarantine point to. The methods of the copy are stubs. Its
+// superclass is the class itself, which keeps casts working.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,7 +10,8 @@
 #include "../Release/stubs.h"
 #include "class.h"
 
-// What a word of an async method points at: where the code is, from here, and how large a context it wants.
+// The target of an async method's vtable word: the relative address of the code, and the size of the context that the
+// code needs.
 typedef struct async_pointer {
   int32_t code;
   uint32_t context_bytes;
@@ -18,7 +19,8 @@ typedef struct async_pointer {
 
 #define ASYNC_POINTERS 16384
 
-// In this image, so that the stubs are in reach of 32 bits. Given out under the lock of the class table, for good.
+// In this image, because the stubs must be within 32 bits of it. Allocated under the lock of the class table, and never
+// freed.
 static async_pointer async_pointers[ASYNC_POINTERS];
 static uint32_t async_pointers_used;
 
@@ -53,7 +55,7 @@ static void hook(cs_method method, void *context) {
 
 bool cs_zombie_make(cs_class *class) {
   const cs_metadata *const metadata = class->metadata;
-  // The class stands in front of its zombie.
+  // The class pointer is stored in front of its zombie.
   uint64_t *const memory = malloc(sizeof(uint64_t) + metadata->class_size);
   if (memory == NULL) return false;
   memory[0] = (uintptr_t)class;

@@ -1,60 +1,70 @@
 import CShim
 
 extension Shield {
-  /// The settings of a start; each one that is nil comes from the environment, then from the default.
+  /// The settings of a start.
   ///
-  /// The environment takes precedence for the name, the release and the environment, which a deployment sets, and for
-  /// `CRASHSHIELD_DISABLE`. An explicit value of another setting takes precedence over the environment.
+  /// A setting that is nil comes from its environment variable, or else has its default.
+  ///
+  /// A deployment sets the name, the release and the environment. For these three settings, and for
+  /// `CRASHSHIELD_DISABLE`, the environment variable takes precedence. For every other setting, an explicit value takes
+  /// precedence over the environment variable.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
     ///
-    /// The last one applies only if the directory belongs to the effective user and others cannot write to it.
-    /// Whichever applies, the process attaches only to the crashd of root, of the owner of `/run/crashd`, or of its own
-    /// user.
+    /// The path below `$XDG_RUNTIME_DIR` applies only if the directory belongs to the effective user and other users
+    /// cannot write to it. The process attaches only to a crashd that runs as root, as the owner of `/run/crashd`, or
+    /// as the process's own user.
     public var socket: String?
-    /// The directory for crashes while crashd is unreachable: `CRASHSHIELD_SPOOL`; else `spool` beside the socket.
+    /// The directory for crashes while crashd is unreachable: `CRASHSHIELD_SPOOL`; else `spool` next to the socket.
     public var spool: String?
-    /// The process's name in reports, unless `CRASHSHIELD_NAME` is set; else the last component of the executable's path.
+    /// The process's name in reports: `CRASHSHIELD_NAME`; else this value; else the last component of the executable's
+    /// path.
     public var name: String?
     /// The memory contents that a report keeps: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
     ///
     /// crashd's setting `privacy.no-memory` takes precedence: with it, reports keep no memory contents.
     public var memory: Memory?
-    /// Tags that the start sets, as `Shield.setTag` does, unless `CRASHSHIELD_RELEASE` or `CRASHSHIELD_ENVIRONMENT` sets
-    /// the tag `release` or `environment`.
+    /// Tags that the start sets, as `Shield.setTag` does.
+    ///
+    /// `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT` take precedence over the tags `release` and `environment`.
     public var tags: [String: String]
-    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` disables it; else it may.
+    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` forbids remote control; else it is
+    /// allowed.
     ///
-    /// crashd can protect and release classes, set the quarantine's budget, set guard modes, and exclude memory contents
-    /// from records.
+    /// With remote control, crashd can protect and release classes, set the quarantine's budget, set guard modes, and
+    /// exclude memory contents from records.
     ///
-    /// crashd does so when an operator asks for it (`crashctl dangling`, `crashctl guards`, `privacy.no-memory`). It
-    /// protects classes automatically only where an operator has enabled that. Without remote control, crashd discards
-    /// the memory contents itself when `privacy.no-memory` is set.
+    /// crashd sends such changes when an operator requests them (`crashctl dangling`, `crashctl guards`,
+    /// `privacy.no-memory`). crashd protects classes automatically only where an operator has enabled automatic
+    /// protection. Without remote control, crashd itself discards the memory contents of records when
+    /// `privacy.no-memory` is set.
     public var allowsRemoteControl: Bool?
-    /// Called with the status for each change of the connection to crashd, on a thread of the shield, and for a failure
-    /// of `start`, on its caller's.
+    /// Called with the status after each change of the connection to crashd, and after a failure of `start`.
     ///
-    /// It must not block: until it returns, the thread of the shield neither retries nor makes the next call.
+    /// A thread of the shield makes the calls about the connection. The thread that calls `start` makes the call about
+    /// its failure.
+    ///
+    /// The closure must not block: until it returns, the thread of the shield neither retries the connection nor
+    /// reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
 
-    /// The contents that a report keeps of the crashing thread's stack and of the memory around the registers'
-    /// pointers.
+    /// The contents that a report keeps of the crashing thread's stack and of the memory that the registers point to.
     ///
-    /// The runtime error message (`Fatal error: …`), tags and breadcrumbs are kept in any case.
+    /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
-      /// Nothing: only the process itself can unwind its stacks, and the report cannot identify dangling pointers.
+      /// No contents: only the process itself can unwind its stacks, and the report cannot identify dangling pointers.
       case omitted
-      /// All but text: each run of at least four bytes of UTF-8 is overwritten.
+      /// All contents except text: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
-      /// Everything.
+      /// All contents.
       case full
     }
 
-    /// Whether each forked child starts the shield like its parent, before `fork` returns: `CRASHSHIELD_FORK=1`.
+    /// Whether each forked child starts the shield, with its parent's settings, before `fork` returns:
+    /// `CRASHSHIELD_FORK=1`.
     ///
-    /// Costs each child about a millisecond and two threads, also a child that only calls `exec`. Where few children
-    /// matter, let those call `Shield.startInForkedChild()` instead.
+    /// This costs each child about a millisecond and two threads, even a child that only calls `exec`. Where the
+    /// crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.
     public var reattachesForkedChildren = false
 
     /// Creates a configuration; without arguments, all settings come from the environment.
@@ -78,7 +88,7 @@ extension Shield {
 }
 
 extension Shield.Configuration {
-  /// Rejects texts with a NUL, at which C would silently cut them.
+  /// Rejects texts that contain a NUL: C would silently cut them there.
   func checkTexts() throws(Shield.StartError) {
     for (label, text) in [("socket", socket), ("spool", spool), ("name", name)]
     where text?.utf8.contains(0) == true {
@@ -90,7 +100,7 @@ extension Shield.Configuration {
   func withCConfiguration<Result>(
     context: UnsafeMutableRawPointer?, _ body: (UnsafePointer<cs_shim_configuration>) -> Result
   ) -> Result {
-    // Every pointer taken here is used within the closures that lend it.
+    // Invariant: each pointer is used only inside the closure that receives it.
     unsafe withOptionalCString(socket) { socket in
       unsafe withOptionalCString(spool) { spool in
         unsafe withOptionalCString(name) { name in
@@ -126,7 +136,7 @@ extension Shield.Configuration.Memory? {
   }
 }
 
-/// A nil string is a null pointer.
+/// Passes a nil string as a null pointer.
 private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
   guard let text else { return body(nil) }
   return unsafe text.withCString(body)

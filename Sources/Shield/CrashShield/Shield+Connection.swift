@@ -27,10 +27,11 @@ extension Shield.Connection {
     }
   }
 
-  /// The last state; nil while there is none.
+  /// The latest state; nil until there is a first one.
   static var last: Self? {
     var status = cs_shim_status.CS_SHIM_STATUS_ATTACHED
-    // The C side fills the buffer, with a NUL within it, or leaves both as they are.
+    // The C side either fills the buffer with a text that ends with a NUL, or changes neither the buffer nor the
+    // status.
     let text = unsafe [CChar](unsafeUninitializedCapacity: Int(CS_SHIM_STATUS_TEXT_BYTES)) { buffer, count in
       if unsafe cs_shim_last_status(&status, buffer.baseAddress) { count = buffer.count }
     }
@@ -39,7 +40,7 @@ extension Shield.Connection {
   }
 }
 
-/// The context of the C callback: a closure needs a box to travel through a C pointer.
+/// The context of the C callback: a C pointer can carry an object but not a closure.
 final class StatusObserver: Sendable {
   let onChange: @Sendable (Shield.Status) -> Void
 
@@ -49,7 +50,7 @@ final class StatusObserver: Sendable {
 /// Calls `Configuration.onStatusChange` for the C side.
 let reportConnection: cs_shim_status_function = { context, status, text in
   guard let context = unsafe context else { return }
-  // The start retained the observer for as long as the process lives.
+  // `start` retained the observer, and nothing releases it while the process runs.
   let observer = unsafe Unmanaged<StatusObserver>.fromOpaque(context).takeUnretainedValue()
   // `text` is a valid C string during this call, or null.
   let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""

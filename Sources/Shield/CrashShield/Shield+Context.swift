@@ -1,35 +1,35 @@
 import CShim
 import CShimRing
 
-// What a report shows of the program: tags, the user, breadcrumbs.
+// Context that the program adds to its reports: tags, the user, breadcrumbs.
 extension Shield {
-  /// Sets a tag of this process that its reports show, such as its region.
+  /// Sets a tag, such as the region, that reports of this process show.
   ///
-  /// Replaces the value that `key` had; an empty value removes it. There is room for 64 keys, a key holds 64 bytes and
-  /// a value 440 bytes of UTF-8; longer ones are cut. Any thread; about a hundred nanoseconds. Not for secrets.
+  /// Replaces the previous value of `key`; an empty value removes the tag. A process can have 64 tags. A key can have
+  /// 64 bytes and a value 440 bytes of UTF-8; longer texts are cut. May be called from any thread, and takes about a
+  /// hundred nanoseconds. Do not put secrets into tags.
   ///
-  /// The keys `release`, `environment` and `user` are fields of their own in reports. `CRASHSHIELD_RELEASE` and
+  /// Reports show the tags `release`, `environment` and `user` in fields of their own. `CRASHSHIELD_RELEASE` and
   /// `CRASHSHIELD_ENVIRONMENT` take precedence over this call.
-  ///
   /// ```swift
   /// Shield.setTag("region", to: "eu-central")
   /// ```
   ///
-  /// - Returns: False if a text was cut, if there was no room, if the environment sets the key, or if the shield is not
-  ///   started.
+  /// - Returns: False if a text was cut, if 64 other tags are set, if the environment sets this tag, or if the shield
+  ///   is not started.
   @discardableResult
   public static func setTag(_ key: String, to value: String) -> Bool {
     unsafe withCharacters(key) { key, keyCount in
-      // The buffers live as long as these closures; the shim copies them.
+      // Both buffers stay valid until these closures return; the shim copies them.
       unsafe withCharacters(value) { value, valueCount in unsafe cs_shim_annotate(key, keyCount, value, valueCount) }
     }
   }
 
   /// Sets the user that reports of this process show; nil removes it.
   ///
-  /// For a process that serves one user, such as a worker or a tool. An identifier, not a name or an address.
+  /// For a process that serves one user, such as a worker or a tool. Pass an identifier, not a name or an address.
   ///
-  /// - Returns: As `setTag`.
+  /// - Returns: False in the cases where `setTag` returns false.
   @discardableResult
   public static func setUser(id: String?) -> Bool { setTag("user", to: id ?? "") }
 
@@ -46,11 +46,12 @@ extension Shield {
     fileprivate var code: cs_ring_level { cs_ring_level(rawValue: rawValue) ?? .CS_RING_LEVEL_NONE }
   }
 
-  /// Records a breadcrumb, which the report of a later crash shows with its time, such as the request being served.
+  /// Records a breadcrumb, such as the current request, that the report of a later crash shows with its time.
   ///
-  /// The ring keeps the last 128. Message, category and metadata share 232 bytes of UTF-8: a long message is cut, and a
-  /// pair of metadata that does not fit is dropped. Lock-free, any thread; about a hundred nanoseconds, so cheap enough
-  /// for each request but not for each iteration. Does nothing if the shield is not started. Not for secrets.
+  /// The ring keeps the last 128 breadcrumbs. Message, category and metadata share 232 bytes of UTF-8: a long message
+  /// is cut, and a metadata pair that does not fit is dropped. The call is lock-free and may come from any thread. At
+  /// about a hundred nanoseconds it is cheap enough for each request, but not for each iteration of a loop. Does
+  /// nothing if the shield is not started. Do not put secrets into breadcrumbs.
   ///
   /// ```swift
   /// Shield.addBreadcrumb("GET /cart/42", level: .info, category: "http", metadata: ["request-id": "7F3A"])
@@ -58,9 +59,9 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - message: What happened.
-  ///   - level: Its severity; nil: the report shows none.
-  ///   - category: The part of the program, such as a logger's label; 64 bytes at most.
-  ///   - metadata: Keys and values, kept in the order of the keys.
+  ///   - level: Its severity; if nil, the report shows none.
+  ///   - category: The part of the program, such as a logger's label, in at most 64 bytes.
+  ///   - metadata: Keys and values, recorded in the order of the keys.
   public static func addBreadcrumb(
     _ message: String, level: Level? = nil, category: String? = nil, metadata: [String: String] = [:]
   ) {
@@ -69,7 +70,7 @@ extension Shield {
     unsafe withCharacters(message) { message, messageCount in
       unsafe withCharacters(category ?? "") { category, categoryCount in
         unsafe withCharacters(pairs) { pairs, pairsCount in
-          // The buffers live as long as these closures; the shim copies them.
+          // All buffers stay valid until these closures return; the shim copies them.
           unsafe cs_shim_breadcrumb_with(
             cs_shim_text(start: message, bytes: messageCount), level?.code ?? .CS_RING_LEVEL_NONE,
             cs_shim_text(start: category, bytes: categoryCount), cs_shim_text(start: pairs, bytes: pairsCount))
@@ -78,9 +79,9 @@ extension Shield {
     }
   }
 
-  /// Keys and values as the ring holds them: each followed by a NUL, which a text of them cannot contain.
+  /// Encodes keys and values for the ring: a NUL ends each text, and NULs inside a text are removed.
   ///
-  /// Skips what cannot fit before it looks at the characters: a client of the program may have sent them, and many.
+  /// Skips a pair that cannot fit without reading its characters, because a client may have sent a very long text.
   private static func pairs(_ metadata: [String: String]) -> String {
     let limitBytes = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
     var pairs = ""
@@ -95,7 +96,9 @@ extension Shield {
     text.utf8.contains(0) ? String(text.unicodeScalars.filter { $0 != "\0" }) : text
   }
 
-  /// Calls `body` with UTF-8 as C's `char`; an empty string may have no address, but C gets a valid one.
+  /// Calls `body` with the text's UTF-8 as C's `char`.
+  ///
+  /// An empty string may have no address; for it, `body` receives the address of an empty C string.
   private static func withCharacters<Result>(
     _ text: String, _ body: (UnsafePointer<CChar>, Int) -> Result
   ) -> Result {
@@ -104,7 +107,7 @@ extension Shield {
       guard let start = bytes.baseAddress else {
         return unsafe "".withCString { empty in unsafe body(empty, 0) }
       }
-      // Int8 and UInt8 have the same layout; the rebinding lasts for the call.
+      // Int8 and UInt8 have the same layout; the rebinding ends when the call returns.
       return unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { characters in
         unsafe body(characters, bytes.count)
       }

@@ -2,7 +2,7 @@ import CShim
 import Synchronization
 
 extension Shield {
-  /// The last stored crash of this program before this process, for a line of its log.
+  /// The last stored crash of this program before this process started, for a line of its log.
   public struct LastCrash: Sendable, Hashable, CustomStringConvertible {
     /// The report's id: `crashctl show ID`.
     public var id: String
@@ -11,39 +11,39 @@ extension Shield {
     /// The diagnosis in one sentence.
     public var sentence: String
 
-    /// Such as `crash 3f2a9c54: Index out of range in Cart.total(of:)`, in one line.
+    /// A description in one line, such as `crash 3f2a9c54: Index out of range in Cart.total(of:)`.
     public var description: String { "crash \(id.prefix(8)): \(sentence)" }
   }
 
-  /// The last stored crash of this program: the same user, executable and name; nil while it is unknown, and if there
-  /// is none.
+  /// The last stored crash of this program; nil if there is none, or if crashd has not sent it yet.
   ///
-  /// crashd sends it after it has accepted the process, which takes some milliseconds. Any thread.
+  /// A crash belongs to this program if user, executable and name are the same. crashd sends the crash some
+  /// milliseconds after it has accepted the process. May be called from any thread.
   public static var lastCrash: LastCrash? { LastCrashRegister.shared.known ?? nil }
 
-  /// The last stored crash of this program, as soon as crashd has sent it.
+  /// Returns the last stored crash of this program, as soon as crashd has sent it.
   ///
   /// ```swift
   /// if let crash = await Shield.lastCrash(within: .seconds(2)) { logger.notice("the last run ended by \(crash)") }
   /// ```
   ///
-  /// - Parameter limit: How long to wait for crashd, at most a year. A crash of a moment ago is analyzed first, a
-  ///   second or two.
-  /// - Returns: Nil if there is none, if crashd did not answer in time, or if the task was cancelled.
+  /// - Parameter limit: How long to wait for crashd, at most a year. If the crash happened just now, crashd first
+  ///   analyzes it, which takes a second or two.
+  /// - Returns: Nil if there is no crash, if crashd did not answer in time, or if the task was cancelled.
   public static func lastCrash(within limit: Duration) async -> LastCrash? {
     guard isStarted else { return nil }
     return await LastCrashRegister.shared.value(within: limit)
   }
 }
 
-/// The last crash as crashd reports it.
+/// The last crash that crashd reported.
 final class LastCrashRegister: Sendable {
   static let shared = LastCrashRegister()
-  /// The clock traps at a deadline that it cannot hold.
+  /// `Task.sleep` traps for a deadline beyond the clock's range.
   private static let longest = Duration.seconds(365 * 86_400)
 
   private struct State {
-    /// Nil: crashd has reported nothing.
+    /// Nil until crashd has reported; contains nil if crashd reported that there is no crash.
     var known: Shield.LastCrash??
     var waiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var next: UInt64 = 0
@@ -53,7 +53,7 @@ final class LastCrashRegister: Sendable {
 
   var known: Shield.LastCrash?? { state.withLock { $0.known } }
 
-  /// Replaces the report of an earlier crashd.
+  /// Stores crashd's answer, which replaces the answer of an earlier crashd, and resumes the waiting tasks.
   func set(_ crash: Shield.LastCrash?) {
     let waiters = state.withLock { state in
       state.known = .some(crash)
@@ -75,7 +75,7 @@ final class LastCrashRegister: Sendable {
     guard let number else { return known ?? nil }
     await withTaskGroup { group in
       group.addTask { for await _ in told {} }
-      // A cancelled sleep ends as well.
+      // If the group cancels this task, the sleep throws and the task ends.
       group.addTask { do { try await Task.sleep(for: limit) } catch {} }
       await group.next()
       group.cancelAll()
@@ -86,10 +86,10 @@ final class LastCrashRegister: Sendable {
 }
 
 extension Shield.LastCrash {
-  /// Nil: there is none.
+  /// Returns nil if the message says that there is no crash.
   init?(_ control: cs_shim_control) {
     if control.time_ns == 0 { return nil }
-    // C arrays are tuples in Swift; the C side ends both texts with a NUL within them.
+    // C arrays are tuples in Swift. The C side ends both texts with a NUL inside their arrays.
     let text = { (bytes: UnsafeRawBufferPointer) in
       Self.line(unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
     }
@@ -98,7 +98,7 @@ extension Shield.LastCrash {
     time = .nanoseconds(Int64(clamping: control.time_ns))
   }
 
-  /// Without characters that a terminal would interpret, for crashd's sentence may quote another process.
+  /// Replaces characters that a terminal would interpret: crashd's sentence may quote text of another process.
   private static func line(_ text: String) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

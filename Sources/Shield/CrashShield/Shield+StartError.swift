@@ -11,13 +11,13 @@ import CShim
 extension Shield {
   /// The reason why the shield did not start.
   ///
-  /// The process is unchanged.
+  /// The shield has changed nothing in the process.
   public enum StartError: Error, Equatable {
-    /// The shield is started already, with the configuration of the first call. Start it in one place only.
+    /// The shield is already started, with the configuration of the first call. Start it in one place only.
     case alreadyStarted
     /// A setting of the configuration or of the environment is invalid; the text names it.
     case badArgument(String)
-    /// The platform is not Linux on x86-64 with glibc; elsewhere the library does nothing.
+    /// The platform is not Linux on x86-64 with glibc; the library does nothing there.
     case unsupportedPlatform
     /// A system call failed. Continue without the shield, or retry later.
     case systemCall(String, errno: Int32)
@@ -35,7 +35,8 @@ extension Shield.StartError: CustomStringConvertible {
     case .badArgument(let what):
       return "cannot start the crash shield: bad argument: \(what)"
     case .systemCall(let call, let errno):
-      // glibc's strerror returns storage of the calling thread or a constant, valid until its next call.
+      // Invariant: strerror returns a constant or storage of the calling thread, and the text is copied before the next
+      // call.
       let why = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "errno \(errno)"
       return "cannot start the crash shield: \(call): \(why)"
     }
@@ -43,9 +44,11 @@ extension Shield.StartError: CustomStringConvertible {
 }
 
 extension Shield.StartError {
-  /// Translates a failure of the C side that is not `CS_SHIM_DISABLED`.
+  /// Creates the error for a failure of the C side.
+  ///
+  /// Precondition: the result is not `CS_SHIM_DISABLED`.
   init(_ result: cs_shim_error, _ failure: cs_shim_failure) {
-    // `what` is an array of chars in C, a tuple in Swift, and always NUL-terminated.
+    // Invariant: `what` is a C array of chars (a tuple in Swift), and always NUL-terminated.
     let what = unsafe withUnsafeBytes(of: failure.what) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }

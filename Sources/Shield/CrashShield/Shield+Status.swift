@@ -4,7 +4,7 @@ import Synchronization
 extension Shield {
   /// The state of the shield in this process, for a health check.
   public struct Status: Sendable, Equatable {
-    /// Whether crashes of this process are recorded.
+    /// Whether the shield records crashes of this process.
     public var isStarted: Bool
     /// The reason why the latest call of `start` or `startOrThrow` failed; nil if it succeeded.
     public var startError: StartError?
@@ -12,32 +12,32 @@ extension Shield {
     public var connection: Connection?
     /// Crash signals whose handler the program or a library replaced after the start of the shield.
     ///
-    /// The shield records a crash by such a signal only where the new handler calls the handler that was there before it.
+    /// The shield records a crash by one of these signals only if the new handler calls the previous handler.
     public var replacedHandlers: [ReplacedHandler]
   }
 
-  /// The action of a crash signal that replaced the shield's handler.
+  /// The action for a crash signal whose shield handler was replaced.
   public struct ReplacedHandler: Sendable, Equatable {
-    /// The number of the signal, such as `SIGSEGV`'s.
+    /// The number of the signal, such as that of `SIGSEGV`.
     public var signal: Int32
     /// The new action.
     public var action: Action
 
-    /// The action of a process at a signal.
+    /// What happens when the signal arrives.
     public enum Action: Sendable, Equatable {
-      /// Calls a handler, in the image at that path if known.
+      /// A handler runs; `image` is the path of the image that contains it, if known.
       case handler(image: String?)
-      /// Ends the process, without a record.
+      /// The process ends, and the shield makes no record.
       case byDefault
-      /// Ignores the signal.
+      /// The process ignores the signal.
       case ignored
     }
   }
 
   /// The state of the shield in this process, for a health check.
   ///
-  /// Checks for replaced signal handlers, and writes them to the ring, so that a report shows them too. Any thread;
-  /// some microseconds.
+  /// Also checks for replaced signal handlers, and writes them to the ring, where reports find them. May be called from
+  /// any thread, and takes some microseconds.
   ///
   /// ```swift
   /// for handler in Shield.status.replacedHandlers {
@@ -53,7 +53,7 @@ extension Shield {
   fileprivate static func replacedHandlers() -> [ReplacedHandler] {
     let none = unsafe cs_shim_replaced_handler()
     var handlers = unsafe [cs_shim_replaced_handler](repeating: none, count: Int(CS_SHIM_HANDLER_LIMIT))
-    // The array has as many entries as C may write.
+    // Invariant: the array has as many entries as the C function can write.
     let count = unsafe cs_shim_replaced_handlers(&handlers)
     return unsafe handlers.prefix(count).map { handler in
       unsafe ReplacedHandler(signal: handler.signal, action: action(handler))
@@ -65,14 +65,15 @@ extension Shield {
     case .CS_SHIM_ACTION_DEFAULT: return .byDefault
     case .CS_SHIM_ACTION_IGNORED: return .ignored
     default:
-      // The loader keeps the name as long as the image, and the image stays because it contains a handler.
+      // Invariant: the loader keeps the name while the image is loaded, and an image that contains a handler stays
+      // loaded.
       return unsafe .handler(image: handler.image.map { unsafe String(cString: $0) })
     }
   }
 }
 
 extension Shield.Status {
-  /// The status at a change of the connection, which may come before `start` has returned.
+  /// The status after a change of the connection, which may happen before `start` has returned.
   init(connection: Shield.Connection) {
     self.init(
       isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers())

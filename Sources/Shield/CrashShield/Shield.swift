@@ -11,29 +11,30 @@ internal import Synchronization
 /// Shield.start(release: "shop@1.4.2", environment: "production")
 /// ```
 ///
-/// From then on the shield writes a fatal signal of any thread to memory shared with crashd. The process dies as it
-/// would without the shield: the same signal, exit status, core dump and handlers. Nothing here traps or prints.
+/// From then on, when a thread gets a fatal signal, the shield writes a record to memory that it shares with crashd.
+/// The process then ends as it would without the shield: with the same signal, exit status, core dump and handlers. The
+/// functions of the shield neither trap nor print.
 public enum Shield: Sendable {
-  /// Installs the capture of crashes and registers this process with crashd; a failure leaves the process as it was.
+  /// Installs the crash handlers and registers this process with crashd; if it fails, the process is unchanged.
   ///
   /// The result, `Shield.status` and `Configuration.onStatusChange` have the reason of a failure; `startOrThrow` throws
   /// it. The environment takes precedence: `CRASHSHIELD_NAME`, `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT`
   /// replace these arguments.
   ///
   /// If crashd is not running, the start still succeeds: crashes go to the spool directory, and a thread of the shield
-  /// retries. If `CRASHSHIELD_DISABLE` is set (and not `0`), the call does nothing; `isStarted` stays false and every
-  /// other call is free.
+  /// retries. If `CRASHSHIELD_DISABLE` is set to anything but `0`, the call does nothing. `isStarted` then stays false,
+  /// and every other call costs nothing.
   ///
-  /// Start as early as possible: an earlier crash is not recorded, unless `CRASHSHIELD_EARLY=1` installs the handlers
-  /// in a constructor. Costs some hundred microseconds, three sleeping threads, and a shared memory ring whose pages
-  /// become resident as they are used. May be called from any thread.
+  /// Start as early as possible, because crashes before the start are not recorded. `CRASHSHIELD_EARLY=1` installs the
+  /// handlers even earlier, in a constructor. The start costs some hundred microseconds, three sleeping threads, and a
+  /// shared memory ring whose pages become resident when they are used. May be called from any thread.
   ///
   /// - Parameters:
   ///   - name: The process's name in reports; nil: `configuration.name`.
-  ///   - release: The build, such as `shop@1.4.2`; nil: that of `configuration`.
-  ///   - environment: The deployment, such as `production`; nil: that of `configuration`.
+  ///   - release: The build, such as `shop@1.4.2`; nil: the release of `configuration`.
+  ///   - environment: The deployment, such as `production`; nil: the environment of `configuration`.
   ///   - configuration: The other settings.
-  ///   - onStatusChange: Called as `configuration.onStatusChange`, which it replaces.
+  ///   - onStatusChange: Replaces `configuration.onStatusChange`.
   /// - Returns: The status after the call.
   @discardableResult
   public static func start(
@@ -55,14 +56,15 @@ public enum Shield: Sendable {
     }
   }
 
-  /// Starts like `start`, and throws the reason of a failure, for a program that must not run without crash reports.
+  /// Starts like `start`, but throws the reason of a failure; for programs that must not run without crash reports.
   ///
   /// ```swift
   /// try Shield.startOrThrow(.init(name: "shop", tags: ["region": "eu"]))
   /// ```
   ///
-  /// - Throws: `StartError`. The process runs on, without crash reports. A second call throws
-  ///   `StartError.alreadyStarted`, because its configuration would be ignored; the first one stays in force.
+  /// - Throws: `StartError`. The process continues without crash reports. A second call throws
+  ///   `StartError.alreadyStarted`, because its configuration would be ignored; the configuration of the first call
+  ///   stays in force.
   public static func startOrThrow(_ configuration: Configuration = Configuration()) throws(StartError) {
     do throws(StartError) {
       try begin(configuration)
@@ -82,45 +84,47 @@ public enum Shield: Sendable {
     let observer = configuration.onStatusChange.map(StatusObserver.init)
     let context = unsafe observer.map { unsafe Unmanaged.passRetained($0) }
     let result = unsafe configuration.withCConfiguration(context: context?.toOpaque()) { c in
-      // The pointers in `c` live as long as this closure; cs_shim_start copies what it keeps.
+      // Invariant: the pointers in `c` are valid inside this closure; cs_shim_start copies the values that it keeps.
       unsafe cs_shim_start(c, &failure)
     }
     switch result {
     case .CS_SHIM_OK:
-      // The observer stays retained: a thread of the shield may call it as long as the process lives.
+      // The observer stays retained, because a thread of the shield may call it until the process ends.
       for (key, value) in configuration.tags { setTag(key, to: value) }
       Quarantine.show()
       GuardRecords.publishAll()
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:
-      // No thread was started, so nothing else holds the context.
+      // The start failed and created no thread, so no other code uses the context.
       unsafe context?.release()
       throw StartError(result, failure)
     }
   }
 
-  /// Starts the shield in a forked child with the configuration, tags and images of its parent, but with its own ring
-  /// and registration, and without the parent's `onStatusChange`.
+  /// Starts the shield in a forked child, with the configuration, tags and images of its parent.
   ///
-  /// A forked child has no shield until it starts one; its crash does not touch its parent's records. This call
-  /// allocates and creates threads, but takes no lock of the loader or the Swift runtime that another thread of the
-  /// parent may have held.
+  /// The child gets its own ring and registration, and does not call the parent's `onStatusChange`.
+  ///
+  /// A forked child has no shield until it starts one, and a crash of the child does not change its parent's records.
+  /// This call allocates memory and creates threads. It takes no lock of the loader or the Swift runtime that another
+  /// thread of the parent may have held at the fork.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()
   /// ```
   ///
-  /// - Throws: `StartError`. `badArgument` when no process before the fork has started the shield.
+  /// - Throws: `StartError`; in particular `badArgument` if the shield was not started before the fork.
   public static func startInForkedChild() throws(StartError) {
     var failure = cs_shim_failure()
-    // The failure is written during the call.
+    // Invariant: the C function writes the failure only during the call.
     let result = unsafe cs_shim_start_in_forked_child(&failure)
     if result != .CS_SHIM_OK && result != .CS_SHIM_DISABLED { throw StartError(result, failure) }
   }
 
   /// Whether a start succeeded in this process.
   ///
-  /// False if `CRASHSHIELD_DISABLE` disables the shield, and in a forked child. Any thread.
+  /// False if `CRASHSHIELD_DISABLE` disables the shield, and in a forked child that has not started it. May be called
+  /// from any thread.
   public static var isStarted: Bool { cs_shim_is_started() }
 }

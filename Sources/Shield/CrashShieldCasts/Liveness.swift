@@ -2,21 +2,21 @@
 internal import CShimCasts
 internal import CrashShieldGuards
 
-/// Whether the hook sees the program's casts, with the arguments that it expects.
+/// Whether the hook receives the program's casts, with the expected arguments.
 enum Liveness {
   /// The reason why casts are not handled in this process; nil if they are.
   ///
-  /// Checked at the first failing cast, or at the first call of `castsUnavailableReason`.
+  /// The check runs at the first failing cast, or at the first call of `castsUnavailableReason`.
   static let unavailable: String? = {
-    // A text of the program's own.
+    // Invariant: the text is a constant of the C code.
     if let obstacle = unsafe cs_casts_obstacle() { return unsafe String(cString: obstacle) }
     return test(line: 1, reason)
   }()
 
-  /// Whether this thread's casts belong to a test.
+  /// Whether this thread runs casts of a test.
   static var isTested: Bool { ImplicitGuards.isProbed }
 
-  /// Runs the body as a test: a failing cast is recorded only for the self-test's check with this line.
+  /// Runs the body as a test: a failing cast is recorded only for the self-test check that uses this line.
   static func test<Result>(line: UInt, _ body: () -> Result) -> Result {
     let goesOn = cs_casts_begin_test()
     defer { _ = cs_casts_end_test(goesOn) }
@@ -26,14 +26,14 @@ enum Liveness {
   @_optimize(none)
   @inline(never)
   private static func reason() -> String? {
-    // A cast that succeeds: a failing cast that the hook does not see would end the process.
-    guard comesBy() else { return "the hook does not see a forced cast from Any to Int" }
+    // Use a cast that succeeds: a failing cast would end the process if the hook did not receive it.
+    guard comesBy() else { return "the hook does not receive a forced cast from Any to Int" }
     var places: [UInt] = []
     for _ in 0..<2 {
-      guard number(unknown("42")) == 42 else { return "the hook does not convert a text to its number" }
+      guard number(unknown("42")) == 42 else { return "the hook does not convert a string to a number" }
       places.append(ImplicitGuards.probedPC)
     }
-    guard unknown(42 as Any) as! String == "42" else { return "the hook does not convert a number to its text" }
+    guard unknown(42 as Any) as! String == "42" else { return "the hook does not convert a number to a string" }
     guard places.first == places.last, places.first != ImplicitGuards.probedPC else {
       return "the call site of a failing cast is unknown"
     }
@@ -50,7 +50,7 @@ enum Liveness {
       && seen.target_type == metadata(Int.self)
   }
 
-  /// Not inlined, so that the cast has the same call site each time.
+  /// Not inlined: the cast must have the same call site at each call.
   @_optimize(none)
   @inline(never)
   private static func number(_ value: Any) -> Int { value as! Int }

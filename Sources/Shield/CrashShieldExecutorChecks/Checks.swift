@@ -1,10 +1,11 @@
-// The callback of the hooks in `CShim/ExecutorChecks`.
+// The function that the hooks in `CShim/ExecutorChecks` call.
 internal import CShimExecutorChecks
 internal import CrashShieldGuards
 
 /// Records a failing executor check as `isolation`; under `absorb` the check passes.
 ///
-/// Later checks in a function that went on fail as a consequence: they pass too, and are not recorded again.
+/// If the function continues after an absorbed check, its later checks fail as a consequence. These checks pass, too,
+/// and are not recorded again.
 #if compiler(>=6.3)
   @c @implementation
 #else
@@ -16,7 +17,7 @@ public func cs_executor_met(
   if isConsequence && ImplicitGuards.goesOn(.isolation) { return true }
   return ImplicitGuards.handleFault(.isolation, at: .number(UInt(place)), unless: { Liveness.unavailable }) {
     if isMain { return "work of the main actor on another thread" }
-    // The metadata of a living object.
+    // Invariant: the type is the metadata of an object that is alive during the call.
     return "work of \(unsafe unsafeBitCast(type, to: Any.Type.self)) on another executor"
   }
 }

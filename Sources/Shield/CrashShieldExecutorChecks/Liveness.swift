@@ -3,25 +3,27 @@ internal import CrashShieldGuards
 
 /// Whether this module's protection works in this process.
 enum Liveness {
-  /// The reason why it is off; nil if it is on.
+  /// The reason why the protection is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
-  /// The result of the test at the start of the process.
+  /// Returns the reason for the result of the test at the start of the process.
   private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
     case .CS_EXECUTOR_WORKS: nil
     case .CS_EXECUTOR_NO_HOOKS: "this Swift runtime has no hooks for executor checks"
     case .CS_EXECUTOR_NOT_CALLED: "this Swift runtime does not call its hooks for executor checks"
     case .CS_EXECUTOR_OLD_CHECKS: "this process uses the executor checks from before Swift 6"
-    case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not show which executor checks may fail"
+    case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not reveal which executor checks may fail"
     case .CS_EXECUTOR_NO_PLACE:
       "the call site of an executor check is unknown: is the Swift library linked statically?"
-    case .CS_EXECUTOR_REPLACED: "other code has set the hooks of executor checks since"
+    case .CS_EXECUTOR_REPLACED: "other code has replaced the hooks of executor checks"
     default: "the hooks for executor checks do not work"
     }
   }
 
-  /// Checked at the first fault, or at the first call of `executorChecksUnavailableReason`.
+  /// The reason why call sites cannot be found; nil if they can.
+  ///
+  /// The check runs at the first fault, or at the first call of `executorChecksUnavailableReason`.
   private static let place: String? = ImplicitGuards.probe(line: 1, reasonOfPlaces)
 
   @_optimize(none)
@@ -35,7 +37,8 @@ enum Liveness {
     }
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
-    // On a foreign stack, such as a fiber's, no call site is found; on other threads it may be.
+    // On a foreign stack, such as that of a fiber, no call site can be found. Other threads of the process may still
+    // have one.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of an executor check is unknown"
@@ -44,17 +47,17 @@ enum Liveness {
   }
 }
 
-/// An actor that never runs.
+/// An actor whose executor is never the current one.
 actor Elsewhere {}
 
-/// An actor whose executor reports that it does not run.
+/// An actor with a custom executor that reports that it is not the current one.
 actor ElsewhereForCertain {
   private nonisolated let executor = Nowhere()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 }
 
-/// Runs nothing.
+/// An executor that runs no jobs.
 private final class Nowhere: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {}
 

@@ -3,15 +3,17 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension FixedWidthInteger {
-  /// The number without its fraction; the nearest one if the type cannot hold it, which is recorded as `conversion`.
+  /// Converts the number without its fraction; if the type cannot hold it, uses the nearest number and records
+  /// `conversion`.
   ///
-  /// NaN becomes 0. Cutting off a fraction is no fault. In place of `NSDecimalNumber.intValue`, which silently returns
-  /// some other number: it has no trap, so the value is the same in every mode.
+  /// NaN becomes 0, which is recorded. Cutting off a fraction is not a fault. This initializer replaces
+  /// `NSDecimalNumber.intValue`, which silently returns a wrong number. There is no plain operation that traps: the
+  /// value is the same in every mode.
   public init(shielded value: Decimal, fileID: StaticString = #fileID, line: UInt = #line) {
     var (value, whole) = (value, Decimal())
-    // Both are whole structures, which the function reads and fills in.
+    // Invariant: the function reads the whole structure `value` and fills in the whole structure `whole`.
     unsafe NSDecimalRound(&whole, &value, 0, value < 0 ? .up : .down)
-    // A whole decimal prints as digits alone.
+    // The description of a decimal without a fraction consists of digits only.
     if !value.isNaN, let number = Self(whole.description) {
       self = number
       return

@@ -11,16 +11,16 @@ public import Foundation
 #endif
 
 extension JSONSerialization {
-  /// The JSON of an object; an object that JSON cannot hold throws `ShieldFault.refused`, and is recorded as `json`.
+  /// Returns the JSON of an object; if JSON cannot hold it, throws `ShieldFault.refused` and records `json`.
   ///
-  /// In place of `data(withJSONObject:)`, which ends the process for a scalar at the top. A scalar is refused unless `options`
-  /// allow fragments. `off` and `observe`: as the plain function.
+  /// It replaces `data(withJSONObject:)`, which ends the process if the top-level object is a scalar. A scalar is
+  /// rejected unless `options` allow fragments. Under `off` and `observe` it behaves like the plain function.
   public static func shieldedData(
     withJSONObject object: Any, options: WritingOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Data {
     let isFragment =
       !(object is [Any]) && !(object is [String: Any]) && !(object is NSArray) && !(object is NSDictionary)
-    // An object that is valid in an array is valid where fragments are allowed.
+    // If fragments are allowed, an object is valid at the top level if it is valid in an array.
     let isValid =
       isFragment
       ? options.contains(.fragmentsAllowed) && isValidJSONObject([object]) : isValidJSONObject(object)
@@ -35,27 +35,28 @@ extension JSONSerialization {
 }
 
 extension NSKeyedUnarchiver {
-  /// The object of an archive; an invalid archive, or an object of another class, throws `ShieldFault.refused`, and is
-  /// recorded as `json`.
+  /// Returns the object of an archive; if the archive is invalid or contains another class, throws
+  /// `ShieldFault.refused` and records `json`.
   ///
-  /// In place of `unarchiveObject(with:) as!`, which ends the process. `off` and `observe`: as that.
+  /// It replaces `unarchiveObject(with:) as!`, which ends the process. Under `off` and `observe` it behaves like that
+  /// expression.
   public static func shieldedUnarchivedObject<Object: NSObject & NSCoding>(
     ofClass type: Object.Type = Object.self, from data: Data, fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Object {
-    // The error it throws would show contents of the archive.
+    // Discard the thrown error, which would show contents of the archive.
     if let object = try? unarchivedObject(ofClass: type, from: data) { return object }
     let isAbsorbed = Shield.handleFault(.json, at: ShieldSite(fileID: fileID, line: line)) {
       "an archive of \(data.count) bytes without a \(type)"
     }
     if isAbsorbed { throw ShieldFault.refused("an archive without a \(type)") }
-    // The trap of the plain operation is intended here.
+    // The mode requires the trap of the plain operation.
     // swift-format-ignore: NeverForceUnwrap
     return unarchiveObject(with: data) as! Object
   }
 }
 
 extension Process {
-  /// The exit status; nil if the process was not started or has not ended, which is recorded as `process`.
+  /// Returns the exit status; nil if the process was not started or has not ended, which is recorded as `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
     let isEnded = processIdentifier != 0 && !isRunning
     if !isEnded, handleFault("the status of a process that has not ended", fileID, line) { return nil }
@@ -70,7 +71,7 @@ extension Process {
     return true
   }
 
-  /// Waits for the end; returns false if the process was not started, which is recorded as `process`.
+  /// Waits for the end of the process; returns false if it was not started, which is recorded as `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }
@@ -84,11 +85,11 @@ extension Process {
 }
 
 extension FileHandle {
-  /// Writes the data; a closed handle throws and is recorded as `fileHandle`, a pipe or socket without a reader as
-  /// `pipe`.
+  /// Writes the data; if the write fails, throws the error and records `fileHandle` or `pipe`.
   ///
-  /// In place of `write(_:)`, which ends the process. A pipe without a reader still ends it by SIGPIPE, unless
-  /// `Shield.ignoreBrokenPipes()` was called. `off` and `observe`: as `write(_:)`.
+  /// `fileHandle` means a closed handle, and `pipe` a pipe or socket without a reader. It replaces `write(_:)`, which
+  /// ends the process. A pipe without a reader still ends the process with SIGPIPE, unless `Shield.ignoreBrokenPipes()`
+  /// was called. Under `off` and `observe` it behaves like `write(_:)`.
   public func shieldedWrite(_ data: Data, fileID: StaticString = #fileID, line: UInt = #line) throws {
     do {
       try write(contentsOf: data)
@@ -102,16 +103,17 @@ extension FileHandle {
     }
   }
 
-  /// Foundation wraps the system call's error in one of its own.
+  /// Foundation wraps the system call's error in an error of its own.
   private static func isBrokenPipe(_ error: any Error) -> Bool {
     let error = error as NSError
     let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
     return cause.domain == NSPOSIXErrorDomain && cause.code == Int(EPIPE)
   }
 
-  /// Reads to the end; a closed handle throws, and is recorded as `fileHandle`.
+  /// Reads to the end; if the handle is closed, throws the error and records `fileHandle`.
   ///
-  /// In place of `readDataToEndOfFile()`, which ends the process. `off` and `observe`: as that.
+  /// It replaces `readDataToEndOfFile()`, which ends the process. Under `off` and `observe` it behaves like that
+  /// function.
   public func shieldedReadToEnd(fileID: StaticString = #fileID, line: UInt = #line) throws -> Data {
     do {
       return try readToEnd() ?? Data()
@@ -126,16 +128,16 @@ extension FileHandle {
 }
 
 extension Shield {
-  /// Ignores SIGPIPE: from now on a write to a pipe or socket without a reader fails with EPIPE.
+  /// Ignores SIGPIPE: from now on, a write to a pipe or socket without a reader fails with EPIPE.
   ///
-  /// Has no effect if the program has a SIGPIPE handler. Applies to the whole process and is inherited by its child
-  /// processes, so the shield never does it by itself.
+  /// Has no effect if the program has a SIGPIPE handler. The setting applies to the whole process, and child processes
+  /// inherit it. For this reason, the shield never ignores SIGPIPE by itself.
   ///
   /// - Returns: Whether SIGPIPE is ignored now.
   @discardableResult
   public static func ignoreBrokenPipes() -> Bool {
     var action = sigaction()
-    // The function fills in the structure.
+    // Invariant: the function fills in the whole structure.
     guard unsafe sigaction(SIGPIPE, nil, &action) == 0 else { return false }
     #if canImport(Darwin)
       let installed = unsafe action.__sigaction_u.__sa_handler
@@ -144,7 +146,7 @@ extension Shield {
     #else
       let installed = unsafe action.__sigaction_handler.sa_handler
     #endif
-    // The two standard actions are numbers, not functions.
+    // The two standard actions are numbers, not functions: SIG_DFL is 0 and SIG_IGN is 1.
     let handler = unsafe unsafeBitCast(installed, to: UInt.self)
     if handler == 1 { return true }
     guard handler == 0 else { return false }

@@ -2,10 +2,10 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableArray {
-  /// Inserts an object before a position or at the end; without effect where there is no such position, which is recorded
-  /// as `foundationRange`.
+  /// Inserts an object before an index or at the end; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was inserted.
+  /// - Returns: Whether the object was inserted.
   @discardableResult
   public func shieldedInsert(
     _ object: Any, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -16,9 +16,10 @@ extension NSMutableArray {
     return true
   }
 
-  /// Removes the object at a position; without effect where there is none, which is recorded as `foundationRange`.
+  /// Removes the object at an index; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was removed.
+  /// - Returns: Whether the object was removed.
   @discardableResult
   public func shieldedRemoveObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isOutside = index < 0 || index >= count
@@ -27,9 +28,10 @@ extension NSMutableArray {
     return true
   }
 
-  /// Replaces the object at a position; without effect where there is none, which is recorded as `foundationRange`.
+  /// Replaces the object at an index; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the object was replaced.
   @discardableResult
   public func shieldedReplaceObject(
     at index: Int, with object: Any, fileID: StaticString = #fileID, line: UInt = #line
@@ -42,7 +44,7 @@ extension NSMutableArray {
 }
 
 extension NSOrderedSet {
-  /// The object at a position, or nil where there is none, which is recorded as `foundationRange`.
+  /// Returns the object at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSOrderedSet.self, fileID, line) { return nil }
@@ -51,10 +53,10 @@ extension NSOrderedSet {
 }
 
 extension NSMutableOrderedSet {
-  /// Inserts an object before a position or at the end; without effect where there is no such position, which is recorded
-  /// as `foundationRange`.
+  /// Inserts an object before an index or at the end; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether there was such a position; an object that the set has already stays where it is.
+  /// - Returns: Whether the index was in bounds. An object that is already in the set keeps its index.
   @discardableResult
   public func shieldedInsert(
     _ object: Any, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -65,9 +67,10 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Removes the object at a position; without effect where there is none, which is recorded as `foundationRange`.
+  /// Removes the object at an index; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was removed.
+  /// - Returns: Whether the object was removed.
   @discardableResult
   public func shieldedRemoveObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isOutside = index < 0 || index >= count
@@ -76,9 +79,10 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Replaces the object at a position; without effect where there is none, which is recorded as `foundationRange`.
+  /// Replaces the object at an index; has no effect if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the object was replaced.
   @discardableResult
   public func shieldedReplaceObject(
     at index: Int, with object: Any, fileID: StaticString = #fileID, line: UInt = #line
@@ -91,9 +95,10 @@ extension NSMutableOrderedSet {
 }
 
 extension NSTextCheckingResult {
-  /// The range of a group of the expression, or nil where that has no such group, which is recorded as `foundationRange`.
+  /// Returns the range of a capture group; nil if the expression has no such group, which is recorded as
+  /// `foundationRange`.
   ///
-  /// A group that took no part in the match has a range whose location is `NSNotFound`, as ever.
+  /// As without the guard, a group that took no part in the match has a range with the location `NSNotFound`.
   public func shieldedRange(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> NSRange? {
     let isOutside = index < 0 || index >= numberOfRanges
     if isOutside, handleFault(index, numberOfRanges, NSTextCheckingResult.self, fileID, line) { return nil }

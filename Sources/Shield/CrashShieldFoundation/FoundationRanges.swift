@@ -3,14 +3,14 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSArray {
-  /// The object at a position, or nil where there is none, which is recorded as `foundationRange`.
+  /// Returns the object at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSArray.self, fileID, line) { return nil }
     return object(at: index)
   }
 
-  /// The objects of a range, clamped to the bounds; an out-of-bounds range is recorded as `foundationRange`.
+  /// Returns the objects of a range, clamped to the bounds; an out-of-bounds range is recorded as `foundationRange`.
   public func shieldedSubarray(
     with range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [Any] {
@@ -22,7 +22,7 @@ extension NSArray {
 extension NSMutableArray {
   /// Adds an object; nil is skipped, which is recorded as `missingValue`.
   ///
-  /// The same in every mode: without the guard, nil becomes `NSNull`.
+  /// The effect is the same in every mode. Without the guard, nil would become `NSNull`.
   ///
   /// - Returns: Whether an object was added.
   @discardableResult
@@ -32,14 +32,15 @@ extension NSMutableArray {
       return true
     }
     Shield.recordFault(.missingValue, at: ShieldSite(fileID: fileID, line: line)) {
-      "nil left out of an NSMutableArray"
+      "nil skipped for an NSMutableArray"
     }
     return false
   }
 }
 
 extension NSString {
-  /// The part of the string in a range of UTF-16 units, as far as it is there; what is not is recorded as `foundationRange`.
+  /// Returns the UTF-16 units of a range, clamped to the bounds; an out-of-bounds range is recorded as
+  /// `foundationRange`.
   public func shieldedSubstring(
     with range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
@@ -47,7 +48,8 @@ extension NSString {
     return substring(with: range)
   }
 
-  /// The part of the string from a UTF-16 unit on; empty behind the end, which is recorded as `foundationRange`.
+  /// Returns the string from a UTF-16 index on; empty for an index past the end, which is recorded as
+  /// `foundationRange`.
   public func shieldedSubstring(
     from index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
@@ -58,7 +60,8 @@ extension NSString {
     return substring(from: index)
   }
 
-  /// The part of the string before a UTF-16 unit; all of it behind the end, which is recorded as `foundationRange`.
+  /// Returns the string before a UTF-16 index; all of it for an index past the end, which is recorded as
+  /// `foundationRange`.
   public func shieldedSubstring(
     to index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
@@ -69,7 +72,7 @@ extension NSString {
     return substring(to: index)
   }
 
-  /// The UTF-16 unit at a position, or nil where there is none, which is recorded as `foundationRange`.
+  /// Returns the UTF-16 unit at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
   public func shieldedCharacter(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> UInt16? {
@@ -80,7 +83,8 @@ extension NSString {
 }
 
 extension NSAttributedString {
-  /// The part of the string in a range of UTF-16 units, as far as it is there; what is not is recorded as `foundationRange`.
+  /// Returns the UTF-16 units of a range, clamped to the bounds; an out-of-bounds range is recorded as
+  /// `foundationRange`.
   public func shieldedAttributedSubstring(
     from range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) -> NSAttributedString {
@@ -92,9 +96,10 @@ extension NSAttributedString {
 }
 
 extension NSMutableAttributedString {
-  /// Gives a range of UTF-16 units an attribute, as far as it is there; what is not is recorded as `foundationRange`.
+  /// Adds an attribute to a range of UTF-16 units, clamped to the bounds; an out-of-bounds range is recorded as
+  /// `foundationRange`.
   ///
-  /// Without the guard, an out-of-bounds range ends in a memory fault.
+  /// Without the guard, an out-of-bounds range ends the process with a memory fault.
   public func shieldedAddAttribute(
     _ name: NSAttributedString.Key, value: Any, range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) {
@@ -111,9 +116,9 @@ func handleFault<Object>(
   }
 }
 
-/// A range clamped to the bounds; nil if the caller has to perform the plain operation.
+/// Returns the range clamped to the bounds; nil if the caller has to perform the plain operation.
 ///
-/// `NSNotFound` and a length near `Int.max` are ranges like others, and their sum would trap.
+/// The location may be `NSNotFound`, and the length near `Int.max`: adding them would trap.
 func clamped<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> NSRange? {

@@ -2,9 +2,10 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableString {
-  /// Inserts a text before a UTF-16 unit or at the end; without effect behind that, which is recorded as `foundationRange`.
+  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was inserted.
+  /// - Returns: Whether the text was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: String, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -15,9 +16,9 @@ extension NSMutableString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; without effect where not all of it is there, which is recorded as `foundationRange`.
+  /// Deletes a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as `foundationRange`.
   ///
-  /// - Returns: Whether it was deleted.
+  /// - Returns: Whether the range was deleted.
   @discardableResult
   public func shieldedDeleteCharacters(
     in range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
@@ -27,9 +28,10 @@ extension NSMutableString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; without effect where not all of it is there, which is recorded as `foundationRange`.
+  /// Replaces a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the range was replaced.
   @discardableResult
   public func shieldedReplaceCharacters(
     in range: NSRange, with text: String, fileID: StaticString = #fileID, line: UInt = #line
@@ -41,36 +43,38 @@ extension NSMutableString {
 }
 
 extension NSAttributedString {
-  /// The value of an attribute at a UTF-16 unit, or nil where there is no such unit, which is recorded as `foundationRange`.
+  /// Returns an attribute at a UTF-16 index; nil if the index is out of bounds, which is recorded as `foundationRange`.
   public func shieldedAttribute(
     _ name: NSAttributedString.Key, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Any? {
     let isOutside = index < 0 || index >= length
     if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return nil }
-    // The caller does not need the effective range.
+    // Invariant: the function accepts nil for the effective range, which the caller does not need.
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
 
-  /// The attributes at a UTF-16 unit; none where there is no such unit, which is recorded as `foundationRange`.
+  /// Returns the attributes at a UTF-16 index; none if the index is out of bounds, which is recorded as
+  /// `foundationRange`.
   public func shieldedAttributes(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [NSAttributedString.Key: Any] {
     let isOutside = index < 0 || index >= length
     if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return [:] }
-    // The caller does not need the effective range.
+    // Invariant: the function accepts nil for the effective range, which the caller does not need.
     return unsafe attributes(at: index, effectiveRange: nil)
   }
 }
 
 extension NSMutableAttributedString {
-  /// Gives a range of UTF-16 units attributes, as far as it is there; what is not is recorded as `foundationRange`.
+  /// Adds attributes to a range of UTF-16 units, clamped to the bounds; an out-of-bounds range is recorded as
+  /// `foundationRange`.
   public func shieldedAddAttributes(
     _ attributes: [NSAttributedString.Key: Any], range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     addAttributes(attributes, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Gives a range of UTF-16 units these attributes and no others, as far as it is there; what is not is recorded as
+  /// Replaces the attributes of a range of UTF-16 units, clamped to the bounds; an out-of-bounds range is recorded as
   /// `foundationRange`.
   public func shieldedSetAttributes(
     _ attributes: [NSAttributedString.Key: Any]?, range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
@@ -78,16 +82,18 @@ extension NSMutableAttributedString {
     setAttributes(attributes, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Takes an attribute from a range of UTF-16 units, as far as it is there; what is not is recorded as `foundationRange`.
+  /// Removes an attribute from a range of UTF-16 units, clamped to the bounds; an out-of-bounds range is recorded as
+  /// `foundationRange`.
   public func shieldedRemoveAttribute(
     _ name: NSAttributedString.Key, range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     removeAttribute(name, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Inserts a text before a UTF-16 unit or at the end; without effect behind that, which is recorded as `foundationRange`.
+  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was inserted.
+  /// - Returns: Whether the text was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: NSAttributedString, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -98,9 +104,9 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; without effect where not all of it is there, which is recorded as `foundationRange`.
+  /// Deletes a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as `foundationRange`.
   ///
-  /// - Returns: Whether it was deleted.
+  /// - Returns: Whether the range was deleted.
   @discardableResult
   public func shieldedDeleteCharacters(
     in range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
@@ -110,9 +116,10 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; without effect where not all of it is there, which is recorded as `foundationRange`.
+  /// Replaces a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as
+  /// `foundationRange`.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the range was replaced.
   @discardableResult
   public func shieldedReplaceCharacters(
     in range: NSRange, with text: String, fileID: StaticString = #fileID, line: UInt = #line
@@ -123,7 +130,7 @@ extension NSMutableAttributedString {
   }
 }
 
-/// Whether to perform a change of this range: it is in bounds, or the mode performs the plain operation.
+/// Whether to change this range: it is in bounds, or the mode requires the plain operation.
 private func isPresent<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {

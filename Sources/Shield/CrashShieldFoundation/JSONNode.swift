@@ -1,23 +1,23 @@
 internal import CrashShieldGuards
 internal import Foundation
 
-/// A value of JSON, copied.
+/// A copy of a JSON value.
 enum JSONNode: Sendable {
   case missing
   case null
   case flag(Bool)
   case integer(Int)
   case fraction(Double)
-  // The nearest to a number that neither of them holds.
+  // The nearest `Double` to a number that neither `Int` nor `Double` can hold exactly.
   case near(Double)
   case text(String)
   case list([JSONNode])
   case object([String: JSONNode])
-  // The name of its type.
+  // A value of another type, by the name of its type.
   case other(String)
 
-  // The depth of a JSON text is untrusted, and a stack is finite. In a debug build 128 levels fit into a stack of 1
-  // MiB.
+  // The nesting depth of a JSON text is untrusted, and the stack is limited. In a debug build, 128 levels fit into a
+  // stack of 1 MiB.
   private static let limit = 128
 
   init(_ value: Any?, depth: Int = 0) {
@@ -38,7 +38,7 @@ enum JSONNode: Sendable {
 
   private static func scalar(_ value: Any) -> JSONNode {
     switch value {
-    // Foundation's true casts to each number type, so only the type's name distinguishes it.
+    // Foundation's `true` casts to each number type; only the name of its type distinguishes it from a number.
     case let flag as Bool where type(of: value) == Bool.self || "\(type(of: value))" == "__NSCFBoolean": .flag(flag)
     case let number as Int: .integer(number)
     case let number as any FixedWidthInteger: Int(exactly: number).map { .integer($0) } ?? .near(Double(number))
@@ -50,7 +50,7 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// A nil element is a null, as encoders write it.
+  /// A nil element becomes a null, as encoders write it.
   private var asElement: JSONNode { if case .missing = self { .null } else { self } }
 
   /// The name of the value's type, in JSON's terms.
@@ -58,7 +58,7 @@ enum JSONNode: Sendable {
     switch self {
     case .missing: "missing"
     case .null: "null"
-    case .flag: "a truth"
+    case .flag: "a boolean"
     case .integer, .fraction, .near: "a number"
     case .text: "a text"
     case .list: "an array"
@@ -67,31 +67,31 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// The value, where it is one that may be converted.
+  /// The value, if it may be converted to another type.
   var scalar: Any? {
     switch self {
     case .flag(let flag): flag
     case .integer(let number): number
     case .fraction(let number): number
     case .text(let text): text
-    // Converting it would return another number than the one in the text.
+    // Converting `near` would return another number than the one in the JSON text.
     case .missing, .null, .near, .list, .object, .other: nil
     }
   }
 
-  /// The value as Foundation's type; nil if there is none.
+  /// The value as a Foundation type; nil if the value is missing.
   var plain: Any? {
     switch self {
     case .missing: nil
     case .null: NSNull()
-    // A forced cast of Foundation's numbers ends in another way than one of Swift's.
+    // Use NSNumber: a forced cast of Foundation's numbers fails in another way than a cast of Swift's numbers.
     case .flag(let flag): NSNumber(value: flag)
     case .integer(let number): NSNumber(value: number)
     case .fraction(let number), .near(let number): NSNumber(value: number)
     case .text(let text): text
     case .list(let elements): elements.map { $0.plain ?? NSNull() }
     case .object(let members): members.mapValues { $0.plain ?? NSNull() }
-    // An object that is none of the types a program can ask for.
+    // An object of a type that no forced cast of the program can match.
     case .other: NSObject()
     }
   }

@@ -4,11 +4,13 @@ internal import Foundation
 internal import Synchronization
 
 extension MainActor {
-  /// Runs the body on the main actor: at once on the main thread, else later, which is recorded as `isolation`.
+  /// Runs the body on the main actor: at once if this is the main thread; otherwise later, which is recorded as
+  /// `isolation`.
   ///
-  /// In place of `MainActor.assumeIsolated`, which ends the process elsewhere. Bodies from one thread run in order.
-  /// Never waits. If the main queue has not run a body after a second, as in a server whose main thread does other
-  /// work, that is recorded, too. `off` and `observe`: as `assumeIsolated`.
+  /// It replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in
+  /// their order. The call never waits. If the main queue has not run the body after a second, this is recorded, too.
+  /// That happens in a server whose main thread does other work. Under `off` and `observe` it behaves like
+  /// `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void
   ) {
@@ -23,9 +25,9 @@ extension MainActor {
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
       if run.hasBegun.load(ordering: .acquiring) { return }
-      // A separate fault at the same call site.
+      // A second fault at the same call site, with a record of its own.
       _ = Shield.handleFault(.isolation, at: site, apart: 1) {
-        "the main queue has not run what it was given a second ago"
+        "the main queue has not run a body for one second"
       }
     }
   }
@@ -39,12 +41,13 @@ private enum MainQueue {
     return key
   }()
 
-  /// Whether this thread serves the main queue: after `dispatchMain`, as in a program with an async `main`, any thread
-  /// may.
+  /// Whether this thread serves the main queue.
+  ///
+  /// After `dispatchMain`, as in a program with an async `main`, any thread may serve it.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread }
 }
 
-/// Whether the main queue has run a body.
+/// Records whether the main queue has started to run a body.
 private final class MainRun: Sendable {
   let hasBegun = Atomic<Bool>(false)
 }

@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// An observation of notifications that ends when its observer or this value is deallocated.
 ///
-/// Keep it as long as you need the notifications: releasing it ends the observation.
+/// Retain this value as long as you need the notifications: releasing it ends the observation.
 public final class ShieldedObservation: Sendable {
-  /// Only used with the center that returned it.
+  /// Sendable: the token is used only with the notification center that returned it.
   private struct Token: @unchecked Sendable {
     var value: any NSObjectProtocol
   }
@@ -34,20 +34,23 @@ public final class ShieldedObservation: Sendable {
   }
 }
 
-/// Whether an observation ended because its observer was deallocated.
+/// Records whether an observation ended because its observer was deallocated.
 private final class ObservationEnd: Sendable {
   let hasCome = Atomic<Bool>(false)
 }
 
 extension NotificationCenter {
-  /// Calls a function for each notification of a name, as long as the observer lives.
+  /// Calls a function for each notification of a name, as long as the observer is alive.
   ///
-  /// In place of a block that retains `self`, or outlives it. If the observer is deallocated before the observation
-  /// ends, the next notification ends it, which is recorded as `notification`. The plain operation does not trap; with
-  /// `off` and `observe` the observation continues, and does nothing. The function runs on the posting thread.
+  /// It replaces a block that retains `self`, or that outlives it. If the observer is deallocated before the
+  /// observation ends, the next notification ends the observation and is recorded as `notification`. There is no plain
+  /// operation that traps. Under `off` and `observe`, the observation continues but calls nothing. The function runs on
+  /// the posting thread.
   ///
   /// ```swift
-  /// observation = NotificationCenter.default.shieldedAddObserver(self, forName: .changed) { cache, _ in cache.empty() }
+  /// observation = NotificationCenter.default.shieldedAddObserver(self, forName: .changed) { cache, _ in
+  ///   cache.empty()
+  /// }
   /// ```
   public func shieldedAddObserver<Observer: AnyObject & Sendable>(
     _ observer: Observer, forName name: Notification.Name, object: Any? = nil, fileID: StaticString = #fileID,
@@ -59,12 +62,12 @@ extension NotificationCenter {
     let token = addObserver(forName: name, object: object, queue: nil) {
       [weak observer, weak observation] notification in
       if let observer { return body(observer, notification) }
-      // Of several concurrent posts the first one ends it.
+      // If several threads post at once, only the first notification records the fault.
       if Shield.mode(for: .notification) == .absorb, end.hasCome.exchange(true, ordering: .acquiringAndReleasing) {
         return
       }
       let isAbsorbed = Shield.handleFault(.notification, at: site) {
-        "a \(Observer.self) has gone, its observation has not"
+        "a \(Observer.self) was deallocated before its observation ended"
       }
       if isAbsorbed { observation?.cancel() }
     }

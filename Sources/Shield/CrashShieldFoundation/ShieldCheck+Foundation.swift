@@ -10,46 +10,46 @@ extension ShieldCheck {
       let queue = DispatchQueue(label: "self-test")
       let timer = ShieldedTimer(every: .zero, target: target, on: queue, line: line) { _ in }
       timer.cancel()
-      // A tick in progress finds the target; else it would be a second fault.
+      // Keep the target alive: a tick that is running must find it, or it would record a second fault.
       return withExtendedLifetime(target) { queue.sync { timer.isCancelled } }
     },
-    ShieldCheck("a timer whose target has gone", .timer, .suspending(ticking)),
-    ShieldCheck("work of the main actor elsewhere", .isolation, .suspending(elsewhere)),
-    ShieldCheck("a notification whose observer has gone", .notification) { line in
+    ShieldCheck("a timer whose target was deallocated", .timer, .suspending(ticking)),
+    ShieldCheck("code of the main actor on another thread", .isolation, .suspending(elsewhere)),
+    ShieldCheck("a notification whose observer was deallocated", .notification) { line in
       let center = NotificationCenter()
       let name = Notification.Name("self-test")
       let observation = center.shieldedAddObserver(unknown(Target()), forName: name, line: line) { _, _ in }
-      // The first ends the observation.
+      // The first notification ends the observation.
       center.post(name: name, object: nil)
       center.post(name: name, object: nil)
       return withExtendedLifetime(observation) { true }
     },
-    ShieldCheck("a wait for one's own queue", .queue) { line in
+    ShieldCheck("a synchronous wait for the current queue", .queue) { line in
       let queue = ShieldedQueue(label: "self-test")
       return queue.sync { queue.sync(line: line) { 5 } } == 5
     },
-    ShieldCheck("a group left once too often", .group) { !ShieldedGroup().leave(line: $0) },
+    ShieldCheck("a group left more often than it was entered", .group) { !ShieldedGroup().leave(line: $0) },
     ShieldCheck("a source resumed twice", .source) { line in
       let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
       return source.resume(line: line) && !source.resume(line: line)
     },
-    ShieldCheck("a source that goes before it was resumed", .source) { line in
+    ShieldCheck("a source that is released before it was resumed", .source) { line in
       _ = ShieldedSource(DispatchSource.makeUserDataAddSource(), line: line)
       return true
     },
-    ShieldCheck("a semaphore of less than nothing", .source) { line in
+    ShieldCheck("a semaphore with a negative value", .source) { line in
       !ShieldedSemaphore(value: -1, line: line).wait(timeout: .now())
     },
     ShieldCheck("a semaphore that is released below its initial value", .source) { line in
       ShieldedSemaphore(value: 1, line: line).wait(timeout: .now())
     },
-    ShieldCheck("a part of an NSArray that is not there", .foundationRange) { line in
+    ShieldCheck("a range of an NSArray that is out of bounds", .foundationRange) { line in
       ([1, 2, 3] as NSArray).shieldedSubarray(with: NSRange(location: 1, length: 9), line: line).count == 2
     },
-    ShieldCheck("a part of an NSString that is not there", .foundationRange) { line in
+    ShieldCheck("a range of an NSString that is out of bounds", .foundationRange) { line in
       ("abc" as NSString).shieldedSubstring(with: NSRange(location: 1, length: .max - 1), line: line) == "bc"
     },
-    ShieldCheck("JSON of a text alone", .json) { line in
+    ShieldCheck("a string at the top level of JSON", .json) { line in
       do {
         _ = try JSONSerialization.shieldedData(withJSONObject: "text", line: line)
         return false
@@ -57,16 +57,16 @@ extension ShieldCheck {
         return error is ShieldFault
       }
     },
-    ShieldCheck("JSON's null where a number is wanted", .null) { line in
+    ShieldCheck("a JSON null where a number is expected", .null) { line in
       ShieldedJSON(["a": NSNull()]).a.int(or: 7, line: line) == 7
     },
-    ShieldCheck("a number of Foundation's where a text is wanted", .cast) { line in
+    ShieldCheck("an NSNumber where a string is expected", .cast) { line in
       Shield.cast(NSNumber(value: 42), to: String.self, line: line) == "42"
     },
     ShieldCheck("the status of a process that was not started", .process) { line in
       Process().shieldedTerminationStatus(line: line) == nil
     },
-    ShieldCheck("a write to a handle that was closed", .fileHandle) { line in
+    ShieldCheck("a write to a closed handle", .fileHandle) { line in
       let pipe = Pipe()
       try pipe.fileHandleForWriting.close()
       try pipe.fileHandleForReading.close()
@@ -79,7 +79,7 @@ extension ShieldCheck {
     },
   ]
 
-  /// The limit for a late tick.
+  /// How long to wait for the tick of a timer.
   private static let patience = Duration.seconds(20)
 
   private static func ticking(_ line: UInt) async -> Bool {
@@ -87,7 +87,7 @@ extension ShieldCheck {
       every: .milliseconds(1), target: unknown(Target()), on: DispatchQueue(label: "self-test"), line: line
     ) { _ in }
     let end = ContinuousClock.now + patience
-    // The timer cancels itself, without a notification. In a cancelled task `sleep` returns at once.
+    // Poll, because the timer cancels itself without a notification. In a cancelled task, `sleep` returns at once.
     while !timer.isCancelled, ContinuousClock.now < end {
       do { try await Task.sleep(for: .milliseconds(1)) } catch { await Task.yield() }
     }
@@ -95,7 +95,7 @@ extension ShieldCheck {
     return timer.isCancelled
   }
 
-  /// The main queue may never run the body, so the check does not wait for it.
+  /// Does not wait for the body, because the main queue may never run it.
   private static func elsewhere(_ line: UInt) async -> Bool {
     await withCheckedContinuation { done in
       DispatchQueue.global().async {
@@ -105,8 +105,9 @@ extension ShieldCheck {
     }
   }
 
-  /// Hides an object's lifetime from the optimizer, which rejects a weak reference to an object that it knows to be
-  /// deallocated.
+  /// Hides an object's lifetime from the optimizer.
+  ///
+  /// The optimizer rejects a weak reference to an object that it knows is deallocated.
   @inline(never)
   @_optimize(none)
   private static func unknown(_ target: Target) -> Target { target }

@@ -3,14 +3,14 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension JSONDecoder {
-  /// Decodes a value; `ShieldedElements`, `ShieldedMembers` and `ShieldedField` record what they skip with this call
-  /// site.
+  /// Decodes a value, and sets the call site of the faults that `ShieldedElements`, `ShieldedMembers` and
+  /// `ShieldedField` record.
   ///
   /// ```swift
   /// struct Order: Decodable {
-  ///   var id: Int                          // an order without is none: it throws
-  ///   @ShieldedElements var lines: [Line]  // a line that is none is left out
-  ///   @ShieldedField var note: String?     // nil where it is none
+  ///   var id: Int                          // required: without it, decoding throws
+  ///   @ShieldedElements var lines: [Line]  // without the invalid lines
+  ///   @ShieldedField var note: String?     // nil if invalid
   /// }
   /// let order = try JSONDecoder().shieldedDecode(Order.self, from: body)
   /// ```
@@ -21,11 +21,12 @@ extension JSONDecoder {
   }
 }
 
-/// The decodable elements of an array.
+/// The valid elements of an array.
 ///
-/// In place of `[Element]`, where one bad element fails the whole array. Each skipped element is recorded as `json`; so
-/// is a value that is no array, which gives no elements. Null or a missing member gives no elements and is no fault.
-/// `off` and `observe`: throws the error, as without. `JSONDecoder.shieldedDecode` adds the call site.
+/// It replaces `[Element]`, for which one invalid element fails the whole array. Each skipped element is recorded as
+/// `json`. A value that is not an array has no elements, which is recorded as `json`, too. A null or missing member has
+/// no elements and is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper. Use
+/// `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
   /// The elements.
@@ -40,17 +41,18 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
     guard var container = try LeftOut.attempt(Self.self, { try decoder.unkeyedContainer() }) else { return }
     while !container.isAtEnd {
       let element = try LeftOut.attempt(Element.self) { try container.decode(Element.self) }
-      // An element that failed to decode is still the next one.
+      // After a failed decoding, the container is still at the same element: skip it.
       if let element { wrappedValue.append(element) } else { _ = try container.decode(LeftOut.self) }
     }
   }
 }
 
-/// The decodable members of an object.
+/// The valid members of an object.
 ///
-/// In place of `[String: Value]`. Each skipped member is recorded as `json`, without its key; so is a value that is no
-/// object, which gives no members. Null or a missing member gives no members and is no fault. `off` and `observe`:
-/// throws the error, as without. `JSONDecoder.shieldedDecode` adds the call site.
+/// It replaces `[String: Value]`. Each skipped member is recorded as `json`, without its key. A value that is not an
+/// object has no members, which is recorded as `json`, too. A null or missing member has no members and is not a fault.
+/// Under `off` and `observe`, decoding throws the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to
+/// record the call site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The members.
@@ -72,11 +74,11 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
   }
 }
 
-/// A member that is nil if it cannot be decoded.
+/// A member that is nil if it is invalid.
 ///
-/// In place of an optional, which is nil for a missing member and throws for an invalid one. An invalid member is
-/// recorded as `json`; null or a missing member is no fault. `off` and `observe`: throws the error, as without.
-/// `JSONDecoder.shieldedDecode` adds the call site.
+/// It replaces an optional, which is nil for a missing member but throws for an invalid one. An invalid member is
+/// recorded as `json`; a null or missing member is not a fault. Under `off` and `observe`, decoding throws the error,
+/// as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedField<Value: Decodable>: Decodable {
   /// The value.
@@ -96,39 +98,39 @@ extension ShieldedElements: Sendable where Element: Sendable {}
 extension ShieldedMembers: Sendable where Value: Sendable {}
 extension ShieldedField: Sendable where Value: Sendable {}
 
-// The compiler's own `init(from:)` calls these for its members: where this module is imported they take precedence over
-// the container's own. A missing member gives no value.
+// The `init(from:)` that the compiler generates calls these functions for its members. Where this module is imported,
+// they take precedence over the container's own functions, which throw for a missing member.
 extension KeyedDecodingContainer {
-  /// The elements; none where there is no such member, or null.
+  /// Decodes the elements; none if the member is missing or null.
   public func decode<Element>(
     _: ShieldedElements<Element>.Type, forKey key: Key
   ) throws -> ShieldedElements<Element> {
     try decodeIfPresent(ShieldedElements<Element>.self, forKey: key) ?? ShieldedElements(wrappedValue: [])
   }
 
-  /// The members; none where there is no such member, or null.
+  /// Decodes the members; none if the member is missing or null.
   public func decode<Value>(
     _: ShieldedMembers<Value>.Type, forKey key: Key
   ) throws -> ShieldedMembers<Value> {
     try decodeIfPresent(ShieldedMembers<Value>.self, forKey: key) ?? ShieldedMembers(wrappedValue: [:])
   }
 
-  /// The value; nil where there is no such member, or null.
+  /// Decodes the value; nil if the member is missing or null.
   public func decode<Value>(_: ShieldedField<Value>.Type, forKey key: Key) throws -> ShieldedField<Value> {
     try decodeIfPresent(ShieldedField<Value>.self, forKey: key) ?? ShieldedField(wrappedValue: nil)
   }
 }
 
-/// A skipped value; it decodes from anything.
+/// A skipped value: it decodes from every value.
 private struct LeftOut: Decodable {
   /// The call site of the decoding; nil if it is unknown.
   @TaskLocal static var site: ShieldSite?
 
   init(from decoder: any Decoder) {}
 
-  /// The value that the function decodes; nil if it throws, which is recorded.
+  /// Returns the value that the function decodes; if it throws, records the fault and returns nil.
   ///
-  /// An error holds a value and its coding path; the record has nothing of those.
+  /// The record contains neither the value nor the coding path of the error.
   static func attempt<Value, Wanted>(_: Wanted.Type, _ body: () throws -> Value) throws -> Value? {
     do {
       return try body()

@@ -3,36 +3,39 @@ internal import CrashShieldGuards
 public import Dispatch
 internal import Synchronization
 
-/// A dispatch group that tolerates unbalanced calls of `leave`.
+/// A dispatch group that handles unbalanced calls of `leave`.
 ///
-/// In place of `DispatchGroup`, where the extra `leave` ends the process. It is recorded as `group`. `off` and
-/// `observe`: as `DispatchGroup`. If the group is deallocated while work is in it, it leaves for that work and records
-/// that; `DispatchGroup`, as `off` and `observe`, leaks. Any thread.
+/// It replaces `DispatchGroup`, for which an extra `leave` ends the process. Here, the extra `leave` is recorded as
+/// `group`. If the group is deallocated before all work has left it, it leaves for this work and records the fault.
+/// `DispatchGroup` leaks in this case. Under `off` and `observe` it behaves like `DispatchGroup`. May be used from any
+/// thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)
   private let site: ShieldSite
 
-  /// Creates a group without work; the call site appears in the record if the group is deallocated with work in it.
+  /// Creates a group without work.
+  ///
+  /// The call site appears in the record of a group that is deallocated before all work has left it.
   public init(fileID: StaticString = #fileID, line: UInt = #line) {
     site = ShieldSite(fileID: fileID, line: line)
   }
 
   deinit {
     let left = inside.load(ordering: .acquiring)
-    guard left > 0, Shield.handleFault(.group, at: site, { "a group went with \(left) inside" }) else { return }
+    guard left > 0, Shield.handleFault(.group, at: site, { "a group freed with \(left) inside" }) else { return }
     for _ in 0..<left { group.leave() }
   }
 
-  /// Enters the group: work has begun.
+  /// Enters the group at the start of work.
   public func enter() {
     inside.add(1, ordering: .acquiringAndReleasing)
     group.enter()
   }
 
-  /// Leaves the group: work has ended.
+  /// Leaves the group at the end of work.
   ///
-  /// - Returns: False if no work was in it.
+  /// - Returns: False if no work was in the group.
   @discardableResult
   public func leave(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     var count = inside.load(ordering: .acquiring)
@@ -60,17 +63,17 @@ public final class ShieldedGroup: Sendable {
   /// Calls a function on a queue as soon as no work is in the group.
   public func notify(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     group.notify(queue: queue) { [self] in
-      // The block retains the group until then.
+      // The block retains the group until the call.
       _ = self
       body()
     }
   }
 }
 
-/// A semaphore that may be deallocated below its initial value.
+/// A semaphore that may be deallocated while its value is below the initial one.
 ///
-/// In place of `DispatchSemaphore`, which ends the process then. It is recorded as `source`. `off` and `observe`: as
-/// `DispatchSemaphore`. Any thread.
+/// It replaces `DispatchSemaphore`, which ends the process in this case. Here, the fault is recorded as `source`. Under
+/// `off` and `observe` it behaves like `DispatchSemaphore`. May be used from any thread.
 public final class ShieldedSemaphore: Sendable {
   private let semaphore: DispatchSemaphore
   private let taken = Atomic<Int>(0)
@@ -86,7 +89,7 @@ public final class ShieldedSemaphore: Sendable {
 
   deinit {
     let missing = taken.load(ordering: .acquiring)
-    guard missing > 0, Shield.handleFault(.source, at: site, { "a semaphore went with \(missing) taken" }) else {
+    guard missing > 0, Shield.handleFault(.source, at: site, { "a semaphore freed with \(missing) taken" }) else {
       return
     }
     for _ in 0..<missing { semaphore.signal() }
@@ -111,9 +114,9 @@ public final class ShieldedSemaphore: Sendable {
 
 /// A dispatch source that may be resumed, suspended and released at any time.
 ///
-/// In place of a dispatch source, which ends the process if it is resumed twice, or released while it is suspended or
-/// was never resumed. Both are recorded as `source`; a source that is released while suspended is cancelled and
-/// resumed. `off` and `observe`: as the source itself. Any thread.
+/// A plain dispatch source ends the process if it is resumed twice, or released while it is suspended or was never
+/// resumed. Here, both faults are recorded as `source`. A source that is released while it is suspended is cancelled
+/// and resumed. Under `off` and `observe` it behaves like the source itself. May be used from any thread.
 public final class ShieldedSource: Sendable {
   private struct State {
     // The initial state of a dispatch source.
@@ -121,7 +124,7 @@ public final class ShieldedSource: Sendable {
     var isCancelled = false
   }
 
-  /// Sendable: the source is only used under the lock.
+  /// Sendable: the source is used only while the lock is held.
   private final class Source: @unchecked Sendable {
     let source: any DispatchSourceProtocol
     init(_ source: any DispatchSourceProtocol) { self.source = source }
@@ -131,11 +134,10 @@ public final class ShieldedSource: Sendable {
   private let state = Mutex(State())
   private let site: ShieldSite
 
-  /// Takes over a source that was never resumed.
+  /// Takes ownership of a source that was never resumed.
   ///
-  /// Precondition: no other code resumes or suspends it.
-  ///
-  /// The call site appears in the record if the source is released while suspended.
+  /// The call site appears in the record of a source that is released while it is suspended. Precondition: no other
+  /// code resumes or suspends the source.
   public init(_ source: any DispatchSourceProtocol, fileID: StaticString = #fileID, line: UInt = #line) {
     self.source = Source(source)
     site = ShieldSite(fileID: fileID, line: line)
@@ -143,14 +145,14 @@ public final class ShieldedSource: Sendable {
 
   deinit {
     let isSuspended = state.withLock { $0.isSuspended }
-    // Without the guard, the source's own release follows.
-    if isSuspended, !Shield.handleFault(.source, at: site, { "a source went while it was suspended" }) { return }
+    // Returning here leaves the source suspended; its own release then traps, as the mode requires.
+    if isSuspended, !Shield.handleFault(.source, at: site, { "a source freed while suspended" }) { return }
     cancel()
   }
 
   /// Resumes the delivery of events.
   ///
-  /// - Returns: False if it is not suspended.
+  /// - Returns: False if the source is not suspended.
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isResumed = state.withLock { state in

@@ -2,16 +2,16 @@ internal import CrashShield
 internal import CrashShieldGuards
 
 extension ShieldedJSON {
-  /// The text; nil where there is none.
+  /// Returns the string; nil if there is none.
   ///
-  /// A number or a truth is converted, which is recorded, too.
+  /// Converts a number or boolean, and records the conversion, too.
   public func string(fileID: StaticString = #fileID, line: UInt = #line) -> String? {
     value(plain: String.self, fileID, line) { if case .text(let text) = $0 { text } else { nil } }
   }
 
-  /// The integer; nil where there is none.
+  /// Returns the integer; nil if there is none.
   ///
-  /// A text of one is converted, which is recorded, too; 3.0 is one, 3.5 is none.
+  /// Converts the text of an integer, and records the conversion, too. The number 3.0 is an integer, 3.5 is not.
   public func int(fileID: StaticString = #fileID, line: UInt = #line) -> Int? {
     value(plain: Int.self, fileID, line) { node in
       switch node {
@@ -23,9 +23,10 @@ extension ShieldedJSON {
     }
   }
 
-  /// The number; nil where there is none.
+  /// Returns the number; nil if there is none.
   ///
-  /// A text of one is converted, which is recorded, too. Of more digits than a `Double` has it is the nearest.
+  /// Converts the text of a number, and records the conversion, too. A number with more digits than a `Double` can hold
+  /// becomes the nearest `Double`.
   public func double(fileID: StaticString = #fileID, line: UInt = #line) -> Double? {
     value(plain: Double.self, fileID, line) { node in
       switch node {
@@ -37,9 +38,9 @@ extension ShieldedJSON {
     }
   }
 
-  /// The truth; nil where there is none.
+  /// Returns the boolean; nil if there is none.
   ///
-  /// The texts "true" and "false" are converted, which is recorded, too.
+  /// Converts the texts "true" and "false", and records the conversion, too.
   public func bool(fileID: StaticString = #fileID, line: UInt = #line) -> Bool? {
     value(plain: Bool.self, fileID, line) { node in
       switch node {
@@ -51,7 +52,7 @@ extension ShieldedJSON {
     }
   }
 
-  /// The elements; nil where there is no array.
+  /// Returns the elements; nil if the value is not an array.
   public func array(fileID: StaticString = #fileID, line: UInt = #line) -> [ShieldedJSON]? {
     value(plain: [Any].self, fileID, line) { node in
       guard case .list(let elements) = node else { return nil }
@@ -59,9 +60,9 @@ extension ShieldedJSON {
     }
   }
 
-  /// The members; nil where there is no object.
+  /// Returns the members; nil if the value is not an object.
   ///
-  /// Records show their keys as `*`.
+  /// Records show the keys of these members as `*`.
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> [String: ShieldedJSON]? {
     value(plain: [String: Any].self, fileID, line) { node in
       guard case .object(let members) = node else { return nil }
@@ -69,27 +70,27 @@ extension ShieldedJSON {
     }
   }
 
-  /// The text, or `value` where there is none.
+  /// Returns the string, or `value` if there is none.
   public func string(
     or value: @autoclosure () -> String, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String { string(fileID: fileID, line: line) ?? value() }
 
-  /// The integer, or `value` where there is none.
+  /// Returns the integer, or `value` if there is none.
   public func int(
     or value: @autoclosure () -> Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Int { int(fileID: fileID, line: line) ?? value() }
 
-  /// The number, or `value` where there is none.
+  /// Returns the number, or `value` if there is none.
   public func double(
     or value: @autoclosure () -> Double, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Double { double(fileID: fileID, line: line) ?? value() }
 
-  /// The truth, or `value` where there is none.
+  /// Returns the boolean, or `value` if there is none.
   public func bool(
     or value: @autoclosure () -> Bool, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool { bool(fileID: fileID, line: line) ?? value() }
 
-  /// The result of `read`; if that is nil, the converted value or nil, and a record.
+  /// Returns the result of `read`; if it is nil, records the fault and returns the converted value or nil.
   private func value<Plain, Value>(
     plain: Plain.Type, _ fileID: StaticString, _ line: UInt, _ read: (JSONNode) -> Value?
   ) -> Value? {
@@ -112,10 +113,10 @@ extension ShieldedJSON {
 }
 
 extension JSONNode {
-  /// Ends the process, as a program without guards does at such a value.
+  /// Ends the process, as a program without guards ends at such a value.
   @inline(never)
   fileprivate func end<Plain>(on path: JSONPath, as _: Plain.Type) {
-    // The traps of the plain operations are intended here.
+    // The caller's mode requires the traps of the plain operations.
     // swift-format-ignore: NeverForceUnwrap
     let value = plain!
     switch path.wanted {

@@ -1,34 +1,36 @@
 public import Foundation
 
-/// JSON whose values are nil where they are not as expected.
+/// JSON values that are nil if they are missing or of another type than expected.
 ///
-/// In place of `json["user"]! as! [String: Any]` and the like, which end the process. Navigating to a value records
-/// nothing; reading the value makes one record, with the path and the obstacle. A missing value is recorded as
-/// `missingValue`, a null as `null`, another type as `cast`. A conversion between text and number or boolean is
-/// recorded as `cast` too; it happens only where nothing is lost (42 to "42", "42" to 42; not "3.5" to an integer).
+/// It replaces expressions such as `json["user"]! as! [String: Any]`, which end the process. Navigating to a value
+/// records nothing. Reading an unexpected value makes one record, with the path and the value's type. A missing value
+/// is recorded as `missingValue`, a null as `null`, and another type as `cast`. A conversion between a string and a
+/// number or boolean is recorded as `cast`, too. Only lossless conversions are done: 42 to "42" and "42" to 42, but not
+/// "3.5" to an integer.
 ///
 /// ```swift
 /// let json = try ShieldedJSON(data: body)
 /// let city = json.user.address.city.string(or: "")
-/// let tags = json.user.tags.array()?.compactMap { $0.string() } ?? []   // without those that are none
+/// let tags = json.user.tags.array()?.compactMap { $0.string() } ?? []   // without elements that are not strings
 /// ```
 ///
-/// Records show the keys that the program names: read untrusted keys with `object()`, whose keys records do not show.
-/// For a key that is a member of this type write `json["string"]`. As with a plain cast, JSON's 1 is true, and true is
-/// 1, without a record. `off` and `observe`: as `!` for a missing value, else as `as!`.
+/// Records show the keys that the program names. Read untrusted keys with `object()`: records do not show its keys. If
+/// a key is also the name of a member of this type, write `json["string"]`. As with a plain cast, JSON's 1 can be read
+/// as true, and true as 1, without a record. Under `off` and `observe`, a missing value behaves as with `!`, and
+/// another unexpected value as with `as!`.
 ///
-/// It is a copy, made in time proportional to its source, and can be sent to any thread.
+/// The value is a copy, made in time proportional to its source, and can be sent to any thread.
 @dynamicMemberLookup
 public struct ShieldedJSON: Sendable {
   let found: JSONNode
   let path: JSONPath
 
-  /// Copies the result of `JSONSerialization`: dictionaries, arrays, texts, numbers, booleans, `NSNull`.
+  /// Copies the result of `JSONSerialization`: dictionaries, arrays, strings, numbers, booleans, `NSNull`.
   ///
-  /// Any other value, and any value deeper than 128 levels, has a type that no read accepts.
+  /// No read accepts a value of another type, or a value below 128 levels.
   public init(_ value: Any?) { self.init(JSONNode(value), JSONPath()) }
 
-  /// Parses JSON, also a scalar at the top; throws the errors of `JSONSerialization`.
+  /// Parses JSON, also with a scalar at the top level; throws the errors of `JSONSerialization`.
   public init(data: Data) throws {
     self.init(try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed))
   }
@@ -47,7 +49,7 @@ public struct ShieldedJSON: Sendable {
     return ShieldedJSON(found, path.stopping(.key(key)))
   }
 
-  /// The element at a position.
+  /// The element at an index.
   public subscript(position: Int) -> ShieldedJSON {
     if case .list(let elements) = found {
       let element = elements.indices.contains(position) ? elements[position] : .missing
@@ -65,9 +67,9 @@ public struct ShieldedJSON: Sendable {
   }
 }
 
-/// The path to a value, and the steps beyond it that do not exist.
+/// The path to a value, which may continue with steps that do not exist.
 ///
-/// With steps beyond it, the value is the last one that exists.
+/// If such steps exist, the value of the path is the last existing value.
 struct JSONPath: Sendable {
   enum Step: Sendable {
     case key(String)
@@ -82,7 +84,7 @@ struct JSONPath: Sendable {
   }
 
   private var steps: [Step] = []
-  // nil: all of them.
+  // The number of existing steps; nil if all steps exist.
   private var reached: Int?
 
   var isStopped: Bool { reached != nil }
@@ -94,7 +96,7 @@ struct JSONPath: Sendable {
     return .object
   }
 
-  /// Such as `user.tags[2]`.
+  /// The path as text, such as `user.tags[2]`.
   var description: String {
     guard let reached else { return Self.text(steps[...]) }
     return "\(Self.text(steps[...])): \(Self.text(steps[..<reached]))"
@@ -121,6 +123,6 @@ struct JSONPath: Sendable {
       case .position(let position): text += "[\(position)]"
       }
     }
-    return text.isEmpty ? "the whole" : text
+    return text.isEmpty ? "the root value" : text
   }
 }

@@ -3,11 +3,11 @@ internal import CrashShield
 internal import CrashShieldGuards
 public import Dispatch
 
-/// A serial queue that allows `sync` from its own bodies.
+/// A serial queue on which its own bodies may call `sync`.
 ///
-/// In place of `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if another queue is in
-/// between. Here the body runs at once, inside the waiting one, which is recorded as `queue`. `off` and `observe`: as
-/// `DispatchQueue.sync`. Any thread.
+/// It replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if another queue is in
+/// between. Here, the body runs at once, inside the body that waits, and the call is recorded as `queue`. Under `off`
+/// and `observe` it behaves like `DispatchQueue.sync`. May be used from any thread.
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 
@@ -22,7 +22,7 @@ public final class ShieldedQueue: Sendable {
   ) throws(Failure) -> Result {
     if EnteredQueue.isInside(self) {
       let isAbsorbed = Shield.handleFault(.queue, at: ShieldSite(fileID: fileID, line: line)) {
-        "a wait for one's own queue"
+        "a synchronous wait for the current queue"
       }
       if isAbsorbed { return try body() }
     }
@@ -34,7 +34,7 @@ public final class ShieldedQueue: Sendable {
     }.get()
   }
 
-  /// Runs the body on the queue, later.
+  /// Runs the body on the queue, without waiting.
   public func async(_ body: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       EnteredQueue.run(on: self) { body() }
@@ -42,10 +42,11 @@ public final class ShieldedQueue: Sendable {
   }
 }
 
-/// One of the queues whose bodies this thread runs: `DispatchQueue.sync` runs a body on the waiting thread.
+/// One of the queues whose bodies this thread is running.
 ///
-/// It lies on the thread's stack while the body runs. It belongs to the thread, not to the task: a task that a body
-/// creates outlives the body, on another thread.
+/// There may be several, because `DispatchQueue.sync` runs a body on the waiting thread. The entry is on the thread's
+/// stack while the body runs. The entry belongs to the thread, not to the task: a task that a body creates may outlive
+/// the body, on another thread.
 @safe
 private struct EnteredQueue {
   private let queue: ObjectIdentifier
@@ -53,7 +54,7 @@ private struct EnteredQueue {
 
   static func isInside(_ queue: ShieldedQueue) -> Bool {
     var next = unsafe cs_guard_entered()
-    // Each entry lies on this thread's stack.
+    // Invariant: each entry is on this thread's stack, in a frame that is still active.
     while let entered = unsafe next?.assumingMemoryBound(to: EnteredQueue.self).pointee {
       if entered.queue == ObjectIdentifier(queue) { return true }
       unsafe next = entered.outer
@@ -64,7 +65,7 @@ private struct EnteredQueue {
   static func run<Result>(on queue: ShieldedQueue, _ body: () -> Result) -> Result {
     let outer = unsafe cs_guard_entered()
     let entered = unsafe EnteredQueue(queue: ObjectIdentifier(queue), outer: outer)
-    // The pointer is used only until the body has ended.
+    // Invariant: the pointer is used only until the body has returned.
     return unsafe withUnsafePointer(to: entered) { entered in
       unsafe cs_guard_set_entered(entered)
       defer { unsafe cs_guard_set_entered(outer) }

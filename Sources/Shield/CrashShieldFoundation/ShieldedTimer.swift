@@ -5,23 +5,24 @@ internal import Synchronization
 
 /// A repeating timer that does not retain its target.
 ///
-/// In place of a timer whose block retains `self`, or whose target was deallocated. If the target is deallocated, the
-/// timer cancels itself at its next tick, which is recorded as `timer`: the program forgot to cancel it. Releasing this
-/// value does not stop the timer; `cancel` does.
+/// It replaces a timer whose block retains `self`, or whose target was deallocated. If the target is deallocated, the
+/// program forgot to cancel the timer: the next tick cancels it and records `timer`. Releasing the `ShieldedTimer` does
+/// not stop the timer; `cancel` does.
 ///
 /// ```swift
 /// ShieldedTimer(every: .seconds(30), target: cache, on: queue) { $0.sweep() }
 /// ```
 ///
-/// An interval below a millisecond becomes one, which is recorded as `timer`, too. The plain operation does not trap;
-/// with `off` and `observe` the timer of a deallocated target ticks on and does nothing. Any thread.
+/// An interval below a millisecond becomes one millisecond, which is recorded as `timer`, too. There is no plain
+/// operation that traps. Under `off` and `observe`, the timer of a deallocated target continues to tick and does
+/// nothing. May be used from any thread.
 public final class ShieldedTimer: Sendable {
   private struct State {
     var isSuspended = false
     var isCancelled = false
   }
 
-  /// Sendable: the source is only used under the lock.
+  /// Sendable: the source is used only while the lock is held.
   private final class Source: @unchecked Sendable {
     let timer: any DispatchSourceTimer
     init(_ timer: any DispatchSourceTimer) { self.timer = timer }
@@ -42,20 +43,20 @@ public final class ShieldedTimer: Sendable {
     self.source = source
     source.timer.schedule(
       deadline: .now() + period, repeating: period, leeway: .nanoseconds(Self.nanoseconds(leeway)))
-    // The source's own handler retains it until it is cancelled.
+    // The event handler retains the source until the timer is cancelled.
     source.timer.setEventHandler { [weak target] in
       if let target { return body(target) }
-      let isAbsorbed = Shield.handleFault(.timer, at: site) { "a \(Target.self) has gone, its timer has not" }
+      let isAbsorbed = Shield.handleFault(.timer, at: site) { "a \(Target.self) freed before its timer ended" }
       if isAbsorbed { source.timer.cancel() }
     }
-    // Cancelling releases what the handlers hold.
+    // Cancelling the timer releases the objects that the handlers retain.
     source.timer.setCancelHandler { source.timer.setEventHandler(handler: nil) }
     source.timer.activate()
   }
 
   /// Starts a timer whose body runs on an actor.
   ///
-  /// A tick that comes while the body still runs starts it again afterwards.
+  /// A tick does not wait for the body of the previous tick: the actor runs the next body when it becomes free.
   @discardableResult
   public convenience init<Target: Actor>(
     every interval: Duration, leeway: Duration = .zero, target: Target, fileID: StaticString = #fileID,
@@ -67,7 +68,7 @@ public final class ShieldedTimer: Sendable {
   }
 
   deinit {
-    // A suspended timer could never be cancelled any more, and its release would trap.
+    // Cancel a suspended timer now: later nothing could cancel it, and releasing a suspended source traps.
     if state.withLock({ $0.isSuspended }) { cancel() }
   }
 
@@ -99,7 +100,7 @@ public final class ShieldedTimer: Sendable {
     }
   }
 
-  /// Whether it was cancelled, by `cancel` or because its target was deallocated.
+  /// Whether the timer was cancelled, by `cancel` or because its target was deallocated.
   public var isCancelled: Bool { state.withLock { _ in source.timer.isCancelled } }
 
   private static func period(_ interval: Duration, _ site: ShieldSite) -> DispatchTimeInterval {
@@ -112,7 +113,7 @@ public final class ShieldedTimer: Sendable {
 
   private static func nanoseconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
-    // A thousand years is long enough.
+    // Limit the seconds to about three centuries, because larger numbers of nanoseconds overflow.
     let limited = Swift.min(Swift.max(seconds, -1_000_000_000), 9_000_000_000)
     return Int(limited * 1_000_000_000 + attoseconds / 1_000_000_000)
   }

@@ -2,7 +2,7 @@ internal import CShimGuardPages
 
 /// An invalid use of a guard slot's memory by this process.
 ///
-/// Equal faults at the same call site are one incident, with the details of the first one. crashd gets the same
+/// Equal faults at the same call site are one incident, with the details of the first fault. crashd receives the same
 /// incidents.
 package struct GuardPageIncident: Sendable, Hashable {
   /// The kind of the invalid use.
@@ -19,22 +19,22 @@ package struct GuardPageIncident: Sendable, Hashable {
     case overflow
     /// An access before the start of the object.
     case underflow
-    /// A write beside the object, found when it was freed.
+    /// A write next to the object, detected when the object was freed.
     case trampled
   }
 
   /// A stack: return addresses, innermost first.
   package struct Stack: Sendable, Hashable {
-    /// The kernel's thread id; nil if it is unknown, or if the event has not happened.
+    /// The kernel's thread id; nil if it is unknown, or if the object was not freed.
     package var thread: Int?
     /// At most 16 addresses; empty if the stack is unknown.
     ///
-    /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
-    /// and 1.
+    /// Some functions appear as their start address plus 1: functions without a frame, suspended async functions, and
+    /// functions that ended with a tail call.
     package var frames: [UInt]
   }
 
-  /// The full name of the object's class; empty for memory of no protected class.
+  /// The full name of the object's class; empty if the memory belongs to no protected class.
   package var className: String
   /// The kind of the invalid use.
   package var kind: Kind
@@ -48,9 +48,9 @@ package struct GuardPageIncident: Sendable, Hashable {
   package var offset: Int
   /// The size of the object; nil if it is unknown.
   package var bytes: Int?
-  /// The time since the free; nil if the object lives.
+  /// The time since the free; nil if the object has not been freed.
   package var age: Duration?
-  /// The stack of the invalid use; for an access, the first address is the instruction itself.
+  /// The stack of the invalid use; for an access, the first address is that of the accessing instruction.
   package var use: Stack
   /// The stack that freed the object.
   package var release: Stack
@@ -62,7 +62,7 @@ extension GuardPageIncident {
   init(_ entry: cs_ring_incident) {
     let isKnown = entry.flags & CS_RING_INCIDENT_RECORD != 0
     let isFreed = entry.free_tid != 0
-    // `subject` and the stacks are arrays in C, tuples in Swift, and hold as many as the counts say.
+    // `subject` and the stacks are C arrays (tuples in Swift); the counts say how many elements are valid.
     className = unsafe withUnsafeBytes(of: entry.subject) { bytes in
       unsafe String(decoding: bytes.prefix(Int(entry.subject_bytes)), as: UTF8.self)
     }
@@ -74,7 +74,7 @@ extension GuardPageIncident {
     bytes = isKnown ? Int(entry.object_bytes) : nil
     age = isKnown && isFreed ? .nanoseconds(Int64(clamping: entry.age_ns)) : nil
     use = unsafe withUnsafeBytes(of: entry.use) { unsafe Stack(entry.use_tid, $0, count: entry.use_count) }
-    // A union of numbers, of which guard pages write this member.
+    // Invariant: the union consists of numbers, and guard pages write this member.
     let stacks = unsafe entry.detail.object
     release = unsafe withUnsafeBytes(of: stacks.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
     allocation = unsafe withUnsafeBytes(of: stacks.origin) {
@@ -86,7 +86,7 @@ extension GuardPageIncident {
 extension GuardPageIncident.Stack {
   fileprivate init(_ thread: Int32, _ frames: UnsafeRawBufferPointer, count: UInt32) {
     self.thread = thread == 0 ? nil : Int(thread)
-    // A C array of as many UInt64.
+    // Invariant: the C array consists of UInt64, of which `count` are valid.
     self.frames = unsafe frames.bindMemory(to: UInt64.self).prefix(Int(count)).map { UInt($0) }
   }
 }
@@ -106,17 +106,18 @@ extension GuardPageIncident.Kind {
 }
 
 extension GuardPages {
-  /// The invalid uses of guarded memory in this process, in no order.
+  /// The invalid uses of guarded memory in this process, in no particular order.
   ///
-  /// At most 64 different incidents are kept; `droppedIncidentCount` counts the others. Any thread.
+  /// The shield keeps at most 64 different incidents; `droppedIncidentCount` counts the others. May be called from any
+  /// thread.
   package static func incidents() -> [GuardPageIncident] {
     var incidents: [GuardPageIncident] = []
     var entry = cs_ring_incident()
-    // The C function fills in the structure where it returns true.
+    // Invariant: the C function fills in the structure if it returns true.
     while unsafe cs_pages_incident_at(UInt32(incidents.count), &entry) { incidents.append(GuardPageIncident(entry)) }
     return incidents
   }
 
-  /// The number of distinct incidents dropped because the incident table was full.
+  /// The number of distinct incidents that were dropped because the incident table was full.
   package static var droppedIncidentCount: Int { Int(clamping: cs_pages_incidents_lost()) }
 }

@@ -1,36 +1,37 @@
 internal import CShimGuardPages
 
 extension GuardPages {
-  /// Counters since the first class was protected; in a forked child since the fork.
+  /// Counters since the first class was protected; in a forked child, since the fork.
   public struct Statistics: Sendable, Hashable {
     /// The maximum number of slots.
     public var slots: Int
-    /// The sample rate: one in so many allocations is sampled.
+    /// The sample rate: one of this many allocations is sampled.
     public var oneIn: Int
     /// Allocations that got a slot.
     public var allocated: Int
-    /// Objects of protected classes whose page became inaccessible when they were freed.
+    /// Objects of protected classes whose page was made inaccessible when they were freed.
     public var guarded: Int
-    /// Allocations in slots that had the size of a protected class, but were no objects of it.
+    /// Sampled allocations that have the size of a protected class but are not objects of it.
     public var others: Int
     /// Sampled allocations that found no free slot.
     public var withoutSlot: Int
-    /// Allocations and frees whose page protection the system refused to change.
+    /// Allocations and frees for which the system refused to change the protection of the page.
     public var withoutPage: Int
-    /// Objects that were freed without being guarded, because another handler has replaced the shield's for SIGSEGV.
+    /// Objects whose page stayed accessible when they were freed, because another handler has replaced the shield's
+    /// SIGSEGV handler.
     public var unarmed: Int
     /// Invalid accesses to guarded memory.
     public var incidents: Int
-    /// Pages that became accessible again after an access; their slots are not used again.
+    /// Pages that were made accessible again after an invalid access; their slots are not used again.
     public var opened: Int
   }
 
   /// The counters of this process.
   ///
-  /// Any thread.
+  /// May be read from any thread.
   public static var statistics: Statistics {
     var counts = cs_pages_counts()
-    // The C function fills in the structure.
+    // Invariant: the C function fills in the whole structure.
     unsafe cs_pages_count(&counts)
     return Statistics(
       slots: Int(counts.slots), oneIn: Int(counts.one_in), allocated: Int(clamping: counts.allocated),

@@ -2,11 +2,11 @@ internal import CShimGuardPages
 internal import CShimRing
 internal import CrashShield
 
-/// Sampled guard pages, as in GWP-ASan: gives some objects of the chosen classes a page of their own, which becomes
-/// inaccessible when they are freed.
+/// Sampled guard pages, as in GWP-ASan: they detect accesses to freed objects of the chosen classes.
 ///
-/// The processor detects each access to such a freed object, whatever the optimizer made of it: a call, a field read, a
-/// retain. It also detects accesses past the object, and a double free.
+/// A sampled object gets a page of its own, which becomes inaccessible when the object is freed. The processor then
+/// detects each access to the object, whatever code the optimizer has generated: a call, a field read, a retain. It
+/// also detects accesses past the object. The library itself detects a double free.
 ///
 /// ```swift
 /// Shield.start()
@@ -15,48 +15,49 @@ internal import CrashShield
 /// ```
 ///
 /// This library replaces `malloc`, `free`, `realloc` and `malloc_usable_size` of the program that links it, and
-/// forwards to the original functions. Until a class is protected that costs three instructions a `malloc` and five a
-/// `free`. With another allocator than glibc's, and under a sanitizer, the library only forwards, and
-/// `unavailableReason` says why.
+/// forwards to the original functions. Until a class is protected, forwarding costs three instructions for each
+/// `malloc` and five for each `free`. With another allocator than glibc's, and under a sanitizer, the library only
+/// forwards. `unavailableReason` then returns the reason.
 ///
-/// It samples allocations by size: other allocations of the same size may be sampled as well, and are counted. A
-/// sampled object costs some microseconds, in system calls that change the protection of its page.
+/// The library samples allocations by size. Other allocations of the same size may be sampled as well, and are counted.
+/// A sampled object costs some microseconds, for the system calls that change the protection of its page.
 public enum GuardPages: Sendable {
   /// The reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
-    /// Makes the page accessible again, with the object as its deinit left it, and the program continues.
+    /// Makes the page accessible again, and the program continues.
     ///
-    /// The slot is not used again. Retains and releases of the object do nothing from then on.
+    /// The object has the state in which its deinit left it. The slot is not used again. From then on, retains and
+    /// releases of the object have no effect.
     case absorb
-    /// Lets the process crash at that access; its report shows the stack that freed the object.
+    /// Lets the access crash the process; the report shows the stack that freed the object.
     case crash
   }
 
-  /// Samples objects of these classes from now on; a second call changes the policy.
+  /// Samples objects of these classes from now on; a second call for a class changes its policy.
   ///
-  /// Applies to exactly these classes, not to their subclasses. Rejects classes that are larger than 4,080 bytes,
-  /// aligned to more than 16, or with tail-allocated elements (subclasses of `ManagedBuffer`). Has no effect on objects
-  /// that the compiler puts on the stack. Any thread.
+  /// Protects exactly these classes, not their subclasses. Rejects classes whose objects are larger than 4,080 bytes,
+  /// are aligned to more than 16 bytes, or have tail-allocated elements (subclasses of `ManagedBuffer`). Has no effect
+  /// on objects that the compiler puts on the stack. May be called from any thread.
   ///
-  /// - Throws: `GuardPagesError`, at the first class that cannot be protected. The classes before it are protected.
+  /// - Throws: `GuardPagesError` for the first class that cannot be protected. The classes before it are protected.
   public static func protect(_ types: AnyClass..., policy: Policy = .absorb) throws(GuardPagesError) {
     for type in types { try list(type, policy) }
   }
 
-  /// Ends the protection of a class; objects that are in slots already stay there.
+  /// Ends the protection of a class; objects that are already in slots stay there.
   ///
-  /// - Returns: False when the class was not protected.
+  /// - Returns: False if the class was not protected.
   @discardableResult
   public static func unprotect(_ type: AnyClass) -> Bool {
-    // The address is only compared.
+    // Invariant: the C function only compares the address.
     unsafe cs_pages_unlist(metadata(type))
   }
 
   /// Sets the number of slots, which hold live and freed objects, and the sample rate.
   ///
-  /// A used slot takes 4 KiB of memory; at most 4,096 slots, 256 and one in 100 by default. The slot whose object was
-  /// freed first is reused first. Fewer slots return memory at once, except those of live objects. Any thread, any
-  /// time.
+  /// There can be 4,096 slots; the defaults are 256 slots and one in 100 allocations. A used slot takes 4 KiB of
+  /// memory. Of the slots with freed objects, the one that was freed first is reused first. Reducing the number of
+  /// slots returns memory at once, except the slots of live objects. May be called from any thread at any time.
   public static func configure(slots: Int = 256, oneIn: Int = 100) {
     cs_pages_configure(UInt32(clamping: max(0, slots)), UInt32(clamping: max(1, oneIn)))
   }
@@ -64,7 +65,7 @@ public enum GuardPages: Sendable {
   /// The reason why guard pages are off in this process; nil if they are on.
   public static var unavailableReason: String? {
     if let reason = Shield.danglingUnavailableReason { return reason }
-    // A constant of the C side, or a text that never changes.
+    // Invariant: the C function returns a constant, or a text that never changes.
     let reason = unsafe String(cString: cs_pages_unavailable())
     return reason.isEmpty ? nil : reason
   }
@@ -74,13 +75,13 @@ public enum GuardPages: Sendable {
     var name = _typeName(type, qualified: true)
     if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
-    // The offsets of an instance's size and alignment, as the check of the runtime's layout confirmed
-    // (`Shield.danglingUnavailableReason`).
+    // Invariant: these are the offsets of an instance's size and alignment. The check of the runtime's layout has
+    // confirmed them (`Shield.danglingUnavailableReason`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
     let alignment = unsafe UInt32(metadata.load(fromByteOffset: 28, as: UInt16.self)) + 1
     let result = name.withUTF8 { text in
       unsafe text.withMemoryRebound(to: CChar.self) { text in
-        // The C function copies the name.
+        // Invariant: the C function copies the name.
         unsafe cs_pages_list(metadata, bytes, alignment, text.baseAddress, UInt32(text.count), policy.code)
       }
     }
@@ -93,15 +94,15 @@ public enum GuardPages: Sendable {
     }
   }
 
-  /// Whether its objects have tail-allocated elements.
+  /// Whether objects of the class have tail-allocated elements.
   ///
-  /// Objects are sampled by size, and such a class has no common one. Only the standard library makes such classes,
-  /// `ManagedBuffer` among them.
+  /// The library samples objects by size, and the objects of such a class have no common size. Only classes of the
+  /// standard library have tail-allocated elements, such as `ManagedBuffer`, and subclasses of these.
   private static func hasElements(_ type: AnyClass) -> Bool {
     sequence(first: type, next: { _getSuperclass($0) }).contains { _typeName($0, qualified: true).hasPrefix("Swift.") }
   }
 
-  /// A metatype is the address of the class's metadata.
+  /// Returns the metadata of a class: a metatype is the address of its metadata.
   static func metadata(_ type: AnyClass) -> UnsafeRawPointer {
     unsafe unsafeBitCast(type, to: UnsafeRawPointer.self)
   }

@@ -4,10 +4,11 @@ internal import CShimGuardPages
 public enum GuardPagesError: Error, Equatable {
   /// Guard pages are off in this process, for the given reason. Continue without them.
   case unavailable(String)
-  /// Its objects are too large for a page, or aligned to more than 16 bytes.
+  /// Objects of this class are larger than a page allows, or aligned to more than 16 bytes.
   case unsuitable(String)
-  /// Its objects have tail-allocated elements, as subclasses of `ManagedBuffer` have: they have no common size by which
-  /// they could be sampled.
+  /// Objects of this class have tail-allocated elements, as subclasses of `ManagedBuffer` have.
+  ///
+  /// The library samples objects by size, and such objects have no common size.
   case tailAllocated(String)
   /// The limit of protected classes is reached; protect fewer.
   case tooManyClasses(String)
@@ -21,7 +22,7 @@ extension GuardPagesError: CustomStringConvertible {
     switch self {
     case .unavailable(let why): "cannot guard objects: \(why)"
     case .unsuitable(let name): "cannot guard '\(name)': its objects do not fit into a page"
-    case .tailAllocated(let name): "cannot guard '\(name)': its objects have elements behind their fields"
+    case .tailAllocated(let name): "cannot guard '\(name)': its objects have tail-allocated elements"
     case .tooManyClasses(let name): "cannot guard '\(name)': \(CS_PAGES_CLASS_LIMIT) classes are guarded already"
     case .outOfMemory(let name): "cannot guard '\(name)': out of memory"
     }

@@ -1,8 +1,8 @@
-// The functions for missing elements; see Misses.swift.
+// Functions that handle faults of elements. Misses.swift explains how these functions find the call site.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// Handles a read of an element; returns nil to do as the standard library.
+/// Handles the read of a missing element; returns its fallback value, or nil to perform the plain operation.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -14,9 +14,9 @@ func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list
   return isAbsorbed ? DefaultValue.value() : nil
 }
 
-/// Handles a write of an element.
+/// Handles the write of a missing element; returns false to perform the plain operation.
 ///
-/// It has no parameter for the list's length, which saves an instruction in a loop that would keep it for the call.
+/// The list's length is not a parameter: each loop would have to keep it for this call, which costs an instruction.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -27,10 +27,11 @@ func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
   }
 }
 
-/// Handles a change in place: returns a list of one fallback element to change instead, or nil to do as the standard
-/// library.
+/// Handles a change of a missing element in place.
 ///
-/// Not for trivial bytes: a C function may have their address, and write more than one element.
+/// Returns a list of one fallback element, which the caller changes instead; or nil to perform the plain operation.
+/// Trivial elements have no fallback, because a C function may hold the address of the element and write more than one
+/// element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -46,7 +47,7 @@ func listOfMissing<List: RangeReplaceableCollection>(
   return List(CollectionOfOne(value))
 }
 
-/// Handles a change in place of an element of trivial bytes.
+/// Records the change of a missing trivial element in place; the caller then performs the plain operation.
 @_optimize(none)
 @inline(never)
 @usableFromInline

@@ -2,10 +2,10 @@ internal import CrashShieldGuards
 
 /// Whether this module's protections work in this process.
 enum Liveness {
-  /// The reason why they are off; nil if they are on.
+  /// The reason why the protections are off; nil if they are on.
   ///
-  /// Checked at the first fault, or at the first call of `implicitUnavailableReason`: a process without faults pays
-  /// nothing.
+  /// The check runs at the first fault, or at the first call of `implicitUnavailableReason`. It costs nothing in a
+  /// process without faults.
   static let unavailable: String? = ImplicitGuards.probe(line: 1, reason)
 
   @_optimize(none)
@@ -13,12 +13,13 @@ enum Liveness {
   private static func reason() -> String? {
     var places: [UInt] = []
     for _ in 0..<2 {
-      guard unknown(Int.max) + 1 == .max else { return "a sum too large is not the largest number" }
+      guard unknown(Int.max) + 1 == .max else { return "an overflowing sum does not give the greatest number" }
       places.append(ImplicitGuards.probedPC)
     }
-    guard unknown(Int.min) - 1 == .min else { return "a difference too small is not the least number" }
+    guard unknown(Int.min) - 1 == .min else { return "an overflowing difference does not give the least number" }
     let other = ImplicitGuards.probedPC
-    // On a foreign stack, such as a fiber's, no call site is found; on other threads it may be.
+    // On a foreign stack, such as that of a fiber, no call site can be found. Other threads of the process may still
+    // have one.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of a fault is unknown: is this built without frame pointers?"

@@ -1,10 +1,10 @@
-// The functions for faults. Each reads its return address at once, and is not optimized: so it has a frame of its own,
-// whose return address is in the program's faulting function. The callers use the results: a call in tail position would
-// be a jump, and leave no return address.
+// Functions that handle faults. Each reads its return address, which is the call site in the program's faulting
+// function. For this, each function must have a frame of its own: it is not inlined and not optimized. Also, each
+// caller must use the result, because a call in tail position would be a jump, which leaves no return address.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// The failed operation.
+/// The operation that failed.
 @usableFromInline
 enum Operation: UInt8, Sendable {
   case sum, difference, product, quotient, remainder, negation
@@ -20,7 +20,7 @@ func handleArithmeticFault(_ operation: Operation, _ type: Any.Type) -> Bool {
   }
 }
 
-/// Handles a character, or a part of a text.
+/// Handles an index or range of a string that is out of bounds.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -31,7 +31,7 @@ func handleCharacterFault(_ type: Any.Type) -> Bool {
   }
 }
 
-/// Handles a slice of a list.
+/// Handles a range of a list that is out of bounds.
 @_optimize(none)
 @inline(never)
 @usableFromInline

@@ -1,9 +1,9 @@
 internal import CrashShieldGuards
 
-/// The standard library's `precondition`, but a failing condition is recorded as `precondition` with its message.
+/// Replaces the standard library's `precondition`; a failing condition is recorded as `precondition` with its message.
 ///
-/// Optimized programs evaluate the message too, where the standard library's do not; with the mode `off` they do not.
-/// Under `absorb` the program continues after the call, so enable that only where it can.
+/// In an optimized program, the standard library does not evaluate the message; this function does, unless the mode is
+/// `off`. Under `absorb` the program continues after the call. Enable `absorb` only where the program can continue.
 @_transparent
 public func precondition(
   _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
@@ -13,8 +13,10 @@ public func precondition(
   if !handleFailedPrecondition(message, file, line) { Swift.preconditionFailure(message(), file: file, line: line) }
 }
 
-/// The standard library's `preconditionFailure`, but its message is recorded as `precondition` before the process ends,
-/// also in optimized programs.
+/// Replaces the standard library's `preconditionFailure`; its message is recorded as `precondition` before the process
+/// ends.
+///
+/// The message is also recorded in optimized programs.
 @_transparent
 public func preconditionFailure(
   _ message: @autoclosure () -> String = String(), file: StaticString = #fileID, line: UInt = #line
@@ -29,7 +31,7 @@ public func preconditionFailure(
 func handleFailedPrecondition(_ message: () -> String, _ file: StaticString, _ line: UInt) -> Bool {
   ImplicitGuards.handleFault(
     .precondition, at: .site(ShieldSite(fileID: file, line: line)), unless: { Liveness.unavailable }
-  ) { described(message, or: "it does not hold") }
+  ) { described(message, or: "the condition does not hold") }
 }
 
 @_optimize(none)
@@ -38,7 +40,7 @@ func handleFailedPrecondition(_ message: () -> String, _ file: StaticString, _ l
 func recordPreconditionFailure(_ message: () -> String, _ file: StaticString, _ line: UInt) {
   _ = ImplicitGuards.handleFault(
     .precondition, at: .site(ShieldSite(fileID: file, line: line)), hasValue: false, unless: { Liveness.unavailable }
-  ) { described(message, or: "it was reached") }
+  ) { described(message, or: "this code was reached") }
 }
 
 private func described(_ message: () -> String, or standard: String) -> String {

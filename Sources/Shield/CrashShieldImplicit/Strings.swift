@@ -1,7 +1,7 @@
 public import CrashShieldPlain
 
 extension String {
-  /// The character at a position; out of bounds U+FFFD, which is recorded as `stringIndex`.
+  /// The character at an index; U+FFFD if the index is out of bounds, which is recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {
@@ -10,7 +10,7 @@ extension String {
     }
   }
 
-  /// The part of the text in a range; one out of bounds is clamped, and recorded as `stringIndex`.
+  /// The characters of a range; an out-of-bounds range is clamped, and recorded as `stringIndex`.
   public subscript(range: Range<Index>) -> Substring {
     @_transparent
     get {
@@ -21,7 +21,7 @@ extension String {
 }
 
 extension Substring {
-  /// The character at a position; out of bounds U+FFFD, which is recorded as `stringIndex`.
+  /// The character at an index; U+FFFD if the index is out of bounds, which is recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {
@@ -30,7 +30,7 @@ extension Substring {
     }
   }
 
-  /// The part of the text in a range; one out of bounds is clamped, and recorded as `stringIndex`.
+  /// The characters of a range; an out-of-bounds range is clamped, and recorded as `stringIndex`.
   public subscript(range: Range<Index>) -> Substring {
     @_transparent
     get {

@@ -1,7 +1,7 @@
 @_exported public import Foundation
 
 extension Data {
-  /// The byte at a position; out of bounds 0, which is recorded as `index`.
+  /// The byte at an index; 0 if the index is out of bounds, which is recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`.
   public subscript(position: Int) -> UInt8 {
@@ -20,7 +20,7 @@ extension Data {
     }
   }
 
-  /// The part in a range; one out of bounds is clamped, and recorded as `range`.
+  /// The bytes of a range; an out-of-bounds range is clamped, and recorded as `range`.
   ///
   /// A write out of bounds changes nothing.
   public subscript(range: Range<Int>) -> Data {
@@ -39,7 +39,7 @@ extension Data {
   }
 }
 
-// Generic code over collections uses Foundation's subscripts, because it does not see these.
+// These functions are generic because generic code cannot use the subscripts above: it uses Foundation's.
 
 @inlinable
 @inline(__always)

@@ -1,10 +1,10 @@
-// The functions that handle faults, as those of CrashShieldImplicit's Misses.swift.
+// Functions that handle faults. Misses.swift of CrashShieldImplicit explains how these functions find the call site.
 internal import CShimQuarantine
 internal import CrashShield
 internal import CrashShieldGuards
 internal import CrashShieldImplicit
 
-/// Handles a read of an element.
+/// Handles the read of a missing element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -15,7 +15,7 @@ func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any
   }
 }
 
-/// Handles a write of an element.
+/// Handles the write of a missing element.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -26,7 +26,7 @@ func handleChangeFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.
   }
 }
 
-/// Handles a slice.
+/// Handles a range that is out of bounds.
 @_optimize(none)
 @inline(never)
 @usableFromInline

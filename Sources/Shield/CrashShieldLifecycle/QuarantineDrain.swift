@@ -1,9 +1,9 @@
 internal import CrashShield
 internal import ServiceLifecycle
 
-/// Drains the quarantine when a server has shut down, so that deferred deinits run before it exits.
+/// Drains the quarantine when a server has shut down, so that deferred deinits run before the process exits.
 ///
-/// The first service after the metrics: a group ends its first service last.
+/// It must be the first service after the metrics: a group ends its services in reverse order.
 struct QuarantineDrain: Service {
   private let drain: @Sendable () -> Void
 

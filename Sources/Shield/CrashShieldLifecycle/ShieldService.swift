@@ -10,16 +10,16 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// It runs the services in a group of its own, and adds what the shield does in the right order. At a graceful
+/// It runs the services in a group of its own, and adds the steps of the shield in the right order. At a graceful
 /// shutdown:
-/// 1. Reports get the annotation `phase: shutting down`, and a breadcrumb, before any service ends.
-/// 2. The services end, the last one first.
-/// 3. The quarantine runs the deinits that it has deferred. A process that simply exits loses them.
-/// 4. The metrics are published a last time.
+/// 1. Reports get the tag `phase: shutting down` and a breadcrumb, before any service ends.
+/// 2. The services end, in reverse order.
+/// 3. The quarantine runs the deinits that it has deferred. They would be lost if the process simply exited.
+/// 4. The metrics are published one last time.
 ///
-/// A framework with a group of its own, such as Hummingbird's `addServices`, takes a `ShieldService` without services,
-/// as its first one; the phase then changes when the services after it have ended. Call `Shield.start` before creating
-/// the group: an earlier crash is not recorded.
+/// Some frameworks have a group of their own, such as Hummingbird with `addServices`. Add a `ShieldService` without
+/// services as the first service there; the phase then changes only when the services after it have ended. Call
+/// `Shield.start` before creating the group, because earlier crashes are not recorded.
 public struct ShieldService: Service {
   private let services: [any Service]
   private let logger: Logger
@@ -28,7 +28,7 @@ public struct ShieldService: Service {
   ///
   /// - Parameters:
   ///   - services: The services of the server, in the order of a `ServiceGroup`.
-  ///   - metrics: The metrics to publish; nil: none, and no timer runs.
+  ///   - metrics: The metrics to publish; if nil, no metrics are published and no timer runs.
   ///   - interval: The time between two updates of the metrics.
   ///   - logger: Logs the state of the services, as a `ServiceGroup` does.
   public init(
@@ -43,7 +43,7 @@ public struct ShieldService: Service {
   init(
     around services: [any Service], metrics: MetricsRun?, drain: QuarantineDrain, note: ShutdownNote, logger: Logger
   ) {
-    // A group ends its last service first.
+    // A group ends its services in reverse order.
     let first: [any Service] = metrics.map { [$0, drain] } ?? [drain]
     self.services = first + services + [note]
     self.logger = logger
@@ -51,13 +51,13 @@ public struct ShieldService: Service {
 
   /// Runs until the services have ended, after the graceful shutdown of the group or its cancellation.
   ///
-  /// - Throws: What a `ServiceGroup` of the services would throw.
+  /// - Throws: The error that a `ServiceGroup` of the services throws.
   public func run() async throws {
     try await ServiceGroup(services: services, logger: logger).run()
   }
 }
 
-/// Publishes metrics until the graceful shutdown, and a last time then.
+/// Publishes metrics until the graceful shutdown, and once more at the shutdown.
 struct MetricsRun: Service {
   private let publish: @Sendable () async -> Void
 

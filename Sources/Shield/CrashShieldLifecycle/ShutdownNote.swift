@@ -1,9 +1,9 @@
 internal import CrashShield
 internal import ServiceLifecycle
 
-/// Annotates crash reports with the server's phase, running or shutting down, and leaves a breadcrumb of each.
+/// Sets the tag `phase` to the server's phase, running or shutting down, and records a breadcrumb at each change.
 ///
-/// The last service: a group ends its last service first.
+/// It must be the last service, because a group ends its services in reverse order.
 struct ShutdownNote: Service {
   private let note: @Sendable (_ phase: String) -> Void
 
@@ -18,7 +18,7 @@ struct ShutdownNote: Service {
 
   /// Returns at the group's graceful shutdown.
   ///
-  /// - Throws: `CancellationError` if it is cancelled instead.
+  /// - Throws: `CancellationError` if the service is cancelled instead.
   func run() async throws {
     note("running")
     defer { note("shutting down") }

@@ -1,9 +1,9 @@
 internal import CrashShield
 public import Logging
 
-/// Records a server's log lines as breadcrumbs, so that a crash report shows the last lines before the crash.
+/// Records a server's log lines as breadcrumbs: a crash report then shows the last lines before the crash.
 ///
-/// It writes nothing else; combine it with the handler that writes the log:
+/// This handler writes no log. Combine it with the handler that does:
 ///
 /// ```swift
 /// LoggingSystem.bootstrap { label in
@@ -11,35 +11,35 @@ public import Logging
 /// }
 /// ```
 ///
-/// A breadcrumb has the line's level and message, the logger's label as its category, and metadata. Metadata may hold
-/// secrets, so a breadcrumb shows only the given keys. A line takes about a microsecond, most of it for the texts. The
-/// ring keeps the last 128 breadcrumbs of up to 232 bytes, and cuts longer ones. Any thread; does nothing before
-/// `Shield.start`.
+/// A breadcrumb has the level and the message of the line, the logger's label as its category, and metadata. Metadata
+/// may contain secrets: a breadcrumb shows only the keys in `shownMetadata`. A line takes about a microsecond, mostly
+/// for creating the strings. The ring keeps the last 128 breadcrumbs of up to 232 bytes, and cuts longer ones. May be
+/// called from any thread; does nothing before `Shield.start`.
 public struct BreadcrumbLogHandler: LogHandler {
   /// The keys under which Vapor and Hummingbird log a request's identifier.
   public static let requestIdentifiers: Set<String> = ["request-id", "hb.request.id"]
 
-  /// The lowest level that leaves a breadcrumb.
+  /// The lowest level that is recorded.
   public var logLevel: Logger.Level
   /// The logger's own metadata.
   public var metadata: Logger.Metadata = [:]
   /// Provides the metadata of the current task.
   public var metadataProvider: Logger.MetadataProvider?
-  /// The keys of metadata that breadcrumbs show, with their values.
+  /// The metadata keys that breadcrumbs show, with their values.
   public var shownMetadata: Set<String>
 
   private let label: String
   private let leave: Leave
 
-  /// Records the message, the level, the category and the metadata of a breadcrumb.
+  /// A function that records a breadcrumb with message, level, category and metadata.
   typealias Leave = @Sendable (String, Shield.Level, String, [String: String]) -> Void
 
   /// Creates a handler for the logger of this label.
   ///
   /// - Parameters:
   ///   - label: The logger's label, the category of each breadcrumb.
-  ///   - logLevel: The lowest level that leaves a breadcrumb.
-  ///   - shownMetadata: The keys of metadata that breadcrumbs show. Not those of secrets.
+  ///   - logLevel: The lowest level that is recorded.
+  ///   - shownMetadata: The metadata keys that breadcrumbs show. Do not list keys of secrets.
   ///   - metadataProvider: Provides the metadata of the current task, as for any handler.
   public init(
     label: String, logLevel: Logger.Level = .info, shownMetadata: Set<String> = requestIdentifiers,
@@ -74,7 +74,9 @@ public struct BreadcrumbLogHandler: LogHandler {
     leave("\(event.message)", Shield.Level(event.level), label, shown)
   }
 
-  /// The shown metadata: a line's own takes precedence over its task's, and that over the logger's.
+  /// Returns the metadata to show.
+  ///
+  /// A line's own value takes precedence over its task's, and the task's over the logger's.
   private func shown(_ own: Logger.Metadata?) -> [String: String] {
     if shownMetadata.isEmpty { return [:] }
     let provided = metadataProvider?.get()

@@ -9,10 +9,10 @@ extension ShieldIncident {
   /// Shield.onIncident { incident in incident.log(to: logger) }
   /// ```
   ///
-  /// The observer gets the first fault of each kind and call site, and its 10th, 100th and so on, so a loop of faults
-  /// does not fill the disk.
+  /// The observer receives the first fault of each kind and call site, then the 10th, the 100th and so on. A loop of
+  /// faults therefore does not fill the disk.
   public func log(to logger: Logger, level: Logger.Level = .warning) {
-    let verb = mode == .absorb ? "absorbed" : "met"
+    let verb = mode == .absorb ? "absorbed" : "observed"
     logger.log(
       level: level, "the shield \(verb) a fault",
       metadata: [
@@ -44,14 +44,14 @@ extension Shield.Incident {
 }
 
 extension Shield.Status {
-  /// Logs a failed start, or else the state of the connection to crashd.
+  /// Logs a failed start; after a successful start, logs the state of the connection to crashd.
   ///
   /// ```swift
   /// Shield.start(release: "shop@1.4.2") { status in status.log(to: logger) }
   /// ```
   ///
-  /// A failure is a warning. An unreachable crashd is a notice, since the spool keeps the crashes; a refusal is a
-  /// warning, since an operator has to act.
+  /// A failed start is a warning. An unreachable crashd is a notice, because the spool keeps the crashes. A refusal is
+  /// a warning, because an operator has to act.
   public func log(to logger: Logger) {
     if let startError {
       // A second start fails, and leaves the first one in force.
@@ -63,7 +63,7 @@ extension Shield.Status {
     switch connection {
     case .attached: logger.info("crashd records the crashes of this process")
     case .unreachable(let reason):
-      logger.notice("crashd is not there, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
+      logger.notice("crashd is unreachable, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
     case .refused(let reason):
       logger.warning("crashd refuses this process, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
     case nil: break

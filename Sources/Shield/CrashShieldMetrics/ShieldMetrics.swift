@@ -12,15 +12,15 @@ internal import Synchronization
 /// | `crash_shield_quarantine_bytes` | gauge | |
 /// | `crash_shield_started` | gauge, 0 or 1 | |
 ///
-/// The shield does the counting; this type publishes the increase since the last update:
+/// The shield counts; this type publishes the increase since the last update:
 ///
 /// ```swift
 /// let metrics = ShieldMetrics()
 /// try await metrics.run(every: .seconds(10))  // until the task is cancelled
 /// ```
 ///
-/// In a `ServiceGroup`, `ShieldService` of `CrashShieldLifecycle` runs it. crashd counts the crashed processes
-/// (`crashctl metrics`): a crashed process publishes nothing.
+/// In a `ServiceGroup`, `ShieldService` of `CrashShieldLifecycle` runs the updates. crashd counts the crashed processes
+/// (`crashctl metrics`), because a crashed process can publish nothing.
 public final class ShieldMetrics: Sendable {
   private let factory: any MetricsFactory
   private let prefix: String
@@ -52,12 +52,13 @@ public final class ShieldMetrics: Sendable {
   ///
   /// Any thread; some microseconds, and more with many incidents.
   public func update() {
-    // The backend is code of the program.
+    // The backend is code of the program: `holding` suspends containment, since a trap in it would leave the mutex
+    // locked.
     holding { told.withLock { tell(&$0) } }
   }
 
   private func tell(_ told: inout Told) {
-    // Read within the lock, so that of two callers the later one has the later reading.
+    // Read inside the lock: of two concurrent callers, the later one must have the later reading.
     let reading = read()
     for (key, count) in reading.counts {
       let more = count - told.counts[key, default: 0]
@@ -68,12 +69,12 @@ public final class ShieldMetrics: Sendable {
     for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
-  /// The clock traps at a deadline that it cannot hold, and without a pause the updates take a processor.
+  /// `Task.sleep` traps for a deadline beyond the clock's range, and updates without a pause would occupy a core.
   private static let intervals = Duration.milliseconds(100)...Duration.seconds(365 * 86_400)
 
-  /// Updates at once and then at this interval until the task is cancelled, and once more then.
+  /// Updates at once, then at this interval until the task is cancelled, and once more after the cancellation.
   ///
-  /// - Parameter interval: From 100 milliseconds to a year; others become the nearest of these.
+  /// - Parameter interval: From 100 milliseconds to a year. Other values are clamped to that range.
   public func run(every interval: Duration = .seconds(10)) async {
     repeat { update() } while await Self.waits(interval)
     update()

@@ -33,13 +33,13 @@ struct ShieldReading: Sendable, Equatable {
   private mutating func count(_ label: String, _ dimensions: [String: String] = [:], by amount: Int) {
     let (sum, isTooLarge) = counts[Key(label: label, dimensions: dimensions), default: 0].addingReportingOverflow(
       amount)
-    // Saturate: nothing may trap here.
+    // Saturate, because this code must not trap.
     counts[Key(label: label, dimensions: dimensions)] = isTooLarge ? .max : sum
   }
 }
 
 extension DanglingIncident.Kind {
-  /// The name without the number of retains, which would make a counter of each number.
+  /// The name without the number of retains: with it, each number would be a counter of its own.
   fileprivate var metric: String {
     switch self {
     case .call: "call"

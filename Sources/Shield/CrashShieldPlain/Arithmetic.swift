@@ -1,4 +1,5 @@
-// The standard library's operators under other names: where CrashShieldImplicit is imported, it replaces the operators.
+// The standard library's operators under other names. Where CrashShieldImplicit is imported, its operators replace the
+// standard library's.
 extension FixedWidthInteger {
   /// The plain `+`.
   @_transparent

@@ -87,7 +87,7 @@ case "self-test":
   let done = DispatchSemaphore(value: 0)
   Task.detached {
     for result in await Shield.selfTest(including: ShieldCheck.executorChecks)
-    where result.check.hasPrefix("an implicit") {
+    where result.check.hasPrefix("implicit:") {
       tell("\(result.verdict)")
     }
     done.signal()

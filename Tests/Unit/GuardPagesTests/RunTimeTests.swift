@@ -44,7 +44,7 @@ struct RunTimeTests {
         try GuardPages.protect(Elements.self)
         Glibc.exit(1)
       } catch {
-        check(error == .tailAllocated("GuardPagesTests.Elements") && "\(error)".contains("elements behind"))
+        check(error == .tailAllocated("GuardPagesTests.Elements") && "\(error)".contains("tail-allocated elements"))
       }
       check(!GuardPages.unprotect(Elements.self))
       Glibc.exit(right)

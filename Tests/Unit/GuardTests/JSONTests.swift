@@ -39,7 +39,7 @@ struct JSONTests {
       (6, "user.tags[9] is missing where Int was expected", .missingValue),
       (7, "user.none.at: user.none is missing where an object was expected", .missingValue),
       (8, "*.mail is null where Bool was expected", .null),
-      (9, "the whole is an object where Double was expected", .cast),
+      (9, "the root value is an object where Double was expected", .cast),
     ])
   func reason(number: Int, reason: String, kind: ShieldKind) async {
     await #expect(processExitsWith: .exitCode(right)) {

@@ -216,8 +216,8 @@ struct ServiceTests {
       }
       guard receiver.shut() == nil else { complain("unknown") }
       let incidents = Shield.guardIncidents.sorted { $0.count > $1.count }
-      guard incidents.map(\.count) == [2, 1], incidents[0].reason.hasSuffix("Target does not know halve"),
-        incidents[1].reason.hasSuffix("Target does not know shut")
+      guard incidents.map(\.count) == [2, 1], incidents[0].reason.hasSuffix("Target does not respond to halve"),
+        incidents[1].reason.hasSuffix("Target does not respond to shut")
       else { complain("\(Shield.guardIncidents)") }
       Glibc.exit(right)
     }

@@ -119,7 +119,8 @@ struct XXShieldTests {
   func unknownMessage() {
     let student = DynamicReceiver(Student(), methods: [:])
     let incidents = recorded { #expect(student.doesNotExist(nil, 100) as? Int ?? 0 == 0) }
-    #expect(incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not know doesNotExist"))
+    #expect(
+      incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not respond to doesNotExist"))
   }
 
   @Test("testKVO1: an observed object that is deallocated before its observers calls none of them")

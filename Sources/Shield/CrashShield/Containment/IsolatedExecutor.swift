@@ -6,24 +6,24 @@
   #endif
   internal import Synchronization
 
-  /// Runs the jobs of one task and its children on one thread.
+  /// Runs the jobs of one task and of its child tasks on one thread.
   ///
-  /// Jobs that come after the thread ended or trapped run on the global executor. So do jobs that are no task: an actor
-  /// that the task calls may be served by such a job, which then serves the actor's other callers too; a trap there would
-  /// be contained as if it were the work's.
+  /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run there
+  /// as well. One example is a job that serves an actor which the task calls. This job may also serve the actor's other
+  /// callers, and a trap in their code would be contained as if the isolated work had trapped.
   @safe
   final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     private struct State {
       var jobs: [UnownedJob] = []
-      /// The thread ends when no job is left.
+      /// No job will follow: the thread ends when the queue is empty.
       var isClosed = false
       /// The thread has ended.
       var isAbandoned = false
     }
 
     private let state = Mutex(State())
-    // Sendable: several threads may use a semaphore, and its memory lives as long as the executor, which each user
-    // retains.
+    // Sendable: several threads may use a semaphore at once. Its memory is valid as long as the executor exists, and
+    // each user retains the executor.
     private let news = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     init() { unsafe sem_init(news, 0, 0) }
@@ -46,7 +46,7 @@
       if isTaken { unsafe sem_post(news) } else { Self.runElsewhere(job) }
     }
 
-    /// The thread's loop: returns when the executor is closed and no job is left.
+    /// Runs jobs on the calling thread until the executor is closed and no job is left.
     func run() {
       while let job = next() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
@@ -69,7 +69,8 @@
 
     private func next() -> UnownedJob? {
       while true {
-        // A signal handler may interrupt the wait. Take every post: a poster may otherwise find the executor freed.
+        // `sem_wait` also returns when a signal handler interrupts it. Wait for every post: the executor must not be
+        // freed while another thread is inside `sem_post`.
         while unsafe sem_wait(news) != 0 {}
         let (job, isDone) = state.withLock { state in
           (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)
@@ -79,13 +80,15 @@
       }
     }
 
-    /// The lowest byte of the flags is the kind of a job; 0 is a task.
+    /// Whether the job is a task: the lowest byte of the flags is the kind of a job, and 0 is a task.
     private static func isTask(_ job: UnownedJob) -> Bool { flags(of: job) & 0xff == 0 }
 
     private static func runElsewhere(_ job: UnownedJob) { globalConcurrentExecutor.enqueue(job) }
   }
 
-  /// The flags of a job: the library has no public name for them, but the runtime exports them.
+  /// The flags of a job.
+  ///
+  /// The concurrency library does not declare this function publicly, but the runtime exports it.
   @_silgen_name("swift_task_getJobFlags")
   private func flags(of job: UnownedJob) -> UInt
 #endif

@@ -16,7 +16,7 @@ enum IsolatedThread {
     /// Runs the job at `context`, and consumes the reference that the pointer holds.
     static func run(_ context: UnsafeMutableRawPointer?) {
       guard let context = unsafe context else { return }
-      // `passRetained` made the pointer, and this is its only use.
+      // `passRetained` made the pointer, and no other code uses it.
       unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().work()
     }
   }
@@ -25,14 +25,15 @@ enum IsolatedThread {
   static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
     let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
-    // The thread did not start, so it did not consume the job.
+    // If the thread could not start, it did not consume the reference to the job.
     if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }
 
   #if os(Linux)
-    /// Runs the work on a new thread, and calls `ended` from a second one that waits for the first: the handler of a trap
-    /// can wake a thread, but not resume a task.
+    /// Runs the work on a new thread, and calls `ended` from a second thread that waits for the first.
+    ///
+    /// The second thread is necessary because the handler of a trap can wake a thread, but cannot resume a task.
     static func start(
       _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
     ) {

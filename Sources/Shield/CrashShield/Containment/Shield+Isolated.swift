@@ -1,20 +1,20 @@
 internal import CShim
 internal import Synchronization
 
-/// The error that contained work and throwing guards throw in place of a trap.
+/// The error that isolated work and throwing guards throw instead of trapping.
 public enum ShieldFault: Error, Sendable, Equatable {
   /// A value was nil.
   case missing(String)
   /// A continuation was released without being resumed.
   case leaked
-  /// The requested value does not exist: out of range, of another type, or not in this state.
+  /// The requested value does not exist: it is out of range, of another type, or unavailable in this state.
   case refused(String)
-  /// Isolated work trapped: it never ends, and nothing releases what it holds.
+  /// Isolated work trapped: its thread never ends, and nothing releases the objects and locks that the work holds.
   case trapped
 }
 
 extension Shield {
-  /// Runs work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  /// Runs work on a thread of its own, where a Swift trap ends the work but not the process.
   ///
   /// ```swift
   /// do {
@@ -25,34 +25,36 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// **This is containment until the process restarts, not error handling.** The thread that trapped stays forever,
-  /// with its stack and all that it holds: objects, locks of the program, actors. A thread that waits for one of these
-  /// waits forever. So the work should touch nothing that others need, and a trap is a reason to shut the process down
-  /// in an orderly way. Where a wrong value or a half-done change is worse than a crash, do not isolate.
+  /// **Isolation contains a trap until the process restarts; it is not error handling.** The thread that trapped stays
+  /// forever. Its stack, and the objects, actors and locks of the program that it holds, stay as well. A thread that
+  /// waits for one of these locks or actors waits forever. Isolated work should not use anything that other threads
+  /// need. After a trap, shut the process down in an orderly way. Do not isolate work for which a wrong value or a
+  /// half-done change is worse than a crash.
   ///
-  /// Each trap is an incident with its message and its stack (`crashctl incidents`). The process ends, with its usual
-  /// signal and crash report, where
-  /// - `maximumContainedFaults` traps have been contained,
-  /// - the fault is no trap (`ud2`) but a bad access, an abort or any other signal,
-  /// - Dispatch, the C library or the loader are on the stack of the work, so that one of their locks may be held, or a
-  ///   global variable half initialized,
-  /// - Swift's concurrency library calls the work, as it calls the cancellation handlers of a task: the task is locked.
-  ///   So it is for the body of `withCheckedContinuation`, which cannot be distinguished from them,
-  /// - the work is in an `ExclusiveGate` or holds another lock of the shield,
-  /// - `containmentUnavailableReason` gives a reason,
-  /// - the shield is not started, or another handler has replaced its handler.
+  /// Each trap is an incident with its message and its stack (`crashctl incidents`). In these cases a fault ends the
+  /// process, with the usual signal and crash report:
+  /// - `maximumContainedFaults` traps have been contained already.
+  /// - The fault is not a trap (`ud2`) but a bad access, an abort or another signal.
+  /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
+  ///   variable may be half initialized.
+  /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with
+  ///   the task locked. The body of `withCheckedContinuation` counts as such code, because the shield cannot
+  ///   distinguish it from a cancellation handler.
+  /// - The work is in an `ExclusiveGate` or holds another lock of the shield.
+  /// - `containmentUnavailableReason` returns a reason.
+  /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
-  /// Some cases are contained although a thread may then wait forever. They are a lock of the program, and a static
-  /// variable of a C++ function that is being initialized. With the static standard library, also a block of Dispatch,
-  /// and a cancellation handler that a task group calls. Further limits:
-  /// - A SIGILL handler that the program had before the shield is not called for a contained trap.
-  /// - `exit()` works while such threads stay, but its callbacks (`atexit`, C++ destructors) must not wait for what
-  ///   they hold.
+  /// Some traps are contained although a thread may then wait forever. This happens if the work holds a lock of the
+  /// program, or is initializing a static variable of a C++ function. With the static standard library, it also happens
+  /// in a block that Dispatch runs, and in a cancellation handler that a task group calls. Further limits:
+  /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
+  /// - `exit()` works while such threads exist. Its callbacks (`atexit`, C++ destructors) must not wait for locks or
+  ///   objects that these threads hold.
   /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
   ///   false.
   ///
-  /// The caller waits. Precondition: it is not on a thread of Swift's concurrency; there, `await` calls the
-  /// asynchronous function below. The thread costs fifty to a hundred microseconds.
+  /// The caller waits. Precondition: the caller is not on a thread of Swift's concurrency. Call the asynchronous
+  /// function below there. The thread costs fifty to a hundred microseconds.
   ///
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
@@ -62,16 +64,17 @@ extension Shield {
     return try outcome.value(after: IsolatedThread.run { outcome.set(Result(catching: work)) })
   }
 
-  /// Runs asynchronous work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  /// Runs asynchronous work on a thread of its own, where a Swift trap ends the work but not the process.
   ///
-  /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Actors are not
-  /// isolated**: the code of an actor that the work calls, or a task that is no child of it, runs where it always does,
-  /// and a trap there ends the process. A task that has trapped never ends: its continuations are not resumed.
+  /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Calls to actors are
+  /// not isolated**: the code of an actor that the work calls runs where it always does, and a trap in it ends the
+  /// process. The same applies to a task that is not a child of the work. A task that has trapped never ends, and its
+  /// continuations are not resumed.
   ///
-  /// **The other tasks of the work continue without isolation**: its children, and after a trap in a child also its
-  /// parent and siblings, although the caller already got `ShieldFault.trapped`. They are cancelled and run on Swift's
-  /// own threads, where their next trap ends the process; their results are lost. The work's cancellation handlers run
-  /// after the caller has resumed.
+  /// **After a trap, the other tasks of the work continue without isolation**, although the caller already received
+  /// `ShieldFault.trapped`. These are the child tasks of the task that trapped, and its parent and siblings. They are
+  /// cancelled, and run on Swift's own threads, where their next trap ends the process. Their results are lost. The
+  /// work's cancellation handlers run after the caller has resumed.
   ///
   /// Cancelling the caller's task cancels the work; the caller still waits for it.
   ///
@@ -84,7 +87,7 @@ extension Shield {
       let outcome = Outcome<Value>()
       let executor = IsolatedExecutor()
       let task = Task(executorPreference: executor) {
-        // Without its thread the work would not be isolated.
+        // If the thread could not start, do not run the work: it would not be isolated.
         guard !executor.isAbandoned else { return }
         cs_shim_contained_task_begins()
         do {
@@ -99,7 +102,8 @@ extension Shield {
           IsolatedThread.start({ executor.run() }) { end in
             executor.abandon()
             continuation.resume(returning: end)
-            // Last: cancelling calls the work's own handlers, which may wait forever for what the trapped thread holds.
+            // Do this last: cancelling calls the work's own handlers, which may wait forever for locks of the trapped
+            // thread.
             if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
           }
         }
@@ -108,26 +112,27 @@ extension Shield {
         task.cancel()
       }
     #else
-      // Nothing is contained, see `containmentUnavailableReason`.
+      // This platform has no containment, as `containmentUnavailableReason` says.
       return try await work()
     #endif
   }
 
-  /// The number of traps that `isolated` contains; 16 by default, at most 200.
+  /// The maximum number of traps that `isolated` contains; 16 by default, at most 200.
   ///
-  /// Each contained trap costs one thread forever. The trap after the limit ends the process as it would without
-  /// containment. Any thread.
+  /// Each contained trap costs one thread forever. The first trap above the limit ends the process, as it would without
+  /// containment. May be used from any thread.
   public static var maximumContainedFaults: Int {
     get { Int(cs_shim_contained_budget()) }
     set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
   }
 
-  /// The reason why `isolated` contains no trap in this process; nil if it does.
+  /// The reason why `isolated` contains no trap in this process; nil if it contains traps.
   ///
-  /// Containment has to distinguish the C library and the Swift runtime from the program. Where it cannot, as in an
-  /// executable that links the C library statically, each trap ends the process as it would without. Any thread.
+  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. It cannot
+  /// do this, for example, in an executable that links the C library statically. There each trap ends the process, as
+  /// it would without `isolated`. May be used from any thread.
   public static var containmentUnavailableReason: String? {
-    // A text that stays.
+    // The text is a constant, or stays valid until the process ends.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
 }
@@ -145,27 +150,29 @@ private final class Outcome<Value: Sendable>: Sendable {
     default: throw ShieldFault.refused("no thread for isolated work")
     }
     guard let result = result.withLock({ $0 }) else {
-      throw ShieldFault.refused("the thread of isolated work was ended from within")
+      throw ShieldFault.refused("isolated work ended its own thread")
     }
     return try result.get()
   }
 }
 
-/// Isolated work, as its task refers to it: an actor may serve the task on a thread that is not the work's.
+/// The isolated work of a task.
+///
+/// The task carries this reference because an actor may serve the task on another thread than the work's own.
 @safe
 package final class IsolatedWork: @unchecked Sendable {
-  /// The child tasks of the work inherit it.
+  /// Child tasks of the work inherit this value.
   @TaskLocal static var current: IsolatedWork?
 
-  // Sendable: reference-counted atomically.
+  // Sendable: the C side counts references atomically.
   private let kept: UnsafeMutableRawPointer?
 
-  /// Retains the work of this thread.
+  /// Retains the work that runs on this thread.
   init() { unsafe kept = cs_shim_contained_keep() }
 
   deinit { unsafe cs_shim_contained_release(kept) }
 
-  /// Suspends containment: until the returned value is released, a trap of the work on this thread ends the process.
+  /// Suspends containment on this thread: until the returned value is released, a trap of the work ends the process.
   package static func hold() -> UnsafeMutableRawPointer? {
     let work = current
     return unsafe cs_shim_contained_hold(work?.kept)

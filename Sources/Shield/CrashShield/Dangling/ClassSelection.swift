@@ -1,7 +1,7 @@
 extension Shield {
-  /// A selection of classes, by the type records in the images of this process.
+  /// A selection of classes, made from the type records in the images of this process.
   ///
-  /// Generic classes have no metadata before their first use: protect such a class by its metatype.
+  /// A generic class has no metadata before its first use. Protect an instantiation of it by its metatype instead.
   public enum ClassSelection: Sendable, Hashable {
     /// The class with this full name, such as `App.Session` or `App.Outer.Inner`.
     case named(String)
@@ -15,22 +15,22 @@ extension Shield {
   public struct SelectionResult: Sendable, Hashable {
     /// The full names of the classes that are protected now.
     public var protected: [String] = []
-    /// Generic classes, which have no metadata yet.
+    /// Generic classes, which were not protected because they have no metadata yet.
     public var generic: [String] = []
     /// Classes that could not be protected.
     public var failed: [String] = []
   }
 
-  /// Protects the selected classes, as `protect` does by metatype.
+  /// Protects the selected classes, as `protect` does for a metatype.
   ///
   /// ```swift
   /// try Shield.protect(.module("App"), policy: .zero)
   /// ```
   ///
-  /// Call it at start: it reads the type records of all images once, some milliseconds for a large server, and creates
-  /// the metadata of each selected class.
+  /// Call it at start. It reads the type records of all images once, which takes some milliseconds for a large server,
+  /// and creates the metadata of each selected class.
   ///
-  /// - Throws: `ProtectionError.unavailable`. The result lists the classes that could not be protected.
+  /// - Throws: `ProtectionError.unavailable`. A class that cannot be protected is listed in the result instead.
   @discardableResult
   public static func protect(
     _ selection: ClassSelection, policy: DanglingPolicy = .zero, limit: Int = 50
@@ -62,7 +62,7 @@ extension Shield.ClassSelection {
     "XCTest", "CrashShield", "CrashShieldGuards", "__C", "Runtime",
   ]
 
-  /// The modules of the quarantine and of its incident records: the quarantine cannot keep objects that it consists of.
+  /// The modules that implement the quarantine and its incident records: the quarantine cannot keep their objects.
   static let ownModules: Set<String> = ["CrashShield", "CrashShieldGuards"]
 
   func holds(_ record: TypeRecords.Record) -> Bool {

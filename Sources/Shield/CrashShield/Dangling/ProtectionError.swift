@@ -7,13 +7,13 @@ extension Shield {
   public enum ProtectionError: Error, Equatable {
     /// The quarantine is off in this process, for the given reason. Continue without it.
     case unavailable(String)
-    /// Not a native Swift class, or its metadata has an unknown layout.
+    /// Not a native Swift class, or a class whose metadata has an unknown layout.
     case notASwiftClass(String)
     /// The limit of protected classes is reached; protect fewer.
     case tooManyClasses(String)
     /// The metadata of this class is read-only.
     case readOnlyMetadata(String)
-    /// The system has no memory or no thread left.
+    /// The system has no more memory or threads.
     case outOfMemory(String)
   }
 }

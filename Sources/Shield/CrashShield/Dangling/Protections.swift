@@ -1,10 +1,13 @@
 internal import CShimQuarantine
 import Synchronization
 
-/// The requests of operator, program and crashd for each class, and the effective setting: an operator's override takes
-/// precedence over the program's request, and that over crashd's automatic protection.
+/// The requests of the operator, the program and crashd for each class, and the effective setting.
 ///
-/// Calls the quarantine without holding the lock: it may wait for deinits, which may call here.
+/// An operator's override takes precedence over the program's request. The program's request takes precedence over
+/// crashd's automatic protection.
+///
+/// Locking: the lock is not held during calls to the quarantine, because the quarantine may wait for deinits, and a
+/// deinit may call this type.
 final class Protections: Sendable {
   static let shared = Protections()
 
@@ -27,7 +30,7 @@ final class Protections: Sendable {
 
   /// Protects a class for the program; any thread.
   func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
-    // Before the lock: in a forked child, a thread of the parent may hold it.
+    // Check this before locking: in a forked child, a thread of the parent may have held the lock at the fork.
     if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
     let metadata = Self.address(type)
     state.withLock { $0.entries[metadata, default: Entry()].program = .protects(Setting(policy: policy, limit: limit)) }
@@ -73,7 +76,8 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // A later request of a round is more specific: a name comes after all classes.
+      // The latest request of a round wins because it is the most specific: crashd sends requests for named classes
+      // after the request for all classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
@@ -100,7 +104,7 @@ extension Protections {
     applyStacks()
   }
 
-  /// Drops the requests of other rounds.
+  /// Drops the requests that messages of other rounds made.
   /// - Returns: The number of classes that lost a request.
   func sweep(round: UInt32) -> Int {
     let (stale, wasOff) = state.withLock { state in
@@ -120,7 +124,7 @@ extension Protections {
   struct RemoteSettings: Sendable {
     var round: UInt32
     var isOperator: Bool
-    /// No class is protected, no matter which request asks for it.
+    /// Whether all protection is off, whatever the requests say.
     var isOff: Bool
     var budgetBytes: UInt64
     var takesStacks: Bool
@@ -131,7 +135,7 @@ extension Protections {
 extension Protections {
   private struct RemoteWord {
     var word: Word
-    /// The round of crashd's messages that carried it.
+    /// The round of crashd's messages that contained the request.
     var round: UInt32
   }
 
@@ -139,9 +143,9 @@ extension Protections {
     var program: Word?
     var operators: RemoteWord?
     var automatic: RemoteWord?
-    /// The setting that is in force in the quarantine.
+    /// The setting that the quarantine currently applies.
     var present: Setting?
-    /// A thread is applying a change, and checks for another one afterwards.
+    /// A thread is applying a change; afterwards it checks whether another change is due.
     var isChanging = false
 
     var word: Word? { operators?.word ?? program ?? automatic?.word }
@@ -174,7 +178,7 @@ extension Protections {
       if let remote, remote.isOperator, remote.budgetBytes > 0 { return remote.budgetBytes }
       if let programBudget { return programBudget }
       guard let remote, remote.budgetBytes > 0 else { return Protections.standardBudgetBytes }
-      // The program's own protections keep at least the budget that they would have without crashd.
+      // A program that protects classes keeps at least the default budget, which it would have without crashd.
       let hasOwn = entries.values.contains { if case .protects = $0.program { true } else { false } }
       return hasOwn ? max(remote.budgetBytes, Protections.standardBudgetBytes) : remote.budgetBytes
     }
@@ -190,7 +194,7 @@ extension Protections {
     case unlist
   }
 
-  /// The next step for a class; nil if the setting is in force, or if another thread applies it.
+  /// Returns the next step for a class; nil if its setting is in force already, or if another thread is applying it.
   private func begin(_ metadata: UInt) -> Step? {
     state.withLock { state in
       guard let entry = state.entries[metadata], !entry.isChanging else { return nil }
@@ -212,13 +216,13 @@ extension Protections {
           present = setting
         } catch { failure = error }
       case .unlist:
-        // The address is compared only.
+        // Invariant: the quarantine only compares the address.
         unsafe cs_quarantine_unlist(UnsafeRawPointer(bitPattern: metadata))
       }
       state.withLock { [present, failure] state in
         state.entries[metadata]?.present = present
         state.entries[metadata]?.isChanging = false
-        // Drop a class that cannot be protected.
+        // Forget a class that cannot be protected.
         if failure != nil { state.entries[metadata] = nil }
       }
       if let failure { throw failure }
@@ -227,7 +231,7 @@ extension Protections {
 
   private func applyQuietly(_ metadata: UInt) {
     do throws(Shield.ProtectionError) { try apply(metadata) } catch _ {
-      // This change has no caller that could handle the error.
+      // No caller could handle this error.
     }
   }
 

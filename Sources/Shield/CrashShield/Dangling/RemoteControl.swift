@@ -4,12 +4,13 @@ internal import CShimQuarantine
 internal import CShimRing
 import Synchronization
 
-/// Applies the control messages of crashd, which `CShim/Handler/Setup/Attach/control.c` has read and checked, on a
-/// thread of the shield.
+/// Applies crashd's control messages on a thread of the shield.
+///
+/// `CShim/Handler/Setup/Attach/control.c` has read and checked the messages.
 final class RemoteControl: Sendable {
   static let shared = RemoteControl()
 
-  /// A request in Swift's terms.
+  /// A control message, as a Swift type.
   enum Request: Sendable {
     case word(Protections.Word, ClassName, isOperator: Bool, round: UInt32)
     case settings(Protections.RemoteSettings)
@@ -31,11 +32,13 @@ final class RemoteControl: Sendable {
     var count = 0
   }
 
-  /// The classes of this process by name, cached from the first name of a round to its sweep.
+  /// The classes of this process by name.
+  ///
+  /// The cache is filled at the first message of a round that names a class, and emptied at the round's sweep.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
-    // Guards work without the quarantine.
+    // Handle requests about guards before the check of the quarantine: guards work without it.
     switch request {
     case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
     case .lastCrash(let crash):
@@ -43,7 +46,7 @@ final class RemoteControl: Sendable {
       return Answer(result: .CS_CONTROL_DONE)
     case .sweep(let round):
       RemoteModes.sweep(round: round)
-      // Nothing is protected, so there is nothing to revert.
+      // Without a quarantine nothing is protected, and the sweep has nothing to revert.
       if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
     case .settings, .word: break
     }
@@ -78,13 +81,13 @@ final class RemoteControl: Sendable {
 }
 
 extension TypeRecords {
-  /// A class by its names, without its type.
+  /// The names of a class and the address of its metadata.
   struct Entry: Sendable {
     var name: String
-    /// Without its prefix; empty for a generic class.
+    /// The mangled name without the prefix `$s`; empty for a generic class.
     var mangled: String
     var isOwn: Bool
-    /// The address of its metadata; nil for a generic class.
+    /// The address of the class's metadata; nil for a generic class.
     var metadata: UInt?
 
     init(_ record: Record) {
@@ -107,7 +110,7 @@ extension TypeRecords {
 }
 
 extension RemoteControl.Request {
-  /// Fails for a kind of message that is not known here.
+  /// Fails for an unknown kind of message.
   init?(_ control: cs_shim_control) {
     let isOperator = control.flags & CS_CONTROL_OPERATOR != 0
     let isOwn = control.flags & CS_CONTROL_OWN_CLASSES != 0
@@ -133,7 +136,7 @@ extension RemoteControl.Request {
 
   private static func name(of control: cs_shim_control) -> String {
     var name = control.name
-    // A C array is a tuple in Swift; the C side ends the text with a NUL within it.
+    // A C array is a tuple in Swift. The C side ends the text with a NUL inside this array.
     return unsafe withUnsafeBytes(of: &name) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -142,7 +145,7 @@ extension RemoteControl.Request {
 
 /// The callback that a thread of the shield calls for each control message.
 let obeyControl: cs_shim_control_function = { control, count in
-  // Both are valid during this call.
+  // Both pointers are valid during this call.
   guard let control = unsafe control?.pointee, let request = RemoteControl.Request(control) else {
     return .CS_CONTROL_UNKNOWN
   }
@@ -151,19 +154,21 @@ let obeyControl: cs_shim_control_function = { control, count in
   return answer.result
 }
 
-/// The guard modes that an operator set through crashd: they take precedence over the program's modes, until a later
-/// round of crashd's messages does not name them.
+/// The guard modes that an operator set through crashd.
+///
+/// These modes take precedence over the program's modes. They apply until a later round of crashd's messages does not
+/// contain them.
 struct RemoteModes: Sendable {
   private var control: cs_shim_control
 
-  /// `CShim/Handler/Setup/Attach/control.c` has checked every byte.
+  /// Precondition: `CShim/Handler/Setup/Attach/control.c` has checked every byte of the message.
   init(_ control: cs_shim_control) { self.control = control }
 
   /// Applies the modes.
-  /// - Returns: The number of kinds that they set.
+  /// - Returns: The number of modes that the message sets.
   func apply() -> Int {
     let implicitModes = control.implicit_guard_modes
-    // C arrays are tuples in Swift; both have a byte for each kind.
+    // C arrays are tuples in Swift; both arrays have one byte for each kind.
     return unsafe withUnsafeBytes(of: control.guard_modes) { modes in
       unsafe withUnsafeBytes(of: implicitModes) { implicitModes in
         unsafe Int(
@@ -174,6 +179,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Reverts the modes of other rounds.
+  /// Reverts the modes that messages of other rounds set.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }

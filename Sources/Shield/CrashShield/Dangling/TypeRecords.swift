@@ -6,7 +6,7 @@ enum TypeRecords {
   struct Record {
     /// The full name, with module and enclosing types.
     var name: String
-    /// The first part of the name.
+    /// The module: the first component of the name.
     var module: String
     /// Whether the executable itself contains it.
     var isInExecutable: Bool
@@ -14,11 +14,11 @@ enum TypeRecords {
     var type: AnyClass?
   }
 
-  /// All classes, by image.
+  /// Returns all classes, image by image.
   static func classes() -> [Record] {
     var found = Found()
     unsafe withUnsafeMutablePointer(to: &found) { found in
-      // The C function calls the closure only before it returns, with the pointer that it gets here.
+      // The C function calls the closure only before it returns, and passes on the pointer to `found`.
       unsafe cs_quarantine_visit_types(
         { record, context in
           guard let record = unsafe record?.pointee, let found = unsafe context?.assumingMemoryBound(to: Found.self)
@@ -36,7 +36,8 @@ enum TypeRecords {
 
 extension TypeRecords.Record {
   fileprivate init(_ record: cs_quarantine_type) {
-    // The name is NUL-terminated and as long as the callback; metadata is what the class's own accessor returned.
+    // The name is NUL-terminated and valid during the callback. The class's own metadata accessor returned the
+    // metadata.
     name = unsafe String(cString: record.name)
     module = String(name.prefix { $0 != "." })
     isInExecutable = unsafe record.is_in_executable

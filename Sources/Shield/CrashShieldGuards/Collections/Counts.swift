@@ -1,11 +1,10 @@
 internal import CrashShield
 
 extension Array {
-  /// Creates a collection of equal elements; empty for a count below zero or above `limit`, which is recorded as
-  /// `capacity`.
+  /// Creates a collection of equal elements; an empty one for a negative count, or one above `limit`.
   ///
-  /// The default limit is what no address space has room for. A machine's memory allows far less, and running out of it
-  /// ends the process: pass a limit for an untrusted count.
+  /// The fault is recorded as `capacity`. The default limit is the size of the address space. A machine's memory allows
+  /// far less, and the process ends if memory runs out: pass a limit for an untrusted count.
   @inlinable
   public init(
     shieldedRepeating element: Element, count: Int,
@@ -19,7 +18,7 @@ extension Array {
     }
   }
 
-  /// Reserves capacity; has no effect for a count below zero or above `limit`, which is recorded as `capacity`.
+  /// Reserves capacity; has no effect for a negative count or a count above `limit`, which is recorded as `capacity`.
   @inlinable
   public mutating func shieldedReserveCapacity(
     _ count: Int, limit: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -31,13 +30,14 @@ extension Array {
 }
 
 extension Collection {
-  /// The first elements, so many or as many as there are; none where the count is below zero, which is recorded as `capacity`.
+  /// Returns the first `count` elements, or all if there are fewer; none for a negative count, which is recorded as
+  /// `capacity`.
   @inlinable
   public func shieldedPrefix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     prefix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// All but the first elements; all where the count is below zero, which is recorded as `capacity`.
+  /// Returns all but the first `count` elements; all elements for a negative count, which is recorded as `capacity`.
   @inlinable
   public func shieldedDropFirst(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropFirst(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
@@ -45,13 +45,14 @@ extension Collection {
 }
 
 extension BidirectionalCollection {
-  /// The last elements, so many or as many as there are; none where the count is below zero, which is recorded as `capacity`.
+  /// Returns the last `count` elements, or all if there are fewer; none for a negative count, which is recorded as
+  /// `capacity`.
   @inlinable
   public func shieldedSuffix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     suffix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// All but the last elements; all where the count is below zero, which is recorded as `capacity`.
+  /// Returns all but the last `count` elements; all elements for a negative count, which is recorded as `capacity`.
   @inlinable
   public func shieldedDropLast(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropLast(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)

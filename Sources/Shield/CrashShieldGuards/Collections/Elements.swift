@@ -1,11 +1,13 @@
 internal import CrashShield
 
-/// Removal by element and by key: comparing positions of sets and dictionaries traps, so there is none by position.
+/// Removal by element and by key.
+///
+/// There is no removal by index, because comparing indices of a set or dictionary traps.
 extension Set {
-  /// Removes an element; nil where the set has it not, which is recorded as `mutation`.
+  /// Removes an element; returns nil if the set does not contain it, which is recorded as `mutation`.
   ///
-  /// In place of `remove(at: firstIndex(of: element)!)`, which ends the process. Where it may well not be there, `remove`
-  /// is right.
+  /// It replaces `remove(at: firstIndex(of: element)!)`, which ends the process. Use plain `remove` if the element is
+  /// often missing.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -16,9 +18,9 @@ extension Set {
     return nil
   }
 
-  /// Removes some element; nil where there is none, which is recorded as `mutation`.
+  /// Removes some element; returns nil if the set is empty, which is recorded as `mutation`.
   ///
-  /// In place of `removeFirst()`, which ends the process.
+  /// It replaces `removeFirst()`, which ends the process.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -29,10 +31,10 @@ extension Set {
 }
 
 extension Dictionary {
-  /// Removes a key with its value; nil where the dictionary has it not, which is recorded as `mutation`.
+  /// Removes a key with its value; returns nil if the dictionary does not contain it, which is recorded as `mutation`.
   ///
-  /// In place of `remove(at: index(forKey: key)!)`, which ends the process. Where it may well not be there, `removeValue` or
-  /// `self[key] = nil` is right.
+  /// It replaces `remove(at: index(forKey: key)!)`, which ends the process. Use `removeValue` or `self[key] = nil` if
+  /// the key is often missing.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -45,9 +47,9 @@ extension Dictionary {
 }
 
 extension Collection {
-  /// The first element; `value` where there is none, which is recorded as `unwrap`.
+  /// Returns the first element; `value` if the collection is empty, which is recorded as `unwrap`.
   ///
-  /// In place of `first!`, which ends the process.
+  /// It replaces `first!`, which ends the process.
   @inlinable
   public func shieldedFirst(
     or value: @autoclosure () -> Element, fileID: StaticString = #fileID, line: UInt = #line
@@ -57,9 +59,10 @@ extension Collection {
 }
 
 extension Character {
-  /// The character that a text is; `character` where it has none or several, which is recorded as `conversion`.
+  /// Creates the only character of a string; `character` if the string has no or several characters, which is recorded
+  /// as `conversion`.
   ///
-  /// In place of `Character(text)`, which ends the process for an empty text.
+  /// It replaces `Character(text)`, which ends the process for an empty string.
   public init(
     shielded text: some StringProtocol, or character: @autoclosure () -> Character, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -78,5 +81,5 @@ extension Character {
 @inline(never)
 @usableFromInline
 func handleMissingElement<Collection>(_: Collection.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.handleFault(.mutation, at: ShieldSite(fileID: fileID, line: line)) { "what a \(Collection.self) has not" }
+  Shield.handleFault(.mutation, at: ShieldSite(fileID: fileID, line: line)) { "not an element of a \(Collection.self)" }
 }

@@ -1,16 +1,16 @@
 internal import CrashShield
 
 extension BidirectionalCollection {
-  /// The element at a position, or nil where the collection has none, which is recorded as `index`.
+  /// The element at an index; nil if the index is out of bounds, which is recorded as `index`.
   ///
-  /// In place of `self[position]`, which ends the process. `Dictionary` and `Set` have no such subscript, because
-  /// comparing their indices traps, and so not every `Collection` has one.
+  /// It replaces `self[position]`, which ends the process. `Dictionary` and `Set` have no such subscript, because
+  /// comparing their indices traps. For this reason the subscript is not declared for every `Collection`.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// As fast as the plain subscript. `off` and `observe`: as the plain subscript.
+  /// The subscript is as fast as the plain one. Under `off` and `observe` it behaves like the plain subscript.
   @inlinable
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element?
   {
@@ -19,7 +19,7 @@ extension BidirectionalCollection {
     return nil
   }
 
-  /// The element at a position, or `default` where the collection has none, which is recorded as `index`.
+  /// The element at an index; `default` if the index is out of bounds, which is recorded as `index`.
   @inlinable
   public subscript(
     shielded position: Index, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -30,7 +30,7 @@ extension BidirectionalCollection {
     return kept(value())
   }
 
-  // Generic code over collections may pass a string.
+  // The type must be checked at run time, because generic code over collections may pass a string.
   @inline(never)
   @usableFromInline
   func handleIndexFault(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
@@ -52,17 +52,19 @@ extension BidirectionalCollection {
   }
 }
 
-/// Integer indices: compared at once, and passed as they are, so that a loop keeps them in registers.
+/// Collections with integer indices: comparing integers directly, and passing them by value, keeps them in registers in
+/// a loop.
 extension RandomAccessCollection where Index == Int {
-  /// The element at a position, or nil where the collection has none, which is recorded as `index`.
+  /// The element at an index; nil if the index is out of bounds, which is recorded as `index`.
   ///
-  /// In place of `self[position]`, which ends the process.
+  /// It replaces `self[position]`, which ends the process.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// Two instructions more than the plain subscript. `off` and `observe`: as the plain subscript.
+  /// The subscript takes two instructions more than the plain one. Under `off` and `observe` it behaves like the plain
+  /// subscript.
   @inlinable
   public subscript(shielded position: Int, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element? {
     if _fastPath(holds(position)) { return self[position] }
@@ -72,7 +74,7 @@ extension RandomAccessCollection where Index == Int {
     return nil
   }
 
-  /// The element at a position, or `default` where the collection has none, which is recorded as `index`.
+  /// The element at an index; `default` if the index is out of bounds, which is recorded as `index`.
   @inlinable
   public subscript(
     shielded position: Int, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -85,7 +87,8 @@ extension RandomAccessCollection where Index == Int {
     return kept(value())
   }
 
-  // The distance from the start is unsigned, and a position before it wraps: one comparison covers both bounds.
+  // One comparison covers both bounds: the distance from the start is unsigned, and wraps for an index before the
+  // start.
   @inlinable
   @inline(__always)
   func holds(_ position: Int) -> Bool {
@@ -104,9 +107,9 @@ func handleIntegerIndexFault(
 }
 
 extension StringProtocol {
-  /// The character at a position, or nil where the string has none, which is recorded as `stringIndex`.
+  /// The character at an index; nil if the index is out of bounds, which is recorded as `stringIndex`.
   ///
-  /// A position inside of a character is rounded down, as by the plain subscript.
+  /// As in the plain subscript, an index inside a character is rounded down.
   @inlinable
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line)
     -> Character?
@@ -116,7 +119,7 @@ extension StringProtocol {
     return nil
   }
 
-  /// The part of the string that is in the range; an out-of-bounds range is recorded as `stringIndex`.
+  /// The characters of the range that are in the string; an out-of-bounds range is recorded as `stringIndex`.
   @inlinable
   public subscript(
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -127,8 +130,8 @@ extension StringProtocol {
     return self[lower..<Swift.max(lower, Swift.min(range.upperBound, endIndex))]
   }
 
-  /// The position at this distance in characters from another one, clamped to the string's start or end, which is
-  /// recorded as `stringIndex`.
+  /// Returns the index at a distance in characters from another index; if it is out of bounds, returns the string's
+  /// start or end and records `stringIndex`.
   @inlinable
   public func shieldedIndex(
     _ position: Index, offsetBy distance: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -141,8 +144,8 @@ extension StringProtocol {
     return limit
   }
 
-  // The reason holds only the length of the string, no contents and no position. Asking an index of another string for
-  // its offset would trap.
+  // The reason contains only the length of the string, neither contents nor the index: reading the offset of another
+  // string's index would trap.
   @inline(never)
   @usableFromInline
   func handleStringIndexFault(_ fileID: StaticString, _ line: UInt) -> Bool {
@@ -152,7 +155,7 @@ extension StringProtocol {
   }
 }
 
-/// A position as a number; an index of another type may hold contents, so it stays out.
+/// Returns an integer index as text; "?" for an index of another type, which may contain values of the program.
 @usableFromInline
 func described(_ position: some Any) -> String {
   (position as? any BinaryInteger).map { "\($0)" } ?? "?"

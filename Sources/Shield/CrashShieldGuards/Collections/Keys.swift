@@ -1,18 +1,18 @@
 internal import CrashShield
 
-/// The value that a duplicate key keeps.
+/// The value that is kept for a duplicate key.
 public enum DuplicatePolicy: Sendable, Hashable {
-  /// The first one.
+  /// The first value of the key.
   case keepFirst
-  /// The last one.
+  /// The last value of the key.
   case keepLast
 }
 
 extension Dictionary {
-  /// Creates a dictionary of these pairs; a duplicate key keeps one value, and duplicates are recorded as
-  /// `duplicateKey`, with their number.
+  /// Creates a dictionary of these pairs; a duplicate key keeps one value, and the number of duplicates is recorded as
+  /// `duplicateKey`.
   ///
-  /// In place of `init(uniqueKeysWithValues:)`, which ends the process.
+  /// It replaces `init(uniqueKeysWithValues:)`, which ends the process.
   @inlinable
   public init(
     shieldedUniqueKeysWithValues pairs: some Sequence<(Key, Value)>, onDuplicate policy: DuplicatePolicy = .keepFirst,
@@ -34,7 +34,8 @@ extension Dictionary {
 
   /// Creates a dictionary of the pairs without nil; skipped pairs are recorded as `missingValue`.
   ///
-  /// The plain operation does not trap: each mode skips them. A value that is itself optional and nil is a value.
+  /// There is no plain operation that traps: the pairs are skipped in each mode. If the value type is itself optional,
+  /// its nil counts as a value.
   @inlinable
   public init(shielded pairs: some Sequence<(Key?, Value?)>, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(minimumCapacity: pairs.underestimatedCount)
@@ -47,9 +48,9 @@ extension Dictionary {
 }
 
 extension Array {
-  /// The elements that are not nil; skipped ones are recorded as `missingValue`.
+  /// Creates an array of the elements that are not nil; skipped elements are recorded as `missingValue`.
   ///
-  /// The plain operation does not trap: each mode skips them.
+  /// There is no plain operation that traps: nil is skipped in each mode.
   @inlinable
   public init(shielded elements: some Sequence<Element?>, fileID: StaticString = #fileID, line: UInt = #line) {
     var missing = 0
@@ -66,7 +67,7 @@ extension Array {
 @usableFromInline
 func handleDuplicateKeys<Key>(_ count: Int, _: Key.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
   Shield.handleFault(.duplicateKey, at: ShieldSite(fileID: fileID, line: line)) {
-    "\(count) values for a \(Key.self) that has one"
+    "\(count) duplicate keys of \(Key.self)"
   }
 }
 
@@ -74,6 +75,6 @@ func handleDuplicateKeys<Key>(_ count: Int, _: Key.Type, _ fileID: StaticString,
 @usableFromInline
 func recordMissingValues<Collection>(_ count: Int, _: Collection.Type, _ fileID: StaticString, _ line: UInt) {
   Shield.recordFault(.missingValue, at: ShieldSite(fileID: fileID, line: line)) {
-    "\(count) nil left out of \(Collection.self)"
+    "\(count) nil skipped for \(Collection.self)"
   }
 }

@@ -1,9 +1,9 @@
 extension BidirectionalCollection where Self: MutableCollection {
-  /// Replaces an element; without effect where the collection has none there, which is recorded as `mutation`.
+  /// Replaces an element; has no effect if the index is out of bounds, which is recorded as `mutation`.
   ///
-  /// In place of `self[position] = element`, which ends the process.
+  /// It replaces `self[position] = element`, which ends the process.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the element was replaced.
   @inlinable
   @discardableResult
   public mutating func shieldedReplace(
@@ -20,15 +20,15 @@ extension BidirectionalCollection where Self: MutableCollection {
     return false
   }
 
-  /// Changes an element in place; has no effect if the collection has none there, which is recorded as `mutation`.
+  /// Changes an element in place; has no effect if the index is out of bounds, which is recorded as `mutation`.
   ///
-  /// In place of `self[position] += 1`, `self[position].name = "x"` and the like, which end the process.
+  /// It replaces statements such as `self[position] += 1` and `self[position].name = "x"`, which end the process.
   ///
   /// ```swift
   /// counts.shieldedUpdate(at: hour) { $0 += 1 }
   /// ```
   ///
-  /// - Returns: The result of the function; nil if it was not called.
+  /// - Returns: The result of the function; nil if the function was not called.
   @inlinable
   @discardableResult
   public mutating func shieldedUpdate<Result, Failure: Error>(
@@ -40,9 +40,9 @@ extension BidirectionalCollection where Self: MutableCollection {
     return nil
   }
 
-  /// Swaps two elements; without effect where the collection lacks one, which is recorded as `mutation`.
+  /// Swaps two elements; has no effect if an index is out of bounds, which is recorded as `mutation`.
   ///
-  /// - Returns: Whether they were swapped.
+  /// - Returns: Whether the elements were swapped.
   @inlinable
   @discardableResult
   public mutating func shieldedSwapAt(
@@ -62,10 +62,10 @@ extension BidirectionalCollection where Self: MutableCollection {
 }
 
 extension BidirectionalCollection where Self: RangeReplaceableCollection {
-  /// Inserts an element before a position or at the end; without effect where the collection has no such position,
-  /// which is recorded as `mutation`.
+  /// Inserts an element before an index or at the end; has no effect if the index is out of bounds, which is recorded
+  /// as `mutation`.
   ///
-  /// - Returns: Whether it was inserted.
+  /// - Returns: Whether the element was inserted.
   @inlinable
   @discardableResult
   public mutating func shieldedInsert(
@@ -82,7 +82,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return false
   }
 
-  /// Removes an element; nil where the collection has none there, which is recorded as `mutation`.
+  /// Removes an element; returns nil if the index is out of bounds, which is recorded as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -93,9 +93,10 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Replaces a part of the collection; without effect where it does not have the whole of it, which is recorded as `mutation`.
+  /// Replaces a range of elements; has no effect if a part of the range is out of bounds, which is recorded as
+  /// `mutation`.
   ///
-  /// - Returns: Whether it was replaced.
+  /// - Returns: Whether the range was replaced.
   @inlinable
   @discardableResult
   public mutating func shieldedReplaceSubrange(
@@ -110,7 +111,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return true
   }
 
-  /// Removes the first element; nil where there is none, which is recorded as `mutation`.
+  /// Removes the first element; returns nil if the collection is empty, which is recorded as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -119,7 +120,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Removes the last element; nil where there is none, which is recorded as `mutation`.
+  /// Removes the last element; returns nil if the collection is empty, which is recorded as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveLast(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -131,9 +132,9 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Removes so many elements from the end, or as many as there are; a count that is not possible is recorded as `mutation`.
+  /// Removes the last `count` elements, or all if there are fewer; an impossible count is recorded as `mutation`.
   ///
-  /// - Returns: What was removed, in its order.
+  /// - Returns: The removed elements, in their original order.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveLast(
@@ -149,9 +150,9 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return removed
   }
 
-  /// Removes so many elements from the start, or as many as there are; a count that is not possible is recorded as `mutation`.
+  /// Removes the first `count` elements, or all if there are fewer; an impossible count is recorded as `mutation`.
   ///
-  /// - Returns: What was removed.
+  /// - Returns: The removed elements.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(

@@ -1,9 +1,9 @@
-/// Steps from one position to another, whose plain forms end the process past the bounds.
+/// Movements from one index to another; the plain operations end the process outside the bounds.
 extension BidirectionalCollection {
-  /// The position after another one; the end where there is none, which is recorded as `index`.
+  /// Returns the index after another one; the end if there is none, which is recorded as `index`.
   ///
-  /// In place of `index(after:)`, which ends the process, or goes beyond the end in an array. A position before the start has
-  /// the start after it.
+  /// It replaces `index(after:)`, which ends the process, or in an array returns an index past the end. For an index
+  /// before the start, the result is the start.
   @inlinable
   public func shieldedIndex(after position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
     if position >= startIndex && position < endIndex { return index(after: position) }
@@ -11,9 +11,9 @@ extension BidirectionalCollection {
     return position < startIndex ? startIndex : endIndex
   }
 
-  /// The position before another one; the start where there is none, which is recorded as `index`.
+  /// Returns the index before another one; the start if there is none, which is recorded as `index`.
   ///
-  /// In place of `index(before:)`. A position behind the end has the end before it.
+  /// It replaces `index(before:)`. For an index past the end, the result is the end.
   @inlinable
   public func shieldedIndex(before position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
     if position > startIndex && position <= endIndex { return index(before: position) }
@@ -21,10 +21,10 @@ extension BidirectionalCollection {
     return position > endIndex ? endIndex : startIndex
   }
 
-  /// The position so many elements from another; the end or the start where there are not as many, which is recorded as
+  /// Returns the index at a distance from another one; if it is out of bounds, returns the end or the start and records
   /// `index`.
   ///
-  /// In place of `index(_:offsetBy:)`.
+  /// It replaces `index(_:offsetBy:)`.
   @inlinable
   public func shieldedIndex(
     _ position: Index, offsetBy distance: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -37,17 +37,17 @@ extension BidirectionalCollection {
     return limit
   }
 
-  /// Goes on to the next position; to the end where there is none, which is recorded as `index`.
+  /// Moves to the next index; to the end if there is none, which is recorded as `index`.
   ///
-  /// In place of `formIndex(after:)`.
+  /// It replaces `formIndex(after:)`.
   @inlinable
   public func shieldedFormIndex(after position: inout Index, fileID: StaticString = #fileID, line: UInt = #line) {
     position = shieldedIndex(after: position, fileID: fileID, line: line)
   }
 
-  /// Goes back to the position before; to the start where there is none, which is recorded as `index`.
+  /// Moves to the previous index; to the start if there is none, which is recorded as `index`.
   ///
-  /// In place of `formIndex(before:)`.
+  /// It replaces `formIndex(before:)`.
   @inlinable
   public func shieldedFormIndex(before position: inout Index, fileID: StaticString = #fileID, line: UInt = #line) {
     position = shieldedIndex(before: position, fileID: fileID, line: line)

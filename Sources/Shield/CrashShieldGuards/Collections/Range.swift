@@ -1,10 +1,10 @@
 internal import CrashShield
 
 extension BidirectionalCollection {
-  /// The part of the collection that is in the range; what is outside is recorded as `range`.
+  /// The elements of the range that are in the collection; an out-of-bounds range is recorded as `range`.
   ///
-  /// In place of `self[range]`, which ends the process. The result is empty where nothing of the range is inside.
-  /// `off` and `observe`: as the plain subscript.
+  /// It replaces `self[range]`, which ends the process. The result is empty if no part of the range is inside. Under
+  /// `off` and `observe` it behaves like the plain subscript.
   @inlinable
   public subscript(
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -14,7 +14,7 @@ extension BidirectionalCollection {
     return self[clamped(range.lowerBound, range.upperBound)]
   }
 
-  /// The part of the collection that is in the range; what is outside is recorded as `range`.
+  /// The elements of the range that are in the collection; an out-of-bounds range is recorded as `range`.
   @inlinable
   public subscript(
     shielded range: ClosedRange<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -24,7 +24,7 @@ extension BidirectionalCollection {
     return self[clamped(range.lowerBound, after(range.upperBound))]
   }
 
-  /// The part of the collection from there on; what is outside is recorded as `range`.
+  /// The elements from an index on; an index that is out of bounds is recorded as `range`.
   @inlinable
   public subscript(
     shielded range: PartialRangeFrom<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -34,7 +34,7 @@ extension BidirectionalCollection {
     return self[clamped(range.lowerBound, endIndex)]
   }
 
-  /// The part of the collection before there; what is outside is recorded as `range`.
+  /// The elements before an index; an index that is out of bounds is recorded as `range`.
   @inlinable
   public subscript(
     shielded range: PartialRangeUpTo<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -44,7 +44,7 @@ extension BidirectionalCollection {
     return self[clamped(startIndex, range.upperBound)]
   }
 
-  /// The part of the collection up to and with there; what is outside is recorded as `range`.
+  /// The elements up to and including an index; an index that is out of bounds is recorded as `range`.
   @inlinable
   public subscript(
     shielded range: PartialRangeThrough<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -54,10 +54,9 @@ extension BidirectionalCollection {
     return self[clamped(startIndex, after(range.upperBound))]
   }
 
-  /// The part of the collection between two positions; what is outside, and bounds the wrong way round, are recorded as
-  /// `range`.
+  /// The elements between two indices; indices that are out of bounds or in reverse order are recorded as `range`.
   ///
-  /// In place of `self[lower..<upper]`, where `lower..<upper` alone may end the process.
+  /// It replaces `self[lower..<upper]`, where `lower..<upper` alone may end the process.
   @inlinable
   public subscript(
     shieldedBounds lower: Index, _ upper: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -67,7 +66,7 @@ extension BidirectionalCollection {
     return self[clamped(lower, upper)]
   }
 
-  /// The part of the collection that the range says, or nil where not all of it is there, which is recorded as `range`.
+  /// Returns the elements of the range; nil if a part of the range is out of bounds, which is recorded as `range`.
   @inlinable
   public func shieldedExactly(
     _ range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
@@ -77,13 +76,15 @@ extension BidirectionalCollection {
     return nil
   }
 
-  /// Never computes a position beyond the end: `Int.max + 1` would trap.
+  /// Returns the index after another one, within the bounds.
+  ///
+  /// It never computes an index past the end: `Int.max + 1` would trap.
   @usableFromInline
   func after(_ position: Index) -> Index {
     position < startIndex ? startIndex : position >= endIndex ? endIndex : index(after: position)
   }
 
-  /// Reversed bounds give an empty range at the first one.
+  /// Returns the part of the range inside the bounds; bounds in reverse order give an empty range at the first bound.
   @usableFromInline
   func clamped(_ lower: Index, _ upper: Index) -> Range<Index> {
     let lower = Swift.min(Swift.max(lower, startIndex), endIndex)
@@ -92,9 +93,9 @@ extension BidirectionalCollection {
 }
 
 extension Range {
-  /// A range between two bounds; reversed ones give an empty range at the first one, which is recorded as `range`.
+  /// Creates a range; bounds in reverse order give an empty range at the first bound, which is recorded as `range`.
   ///
-  /// In place of `lower..<upper`, which ends the process.
+  /// It replaces `lower..<upper`, which ends the process.
   @inlinable
   public init(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {
@@ -108,9 +109,9 @@ extension Range {
 }
 
 extension ClosedRange {
-  /// A range between two bounds; reversed ones give nil, which is recorded as `range`.
+  /// Creates a range; bounds in reverse order give nil, which is recorded as `range`.
   ///
-  /// In place of `lower...upper`, which ends the process.
+  /// It replaces `lower...upper`, which ends the process.
   @inlinable
   public init?(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {

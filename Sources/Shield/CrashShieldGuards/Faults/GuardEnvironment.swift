@@ -10,17 +10,17 @@ internal import CShimRing
 #endif
 
 extension Guards {
-  /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid ones.
+  /// The invalid parts of `CRASHSHIELD_GUARDS`; the first read of this property applies the valid parts.
   ///
-  /// Such as `observe`, or `absorb,cast=off,index=observe`: a mode for all kinds, or kinds with their modes; of two
-  /// modes for one kind the later one holds.
+  /// Examples of the variable are `observe` and `absorb,cast=off,index=observe`. A part is a mode for all kinds, or a
+  /// kind with its mode. If two parts set the same kind, the later part applies.
   static let environment = apply(variable("CRASHSHIELD_GUARDS"), by: cs_guard_set_mode)
 
-  /// The invalid parts of `CRASHSHIELD_IMPLICIT`, for the protections that need no change of a call.
+  /// The invalid parts of `CRASHSHIELD_IMPLICIT`, which sets the modes of the implicit protections.
   static let implicitEnvironment = apply(variable("CRASHSHIELD_IMPLICIT"), by: cs_guard_set_implicit_mode)
 
   private static func variable(_ name: String) -> String {
-    // getenv's string stays valid as long as no thread changes the environment.
+    // Invariant: getenv's string stays valid as long as no thread changes the environment.
     unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
   }
 

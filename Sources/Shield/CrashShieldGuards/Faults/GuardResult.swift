@@ -1,9 +1,9 @@
-/// The fallback value of a guard, hidden from the optimizer for numbers and the like.
+/// Returns the fallback value of a guard, and hides it from the optimizer if its type is trivial, as a number's is.
 ///
-/// It is often a constant, as in `x.shielded(or: 0)`. Where the compiler sees it, it computes the rest of a turn of the
-/// caller's loop with it, in a copy with an end of its own; and of a loop with two ends it does not remove the list's own check
-/// of its bounds, nor does it join several turns into one. Of values that are counted the copy is the better way: in
-/// it the other value is a constant, and the real one needs no retain to be its like.
+/// The fallback value is often a constant, as in `x.shielded(or: 0)`. If the optimizer sees the constant, it duplicates
+/// the rest of the caller's loop body for it, which gives the loop a second back edge. In such a loop the optimizer
+/// neither removes the collection's own bounds check nor unrolls iterations. For reference-counted values the duplicate
+/// is faster: there the fallback value is a constant, and in the original the real value needs no additional retain.
 @inlinable
 @inline(__always)
 func kept<Value>(_ value: Value) -> Value { _isPOD(Value.self) ? unseen(value) : value }
@@ -12,7 +12,7 @@ func kept<Value>(_ value: Value) -> Value { _isPOD(Value.self) ? unseen(value) :
 @usableFromInline
 func unseen<Value>(_ value: Value) -> Value { value }
 
-/// The fallback value of a type that need not declare one: its `shieldDefault`, zero, or nil.
+/// The fallback value of a type that declares none: its `shieldDefault`, zero, or nil.
 package enum DefaultValue {
   package static func exists<Value>(of type: Value.Type) -> Bool {
     type is any ShieldDefault.Type || type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type

@@ -6,44 +6,44 @@ internal import CShimRing
 internal import Synchronization
 
 extension Shield {
-  /// Sets what guards of a kind do about a fault, from the next one on.
+  /// Sets how guards of a kind react to faults, from the next fault on.
   ///
-  /// Before, the mode comes from `CRASHSHIELD_GUARDS`, such as `observe` or `absorb,cast=off`; else it is `absorb`. An
-  /// operator's override (`crashctl guards set`) takes precedence; when it is removed, this mode applies again. Any
-  /// thread; one atomic byte.
+  /// Until this call, the mode comes from `CRASHSHIELD_GUARDS`, such as `observe` or `absorb,cast=off`; without the
+  /// variable it is `absorb`. An operator's override (`crashctl guards set`) takes precedence; when the override is
+  /// removed, this mode applies again. May be called from any thread; the call stores one atomic byte.
   public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.environment
     cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
   }
 
-  /// Sets what guards of every kind do about a fault.
+  /// Sets how guards of every kind react to faults.
   public static func setMode(_ mode: ShieldMode) {
     for kind in ShieldKind.allCases { setMode(mode, for: kind) }
   }
 
   /// The effective mode of a kind: an operator's override (`crashctl guards set`), else the program's mode.
   ///
-  /// Do not save it to restore it with `setMode` later: that would turn an operator's override into the program's mode.
+  /// Do not save this mode to restore it later with `setMode`: an operator's override would become the program's mode.
   public static func mode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.environment
     return ShieldMode(cs_guard_mode_of(UInt32(kind.rawValue)))
   }
 
-  /// Sets the observer that is called for the first fault of each kind and call site, and for its 10th, 100th and so
-  /// on.
+  /// Sets the observer of faults, or removes it with nil.
   ///
-  /// It runs on the faulting thread, without a lock of the shield, before the guard returns its value (or, under
-  /// `observe`, before the process ends); it is not called for faults within itself. The faults go to crashd with or
-  /// without it. Nil removes it. Any thread.
+  /// The shield calls the observer for the first fault of each kind and call site, then for the 10th, the 100th and so
+  /// on. The call comes on the faulting thread, while no lock of the shield is held. It comes before the guard returns
+  /// its value, or under `observe`, before the process ends. Faults inside the observer do not call it again. crashd
+  /// receives the faults with or without an observer. May be called from any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
     // Releasing the previous observer may run deinits of the program.
     holding { Guards.observer.withLock { $0 = observer } }
   }
 
-  /// The faults that guards of this process recorded: at most 1,024 distinct ones, in no order.
+  /// The faults that guards of this process recorded: at most 1,024 distinct faults, in no particular order.
   public static var guardIncidents: [ShieldIncident] {
     (0..<UInt32(CS_GUARD_SITES)).compactMap { place in
-      // A record stays once it exists.
+      // Invariant: records are never freed.
       unsafe cs_guard_at(place).map { unsafe ShieldIncident($0) }
     }
   }
@@ -51,24 +51,26 @@ extension Shield {
   /// The number of distinct faults dropped because the incident table was full.
   public static var droppedIncidentCount: Int { Int(clamping: cs_guard_lost()) }
 
-  /// Counts and records a fault as the mode of its kind says, and decides what the guard does.
+  /// Records and counts a fault if the mode of its kind requires it, and returns whether the guard must absorb the
+  /// fault.
   ///
-  /// Every guard calls it; call it from guards of your own, too. A fault of the same kind at the same call site is only counted.
-  /// A tenth of a microsecond; the first time at a call site some microseconds.
+  /// Every guard of the shield calls this function; guards of your own can call it, too. Later faults of the same kind
+  /// at the same call site are only counted. A call takes a tenth of a microsecond, and the first call at a call site
+  /// some microseconds.
   ///
   /// - Parameters:
-  ///   - kind: What kind of fault.
+  ///   - kind: The kind of the fault.
   ///   - site: The call site of the guard.
-  ///   - reason: Types and numbers, never values. Called the first time only.
-  /// - Returns: True: give the documented value. False: perform the operation as if there were no guard.
+  ///   - reason: A text with types and numbers, never values. Evaluated for the first fault only.
+  /// - Returns: True: return the documented value. False: perform the plain operation, as if there were no guard.
   @inline(never)
   public static func handleFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
     handleFault(kind, at: site, apart: 0, reason)
   }
 
-  /// Handles one of several faults that a guard distinguishes at one call site: each number has a record of its own.
+  /// Handles one of several faults that a guard distinguishes at one call site by a number.
   ///
-  /// The table of records is small, so use few numbers.
+  /// Each number has a record of its own. Use few numbers, because the table of records is small.
   package static func handleFault(
     _ kind: ShieldKind, at site: ShieldSite, apart number: UInt, _ reason: () -> String
   ) -> Bool {
@@ -82,7 +84,7 @@ extension Shield {
     return mode == .absorb
   }
 
-  /// Records a fault that has no plain operation, under `observe` and `absorb`; does nothing under `off`.
+  /// Records a fault for which there is no plain operation, under `observe` and `absorb`; does nothing under `off`.
   @inline(never)
   public static func recordFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
     _ = handleFault(kind, at: site, reason)
@@ -93,8 +95,9 @@ extension Shield {
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  // Without a site, `pc` is the call site: the address at which the faulting function continues. With a site it
-  // distinguishes faults. The stack begins at `start`, unless that is 0.
+  // Without a site, `pc` is the call site: the return address in the faulting function. With a site, `pc` is a number
+  // that distinguishes faults of this site. The recorded stack begins at `start`, or at the innermost frame if `start`
+  // is 0.
   static func record(
     _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, from start: UInt = 0,
     _ reason: () -> String
@@ -109,7 +112,7 @@ enum Guards {
     }
   }
 
-  /// Not inlined: Tests/tsan-suppressions names it.
+  /// Not inlined, because Tests/tsan-suppressions contains the name of this function.
   @inline(never)
   private static func presentObserver() -> (@Sendable (ShieldIncident) -> Void)? { observer.withLock { $0 } }
 
@@ -118,11 +121,11 @@ enum Guards {
   ) -> OpaquePointer? {
     guard let site else {
       var c = unsafe cs_guard_site(file: nil, file_bytes: 0, line: 0, kind: UInt32(kind.rawValue), pc: UInt64(pc))
-      // The site is read during the call only.
+      // Invariant: the C function reads the site only during the call.
       return unsafe cs_guard_count(&c, &count)
     }
     return site.fileID.withUTF8Buffer { file in
-      // The site is read during the call only.
+      // Invariant: the C function reads the site only during the call.
       var c = unsafe cs_guard_site(
         file: file.baseAddress, file_bytes: UInt32(clamping: file.count), line: UInt32(clamping: site.line),
         kind: UInt32(kind.rawValue), pc: UInt64(pc))
@@ -132,16 +135,16 @@ enum Guards {
 
   private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, from start: UInt, _ reason: String) {
     var here = cs_quarantine_stack()
-    // It fills in the structure.
+    // Invariant: the C function fills in the whole structure.
     unsafe cs_quarantine_here(&here)
     var reason = reason
     reason.withUTF8 { reason in
       unsafe withUnsafeBytes(of: here.frames) { bytes in
-        // As many as were written are read.
+        // Invariant: reads only the frames that the C function wrote.
         let all = unsafe Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count)))
         let frames = own(all, from: UInt64(start))
         unsafe frames.withUnsafeBufferPointer { frames in
-          // The texts and frames are copied during the call.
+          // Invariant: the C function copies texts and frames during the call.
           var details = unsafe cs_guard_details(
             reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
             thread: Int32(clamping: here.thread), frame_count: UInt32(clamping: frames.count),
@@ -152,9 +155,9 @@ enum Guards {
     }
   }
 
-  /// The frames from the call site on, without the guard's own frames.
+  /// Returns the frames from the call site on, without the frames of the guard.
   ///
-  /// Only the call site if the stack does not contain it.
+  /// Returns only the call site if the stack does not contain it.
   private static func own(_ frames: [UInt64], from pc: UInt64) -> [UInt64] {
     if pc == 0 { return frames }
     return frames.firstIndex(of: pc).map { Array(frames[$0...]) } ?? [pc]
@@ -193,9 +196,9 @@ extension ShieldMode {
 extension ShieldIncident {
   init(_ record: OpaquePointer) {
     var copy = cs_guard_copy()
-    // Both are whole structures; only the count of a record still changes.
+    // Invariant: `copy` is complete after the call. Of a finished record only the count still changes.
     unsafe cs_guard_read(record, &copy)
-    // C arrays are tuples in Swift; the counts are within them.
+    // C arrays are tuples in Swift; the counts are not larger than the arrays.
     let file = unsafe withUnsafeBytes(of: copy.file) {
       unsafe String(decoding: $0.prefix(Int(copy.file_bytes)), as: UTF8.self)
     }

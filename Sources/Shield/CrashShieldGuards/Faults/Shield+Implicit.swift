@@ -3,13 +3,15 @@ internal import CShimGuards
 internal import CShimQuarantine
 
 extension Shield {
-  /// Sets the mode of implicit protections for a kind: those of `CrashShieldImplicit`, `CrashShieldCasts` and
-  /// `CrashShieldExecutorChecks`.
+  /// Sets the mode of implicit protections for a kind.
   ///
-  /// Before, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`; else it is
-  /// `observe`: the fault is recorded, and the process ends as it would have. An operator's override (`crashctl guards
-  /// set --implicit`) takes precedence; when it is removed, this mode applies again. Guards at call sites have modes of
-  /// their own: `setMode`. Any thread; one atomic byte.
+  /// Implicit protections are those of `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks`.
+  /// Guards at call sites have their own modes, which `setMode` sets.
+  ///
+  /// Until this call, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`. Without
+  /// the variable it is `observe`: the shield records the fault, and the process ends as it would without the shield.
+  /// An operator's override (`crashctl guards set --implicit`) takes precedence; when the override is removed, this
+  /// mode applies again. May be called from any thread; the call stores one atomic byte.
   public static func setImplicitMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.implicitEnvironment
     cs_guard_set_implicit_mode(UInt32(kind.rawValue), mode.code)
@@ -27,22 +29,22 @@ extension Shield {
   }
 }
 
-/// The interface for protections without a guard at the call site.
+/// The interface for protections that need no guard at the call site.
 package enum ImplicitGuards {
   /// The call site of a fault.
   package enum Place: Sendable {
-    /// The address at which the faulting function continues.
+    /// The return address in the faulting function.
     case pc(UInt)
-    /// A number for the call site, which is on the stack somewhere.
+    /// A number for the call site, whose address is one of the recorded frames.
     case number(UInt)
     case site(ShieldSite)
   }
 
-  /// Handles a fault as `Shield.handleFault` does, by the modes that `Shield.setImplicitMode` sets.
+  /// Handles a fault as `Shield.handleFault` does, in the mode that `Shield.setImplicitMode` sets.
   ///
-  /// If `hasValue` is false, there is no fallback value, and the fault is at most observed; it is evaluated only in the
-  /// mode `absorb`. `unavailable` returns the reason why this protection is off in this process, or nil; a test of the
-  /// protection does not evaluate it.
+  /// If `hasValue` is false, there is no fallback value: the fault is recorded but not absorbed. `hasValue` is
+  /// evaluated only in the mode `absorb`. `unavailable` returns the reason why this protection is off in this process,
+  /// or nil. It is not evaluated during a test of the protection.
   package static func handleFault(
     _ kind: ShieldKind, at place: Place, hasValue: @autoclosure () -> Bool = true, unless unavailable: () -> String?,
     _ reason: () -> String
@@ -68,23 +70,25 @@ package enum ImplicitGuards {
     return mode == .absorb
   }
 
-  /// Whether a fault of the kind would be absorbed; for a consequence of another fault, which is not recorded again.
+  /// Whether a fault of the kind would be absorbed.
+  ///
+  /// For a fault that is the consequence of another one, and therefore is not recorded again.
   package static func goesOn(_ kind: ShieldKind) -> Bool {
     cs_guard_probe_line() != 0 || Shield.implicitMode(for: kind) == .absorb
   }
 
-  /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test's check with this line.
+  /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test check that uses this line.
   package static func probe<Result>(line: UInt = 1, _ body: () throws -> Result) rethrows -> Result {
-    // The body does not leave the thread.
+    // The body runs on this thread only, and the line is thread-local.
     let outer = cs_guard_probe_line()
     cs_guard_set_probe_line(UInt64(line))
     defer { cs_guard_set_probe_line(outer) }
     return try body()
   }
 
-  /// Whether this thread runs such a test.
+  /// Whether this thread runs the body of `probe`.
   package static var isProbed: Bool { cs_guard_probe_line() != 0 }
 
-  /// The call site of the last fault in this thread's test.
+  /// The call site of the last fault in the body of `probe` on this thread.
   package static var probedPC: UInt { UInt(cs_guard_probe_pc()) }
 }

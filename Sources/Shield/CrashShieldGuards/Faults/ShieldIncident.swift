@@ -1,11 +1,11 @@
 /// The source location of a guard.
 public struct ShieldSite: Sendable {
-  /// `Module/File.swift`.
+  /// The file, such as `Module/File.swift`.
   public var fileID: StaticString
   /// The line.
   public var line: UInt
 
-  /// Creates a site; by default that of the call.
+  /// Creates a site; by default the site of the call.
   @inlinable
   public init(fileID: StaticString = #fileID, line: UInt = #line) {
     self.fileID = fileID
@@ -19,23 +19,25 @@ public struct ShieldIncident: Sendable, Hashable {
   public var kind: ShieldKind
   /// The mode at the first occurrence.
   public var mode: ShieldMode
-  /// Types and numbers of the first occurrence, never values: at most 256 bytes of UTF-8.
+  /// A text with types and numbers of the first occurrence, never values: at most 256 bytes of UTF-8.
   public var reason: String
-  /// `Module/File.swift`, of which the last 96 bytes are kept.
+  /// The last 96 bytes of the file, such as `Module/File.swift`.
   ///
-  /// Empty for an implicit protection: crashd symbolicates `frames` to a call site instead.
+  /// Empty for an implicit protection: crashd symbolicates `frames` to find the call site.
   public var fileID: String
-  /// The line; 0 where `fileID` is empty.
+  /// The line; 0 if `fileID` is empty.
   public var line: Int
   /// The number of occurrences.
   public var count: Int
   /// The kernel's thread id at the first occurrence.
   public var thread: Int
-  /// The Swift runtime's number of the task at the first occurrence, as crash reports have it; nil if the thread ran no
-  /// task, or if the runtime cannot be asked.
+  /// The Swift runtime's number of the task at the first occurrence, as in crash reports; nil if it is unknown.
   ///
-  /// Known in the process only: crashd does not get it.
+  /// It is unknown if the thread ran no task, or if this Swift runtime does not provide the number. crashd does not
+  /// receive this number.
   public var task: UInt64? = nil
-  /// Return addresses of the first occurrence, innermost first; at most 16, without those of async callers.
+  /// Return addresses of the first occurrence, innermost first; at most 16.
+  ///
+  /// Async callers are not included.
   public var frames: [UInt]
 }

@@ -1,20 +1,20 @@
 /// The kind of a fault that a guard handles.
 ///
-/// Each kind has a mode of its own. The numbers are those of the ring; they never change their meaning.
+/// Each kind has a mode of its own. The raw values are the numbers in the ring, and never change their meaning.
 public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
-  /// An element outside of a collection.
+  /// An index outside the bounds of a collection.
   case index = 1
-  /// A part of a collection that is not all there, or bounds the wrong way round.
+  /// A range that is not entirely inside a collection, or whose lower bound is above its upper bound.
   case range = 2
-  /// A change of a collection at a place that it does not have.
+  /// A change of a collection at an index outside its bounds.
   case mutation = 3
-  /// A count below zero, or too large.
+  /// A negative or too large count.
   case capacity = 4
-  /// A key given twice.
+  /// A key that occurs twice.
   case duplicateKey = 5
-  /// nil where a collection wants elements.
+  /// nil where a collection needs an element.
   case missingValue = 6
-  /// A place outside of a string.
+  /// An index outside the bounds of a string.
   case stringIndex = 7
   /// nil where a value was expected.
   case unwrap = 8
@@ -28,39 +28,39 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case arithmetic = 12
   /// A number, or a text, that another type cannot hold.
   case conversion = 13
-  /// A choice from nothing.
+  /// A random choice from an empty range or collection.
   case emptyRange = 14
-  /// Steps of no length.
+  /// A stride with a step of zero.
   case zeroStride = 15
-  /// A condition that does not hold.
+  /// A failed condition.
   case precondition = 16
   /// A timer whose target was deallocated.
   case timer = 17
   /// A notification for a deallocated observer.
   case notification = 18
-  /// An observer added twice, or removed without having been added.
+  /// An observer that is added twice, or that is removed without having been added.
   case observation = 19
   /// A message that its receiver does not respond to.
   case message = 20
-  /// A transition during another one.
+  /// A transition that is requested during another one.
   case transition = 21
-  /// A second entry into an exclusive section.
+  /// A second entry into an exclusive section that is still running.
   case gate = 22
-  /// Work on another executor than its own.
+  /// Code of an actor that runs on another executor than the actor's.
   case isolation = 23
-  /// A handle to a deallocated object.
+  /// A handle whose object was deallocated.
   case handle = 24
-  /// A continuation resumed twice, or never.
+  /// A continuation that is resumed twice, or never.
   case continuation = 25
-  /// An unowned reference to a deallocated object.
+  /// An unowned reference whose object was deallocated.
   case reference = 26
   /// A synchronous wait for the current queue.
   case queue = 27
-  /// A group left more often than it was entered.
+  /// A group that is left more often than it was entered.
   case group = 28
   /// An unbalanced dispatch source or semaphore.
   case source = 29
-  /// A range outside of one of Foundation's objects.
+  /// A range outside the bounds of a Foundation object.
   case foundationRange = 30
   /// A value that JSON or an archive cannot hold.
   case json = 31
@@ -70,7 +70,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case fileHandle = 33
   /// A pipe without a reader.
   case pipe = 34
-  /// Bytes outside of a buffer.
+  /// An access outside the bounds of a buffer.
   case memory = 35
 
   /// The name that the environment, crashd and reports use.
@@ -81,7 +81,8 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
 public enum ShieldMode: UInt8, Sendable, Hashable, CaseIterable {
   /// Performs the operation as if the guard were not there, and records nothing.
   case off = 0
-  /// Records the fault, and performs the operation as if the guard were not there: with the same signal.
+  /// Records the fault, and performs the plain operation as if there were no guard: the process ends with the same
+  /// signal.
   case observe = 1
   /// Records the fault and returns the documented value. The default.
   case absorb = 2

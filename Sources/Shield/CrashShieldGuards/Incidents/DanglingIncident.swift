@@ -3,7 +3,7 @@ internal import CShimQuarantine
 
 /// A use-after-free of this process.
 ///
-/// Accesses of the same class, access kind and call site are one incident, with the details of the first one.
+/// Accesses of the same class, access kind and call site are one incident, with the details of the first access.
 package struct DanglingIncident: Sendable, Hashable {
   /// The access kind.
   package enum Kind: Sendable, Hashable {
@@ -11,13 +11,13 @@ package struct DanglingIncident: Sendable, Hashable {
     case call
     /// A call of a virtual async method.
     case asyncCall
-    /// A release although no reference was left.
+    /// A release of an object that has no references left.
     case overRelease
-    /// So many more retains than releases; found when the object left the quarantine.
+    /// More retains than releases, by this number; detected when the object left the quarantine.
     case retains(Int)
-    /// A write to a field; found when the object left the quarantine.
+    /// A write to a field; detected when the object left the quarantine.
     case write
-    /// A `ShieldHandle` resolved after its object was deallocated.
+    /// A `ShieldHandle` that was resolved after its object was deallocated.
     case handle
   }
 
@@ -29,19 +29,19 @@ package struct DanglingIncident: Sendable, Hashable {
   package var kind: Kind
   /// The intended target of the call; nil for other kinds.
   package var method: UInt?
-  /// The vtable word in the class's metadata that the call used; nil for other kinds.
+  /// The index of the vtable entry in the class's metadata that the call used; nil for other kinds.
   package var methodSlot: Int?
   /// The number of occurrences.
   package var count: Int
-  /// The policy of the class at the access.
+  /// The policy of the class at the time of the access.
   package var policy: DanglingPolicy
   /// The address of the object; nil if it had just left the quarantine.
   package var object: UInt?
-  /// The number of the object's record, as the poison of `DanglingPolicy.diagnose` carries it.
+  /// The number of the object's record, which the poison of `DanglingPolicy.diagnose` contains.
   package var record: UInt32?
   /// The time between the last release and this access.
   package var age: Duration?
-  /// Whether the object was one of those evicted at random, which reach a greater age.
+  /// Whether the object was chosen at random to stay in quarantine longer.
   package var isExplorer: Bool
   /// The stack of the access.
   package var use: Stack
@@ -54,7 +54,7 @@ extension DanglingIncident {
     let hasRecord = unsafe hit.has_record != 0
     let kind = unsafe hit.kind
     let isCall = kind == .CS_QUARANTINE_CALL || kind == .CS_QUARANTINE_ASYNC_CALL
-    // The addresses of `hit` are copied as numbers; the class's metadata lives as long as the process.
+    // Invariant: the addresses in `hit` are copied as numbers, and the metadata of the class is never freed.
     unsafe self.init(
       className: Quarantine.name(of: hit.metadata),
       kind: Kind(kind, drift: Int(hit.drift)),
@@ -84,7 +84,7 @@ extension DanglingIncident.Kind {
 
 extension Shield.Incident.Stack {
   init(_ stack: cs_quarantine_stack) {
-    // A C array is a tuple in Swift; its elements are as many UInt64.
+    // A C array is a tuple in Swift; `count` of its UInt64 elements are valid.
     let frames = unsafe withUnsafeBytes(of: stack.frames) { bytes in
       unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(stack.count)).map { UInt($0) }
     }

@@ -1,21 +1,21 @@
 public import CrashShield
 internal import CShimQuarantine
 
-/// The quarantine's counters of one class since it was first protected.
+/// The quarantine's counters for one class since the class was first protected.
 public struct DanglingStatistics: Sendable, Hashable {
   /// The full name of the class.
   public var className: String
-  /// Whether it is protected now.
+  /// Whether the class is protected now.
   public var isProtected: Bool
   /// The policy of the class.
   public var policy: DanglingPolicy
-  /// The maximum number of its objects in quarantine; a fifth of that more is kept of objects chosen at random.
+  /// The maximum number of objects of the class in quarantine; up to a fifth more objects, chosen at random, are kept.
   public var limit: Int
-  /// The size of its objects.
+  /// The size of an object.
   public var instanceBytes: Int
   /// The number of virtual methods whose calls on a deallocated object are detected.
   public var watchedMethods: Int
-  /// The number of virtual methods whose calls are not detected, because the metadata describes them in an unknown way.
+  /// The number of virtual methods whose calls are not detected, because their metadata has an unknown form.
   public var unwatchedMethods: Int
   /// Objects that entered the quarantine.
   public var admitted: Int
@@ -26,20 +26,20 @@ public struct DanglingStatistics: Sendable, Hashable {
   /// Objects that were not admitted, by reason.
   public var skipped: Skipped
 
-  /// Objects that were deallocated as usual.
+  /// Objects that were not quarantined but deallocated as usual.
   public struct Skipped: Sendable, Hashable {
-    /// The budget was used up, and there was no older object of the class to replace.
+    /// The budget was used up, and the quarantine held no older object of the class to evict.
     public var budget: Int
-    /// Other threads used the queue, or the deferred deinits lag behind.
+    /// Another thread was using the queue, or the deferred deinits were lagging behind.
     public var busy: Int
-    /// The object was on the stack, or had an `unowned` reference and may have been.
+    /// The object was on the stack, or had an `unowned` reference and might have been on the stack.
     public var unowned: Int
-    /// The deinit runs on its actor, and had not finished.
+    /// The deinit runs on an actor, and had not finished.
     public var isolated: Int
   }
 
   init(_ counts: cs_quarantine_counts) {
-    // The metadata of a class lives as long as the process.
+    // Invariant: the metadata of a class is never freed.
     className = unsafe Quarantine.name(of: counts.metadata)
     isProtected = unsafe counts.is_listed != 0
     policy = unsafe DanglingPolicy(counts.policy)
@@ -57,9 +57,10 @@ public struct DanglingStatistics: Sendable, Hashable {
 }
 
 extension Shield {
-  /// The use-after-free incidents of this process, in no order.
+  /// The use-after-free incidents of this process, in no particular order.
   ///
-  /// At most 256 different incidents of objects and 64 of handles are kept; `droppedDanglingIncidentCount` counts the others. Any thread.
+  /// The shield keeps at most 256 different incidents of objects and 64 of handles. `droppedDanglingIncidentCount`
+  /// counts the other ones. May be called from any thread.
   package static func danglingIncidents() -> [DanglingIncident] {
     var incidents: [DanglingIncident] = []
     var hit = unsafe cs_quarantine_hit()
@@ -67,7 +68,7 @@ extension Shield {
     return incidents + Handles.shared.incidents
   }
 
-  /// The bytes that the quarantine holds now.
+  /// The bytes that the quarantine currently holds.
   public static var danglingBytes: Int { Int(clamping: cs_quarantine_bytes()) }
 
   /// The number of use-after-free incidents dropped because the incident table was full.
@@ -77,7 +78,7 @@ extension Shield {
 
   /// The counters of each class that is or was protected.
   ///
-  /// Any thread.
+  /// May be called from any thread.
   public static func danglingStatistics() -> [DanglingStatistics] {
     var statistics: [DanglingStatistics] = []
     var counts = unsafe cs_quarantine_counts()

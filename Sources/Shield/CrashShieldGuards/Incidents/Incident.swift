@@ -2,12 +2,12 @@ public import CrashShield
 internal import CShimRing
 
 extension Shield {
-  /// A fault that this process survived, whichever part of the shield recorded it.
+  /// A fault that did not end the process, whichever part of the shield recorded it.
   ///
-  /// Faults of the same kind, subject and stack are one incident, with the details of the first one. crashd gets the
-  /// same incidents (`crashctl incidents`).
+  /// Faults of the same kind, subject and stack are one incident, with the details of the first fault. crashd receives
+  /// the same incidents (`crashctl incidents`).
   public struct Incident: Sendable, Hashable {
-    /// The kind of the fault, by the part of the shield that recorded it.
+    /// The kind of the fault, which also says which part of the shield recorded it.
     public enum Kind: Sendable, Hashable {
       /// A guarded operation, or an implicit guard.
       case guarded(ShieldKind)
@@ -17,10 +17,10 @@ extension Shield {
       case guardPage(Access)
       /// A trap in work of `Shield.isolated`.
       case containedTrap
-      /// A kind of a later version.
+      /// A kind that only a later version of this library uses.
       case unknown
 
-      /// The word that crashd and reports use.
+      /// The name of the kind in crashd and in reports.
       public var name: String {
         switch self {
         case .guarded(let kind): kind.name
@@ -37,15 +37,15 @@ extension Shield {
       case call
       /// A call of a virtual async method.
       case asyncCall
-      /// A release although no reference was left.
+      /// A release of an object that has no references left.
       case overRelease
-      /// More retains than releases; found when the object left the quarantine.
+      /// More retains than releases; detected when the object left the quarantine.
       case retains
       /// A read.
       case read
       /// A write.
       case write
-      /// A `ShieldHandle` resolved after its object was deallocated.
+      /// A `ShieldHandle` that was resolved after its object was deallocated.
       case handle
       /// A second free.
       case doubleFree
@@ -55,19 +55,19 @@ extension Shield {
       case overflow
       /// An access before the start of the object.
       case underflow
-      /// A write beside the object, found when it was freed.
+      /// A write next to the object, detected when the object was freed.
       case trampled
     }
 
     /// The reaction of the shield.
     public enum Mode: Sendable, Hashable {
-      /// The program went on, with a fallback value or with the object as it was.
+      /// The fault was absorbed: the program continued with a fallback value, or with the unchanged object.
       case absorb
-      /// The fields of the object were emptied at its last release.
+      /// The fields of the object were set to empty values at its last release.
       case zero
-      /// The fields of the object were filled with a poison at its last release.
+      /// The fields of the object were filled with poison at its last release.
       case diagnose
-      /// The fault was recorded, and not prevented.
+      /// The fault was recorded but not prevented.
       case observe
     }
 
@@ -75,10 +75,10 @@ extension Shield {
     public struct Stack: Sendable, Hashable {
       /// The kernel's thread id; nil if it is unknown.
       public var thread: Int?
-      /// At most 16 addresses, those of the runtime among them; empty if the stack is unknown.
+      /// At most 16 addresses, including those of the runtime; empty if the stack is unknown.
       ///
-      /// A function without a frame, a suspended async one or one that ended by a tail call appears as its start address
-      /// and 1.
+      /// Some functions appear as their start address plus 1: functions without a frame, suspended async functions, and
+      /// functions that ended with a tail call.
       public var frames: [UInt]
     }
 
@@ -86,15 +86,16 @@ extension Shield {
     public var kind: Kind
     /// The reaction of the shield.
     public var mode: Mode
-    /// The class of the object; for a guard its file and reason, for a contained trap the runtime error message.
+    /// The class of the object; for a guard, its file and reason; for a contained trap, the runtime error message.
     public var subject: String
-    /// The line of a guard at a call site; nil for others.
+    /// The line of a guard at a call site; nil for other kinds.
     public var line: Int?
     /// The number of occurrences.
     public var count: Int
     /// The address of the object; nil if there is none, or if it is unknown.
     public var object: UInt?
-    /// The offset of an access to a guard page from the object's start; the excess of retains; nil for other kinds.
+    /// The offset of an access to a guard page from the object's start, or the number of excess retains; nil for other
+    /// kinds.
     public var amount: Int?
     /// The size of the object on a guard page; nil if it is unknown.
     public var bytes: Int?
@@ -113,12 +114,12 @@ extension Shield.Incident {
   /// Reads an entry of this process's ring.
   init(_ entry: cs_ring_incident) {
     let hasRecord = entry.flags & CS_RING_INCIDENT_RECORD != 0
-    // A trap has registers and further frames where others have the stacks of an object.
+    // In the entry of a trap, registers and further frames take the space of an object's stacks.
     let isTrap = entry.flags & CS_RING_INCIDENT_TRAP != 0
     let isPages = entry.source == cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue
     kind = Kind(source: entry.source, kind: entry.kind)
     mode = Mode(entry.mode)
-    // `subject` and the stacks are arrays in C, tuples in Swift, and hold as many as the counts say.
+    // `subject` and the stacks are C arrays (tuples in Swift); the counts say how many elements are valid.
     subject = unsafe withUnsafeBytes(of: entry.subject) { bytes in
       unsafe String(decoding: bytes.prefix(Int(entry.subject_bytes)), as: UTF8.self)
     }
@@ -129,7 +130,7 @@ extension Shield.Incident {
     bytes = entry.object_bytes == 0 ? nil : Int(entry.object_bytes)
     age = hasRecord && entry.free_tid != 0 ? .nanoseconds(Int64(clamping: entry.age_ns)) : nil
     use = unsafe withUnsafeBytes(of: entry.use) { unsafe Stack(entry.use_tid, $0, count: entry.use_count) }
-    // A union of numbers: any bytes are valid for each member.
+    // Invariant: all members of the union consist of numbers, for which any bytes are valid.
     let stacks = unsafe entry.detail.object
     release = unsafe withUnsafeBytes(of: stacks.free) {
       unsafe Stack(entry.free_tid, $0, count: isTrap ? 0 : entry.free_count)
@@ -143,7 +144,7 @@ extension Shield.Incident {
 extension Shield.Incident.Stack {
   fileprivate init(_ thread: Int32, _ frames: UnsafeRawBufferPointer, count: UInt32) {
     self.thread = thread == 0 ? nil : Int(thread)
-    // A C array of as many UInt64.
+    // Invariant: the C array consists of UInt64, of which `count` are valid.
     self.frames = unsafe frames.bindMemory(to: UInt64.self).prefix(Int(count)).map { UInt($0) }
   }
 }

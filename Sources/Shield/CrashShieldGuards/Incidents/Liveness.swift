@@ -3,15 +3,15 @@ internal import CShimQuarantine
 
 /// The state of the object at an address.
 public enum Liveness: Sendable, Hashable {
-  /// A live Swift object of that class is there.
+  /// A live Swift object of that class is at the address.
   ///
-  /// It need not be the expected one: later objects reuse an address.
+  /// It may be another object than the expected one, because later objects reuse addresses.
   case live(className: String)
-  /// The object was deallocated, and is in quarantine.
+  /// The object was deallocated, and is still in quarantine.
   case quarantined(Record)
-  /// The last object there that the quarantine knew was deallocated, and its memory freed.
+  /// The last quarantined object at the address was deallocated, and its memory was freed.
   case freed(Record)
-  /// No Swift object is there, or none of a protected class, or its record was reused.
+  /// There is no Swift object, or no object of a protected class, or the record of the object was reused.
   case unknown
 
   /// The record of a freed object.
@@ -28,15 +28,16 @@ public enum Liveness: Sendable, Hashable {
 }
 
 extension Shield {
-  /// The state of the object at this address, live or freed.
+  /// Returns the state of the object at this address, live or freed.
   ///
-  /// The address may be any value: a system call reads it, which fails where there is no memory. A pointer to what
-  /// looks like class metadata counts as an object, and the runtime is asked for the class's name: no other thread may
-  /// unload an image meanwhile. Costs a few microseconds and a read of each record, so it is for asserts and debugging.
-  /// Any thread. The answer may be out of date at once, unless the caller keeps the object.
+  /// The address may be any value: the shield reads it through a system call, which fails if there is no memory. A
+  /// value that looks like a pointer to class metadata counts as an object, and the runtime is asked for the name of
+  /// its class. Precondition: no other thread unloads an image during the call. The call takes a few microseconds and
+  /// reads each record, which makes it suitable for asserts and debugging only. May be called from any thread. The
+  /// answer may be outdated at once, unless the caller retains the object.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
-    // The C function does not dereference the pointer.
+    // Invariant: the C function does not dereference the pointer.
     unsafe cs_quarantine_ask(pointer, &answer)
     let name = unsafe Quarantine.name(of: answer.metadata)
     let record = unsafe Liveness.Record(

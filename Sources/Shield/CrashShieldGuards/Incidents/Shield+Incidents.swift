@@ -4,23 +4,25 @@ internal import CShimRing
 internal import Synchronization
 
 extension Shield {
-  /// The incidents of this process: of guards, the quarantine, guard pages and contained work.
+  /// The incidents of this process: of guards, the quarantine, guard pages and isolated work.
   ///
   /// ```swift
   /// for await incident in Shield.incidents { incident.log(to: logger) }  // `log` is in CrashShieldLogging
   /// ```
   ///
-  /// Each iteration begins with the incidents since the start of the shield, and goes on until its task is cancelled.
-  /// An incident comes at its first occurrence, and at its 10th, 100th and so on, so a loop of faults is no flood. They
-  /// come in batches, four a second at most. A slow reader has a buffer of 256, of which later incidents drop the
-  /// oldest; `droppedCount` counts these. A forked child gets none.
+  /// Each iteration starts with the incidents since the start of the shield, and continues until its task is cancelled.
+  /// An incident is delivered at its first occurrence, then at its 10th, its 100th and so on. A loop of faults
+  /// therefore does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has a
+  /// buffer of 256 incidents. If the reader is slow, new incidents replace the oldest ones, and `droppedCount` counts
+  /// the replaced ones. In a forked child the sequence delivers no incidents.
   ///
-  /// The first iteration creates a thread, which sleeps between incidents. Without an iteration nothing is read.
+  /// The first iteration creates a thread, which sleeps between incidents. Without an iteration, no thread reads
+  /// incidents.
   public static var incidents: Incidents { Incidents() }
 
   /// The number of traps that `isolated` has contained in this process.
   ///
-  /// Any thread.
+  /// May be read from any thread.
   public static var containedFaultCount: Int { Int(cs_shim_contained_parked()) }
 
   /// A sequence of incidents; each iteration has a buffer of its own.
@@ -28,22 +30,22 @@ extension Shield {
     /// The number of incidents that the buffers of all iterations in this process have dropped.
     public var droppedCount: Int { IncidentReader.shared.droppedCount }
 
-    /// Subscribes: the iteration gets the incidents from here on, after those that the ring has.
+    /// Subscribes: the iteration receives the incidents that are in the ring, and then all later ones.
     public func makeAsyncIterator() -> AsyncStream<Incident>.Iterator {
       IncidentReader.shared.subscribe().makeAsyncIterator()
     }
   }
 }
 
-/// Reads the incidents of the ring on a thread of its own, and passes them to the subscribers.
+/// Reads the incidents from the ring on a thread of its own, and delivers them to the subscribers.
 final class IncidentReader: Sendable {
   static let shared = IncidentReader()
-  /// The incidents that the ring can hold, so that the first batch fits.
+  /// The number of incidents that the ring can hold: the first batch must fit.
   static let bufferLimit = Int(CS_RING_INCIDENT_LIMIT)
 
   private struct Subscriber {
     var continuation: AsyncStream<Shield.Incident>.Continuation
-    /// By the key of an incident, the count from which on it comes again.
+    /// The count at which an incident is delivered again, by the key of the incident.
     var thresholds: [UInt64: UInt64] = [:]
   }
 
@@ -76,19 +78,19 @@ final class IncidentReader: Sendable {
   }
 
   private func remove(_ number: UInt64) {
-    // Its release, which may call the program, comes after the lock.
+    // Releasing the subscriber may call the program, and therefore happens after unlocking.
     _ = state.withLock { $0.subscribers.removeValue(forKey: number) }
   }
 
-  /// Passes on what is new to each subscriber.
+  /// Delivers the new incidents to each subscriber.
   private func deliver() {
     guard state.withLock({ !$0.subscribers.isEmpty }) else { return }
     var entry = cs_ring_incident()
-    // The C function fills in the structure where it returns true.
+    // Invariant: the C function fills in the structure if it returns true.
     let entries = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
       unsafe cs_shim_incident_at(index, &entry) ? (key: entry.key, count: entry.count, Shield.Incident(entry)) : nil
     }
-    // The thresholds rise under the lock, so that two deliveries tell no incident twice.
+    // The lock prevents that two concurrent deliveries yield an incident twice.
     let news = state.withLock { state in
       var news: [(AsyncStream<Shield.Incident>.Continuation, Shield.Incident)] = []
       for (number, continuation) in state.subscribers.mapValues(\.continuation) {
@@ -100,8 +102,8 @@ final class IncidentReader: Sendable {
       }
       return news
     }
-    // After the lock: a continuation that resumes a task calls the task's executor, which may be the program's and come
-    // back here.
+    // `yield` runs outside the lock: it may resume a task on an executor of the program, and that executor may call
+    // this reader.
     var dropped = 0
     for (continuation, incident) in news {
       if case .dropped = continuation.yield(incident) { dropped += 1 }
@@ -109,7 +111,7 @@ final class IncidentReader: Sendable {
     if dropped > 0 { state.withLock { [dropped] state in state.dropped += dropped } }
   }
 
-  /// The next power of ten.
+  /// Returns the next power of ten above the count.
   private static func threshold(after count: UInt64) -> UInt64 {
     var threshold: UInt64 = 10
     while threshold <= count {

@@ -1,19 +1,20 @@
 internal import CrashShield
 
 extension Actor {
-  /// Runs the body on the actor at once if the current executor is the actor's; else returns nil, which is recorded as
-  /// `isolation`.
+  /// Runs the body at once if the current executor is the actor's; otherwise returns nil and records `isolation`.
   ///
-  /// In place of `assumeIsolated`, which ends the process elsewhere. For callbacks that are documented to come on the
-  /// actor's executor: if one does not, the caller gets nil and can continue with `Task { await … }`.
+  /// It replaces `assumeIsolated`, which ends the process if the executor is another one. Use it in callbacks that are
+  /// documented to run on the actor's executor. If a callback runs elsewhere, the caller receives nil and can continue
+  /// with `Task { await … }`.
   ///
   /// ```swift
   /// func callback() { shieldedAssumeIsolated { $0.count += 1 } }
   /// ```
   ///
-  /// Behaves as `assumeIsolated` where the executor cannot be identified: outside of a task under a custom executor
-  /// that does not implement `isIsolatingCurrentContext`, and on a Swift runtime that does not answer as expected
-  /// (`Shield.selfTest` reports that). `off` and `observe`: as `assumeIsolated`. Any thread; some ten nanoseconds.
+  /// Behaves like `assumeIsolated` where it cannot identify the executor. There are two cases. One is code outside of a
+  /// task on a custom executor that does not implement `isIsolatingCurrentContext`. The other is a Swift runtime that
+  /// does not answer as expected, which `Shield.selfTest` reports. Under `off` and `observe` it also behaves like
+  /// `assumeIsolated`. May be called from any thread; takes some ten nanoseconds.
   @available(*, noasync, message: "write a function of the actor, and await it")
   @inlinable
   @discardableResult

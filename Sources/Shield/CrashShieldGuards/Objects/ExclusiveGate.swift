@@ -2,10 +2,11 @@ internal import CrashShield
 internal import CShim
 internal import Synchronization
 
-/// Lets one caller at a time in, and refuses the others at once.
+/// Admits one caller at a time, and returns nil to the others at once.
 ///
-/// For work that must not begin again while it runs: a second caller gets nil, which is recorded as `gate`. It never
-/// waits. A call from within the body is a second one. Any thread.
+/// Use it for work that must not start again while it is running. A second caller gets nil, and a fault of kind `gate`
+/// is recorded. The gate never waits. A call from inside the body counts as a second call. May be called from any
+/// thread.
 public final class ExclusiveGate: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
@@ -29,7 +30,7 @@ public final class ExclusiveGate: Sendable {
   ) async throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
-    // Suspends containment of the task's work, on whatever thread it runs, until the end.
+    // The returned value suspends containment of the task's work, on any thread, until `cs_shim_contained_let_go`.
     let hold = unsafe IsolatedWork.hold()
     defer { unsafe cs_shim_contained_let_go(hold) }
     return try await body()

@@ -1,44 +1,44 @@
 internal import CShimGuards
 internal import Synchronization
 
-/// Identifies the executor that runs on this thread.
+/// Identifies the current executor of this thread.
 @usableFromInline
 enum Executors: Sendable {
   /// The reason why executors cannot be identified in this process; nil if the Swift runtime answers as expected.
   ///
-  /// Checked once, with an actor that does not run and with one that runs here.
+  /// The check runs once, with an actor that does not run and with an actor that runs on this thread.
   static let unavailable: String? = {
-    guard cs_guard_has_executor_query() else { return "this Swift runtime cannot be asked whose executor runs" }
-    // The runtime's function takes an executor as two words.
+    guard cs_guard_has_executor_query() else { return "this Swift runtime does not say which executor is current" }
+    // Invariant: the runtime's function takes an executor as two words.
     guard unsafe MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size else {
       return "an executor of this Swift runtime is not two words"
     }
     let visitor = Visitor()
-    guard !isKnown(words(visitor)) else { return "this Swift runtime takes any executor for an actor's own" }
-    // The visitor's executor runs it on this thread, up to its second suspension.
+    guard !isKnown(words(visitor)) else { return "this Swift runtime reports every executor as the current one" }
+    // The visitor's executor runs the task on this thread, up to its second suspension.
     Task.immediate { await visitor.look() }
     guard visitor.hasSeen.load(ordering: .acquiring) == 1 else {
-      return "this Swift runtime does not know an actor's own executor"
+      return "this Swift runtime does not report an actor's own executor as current"
     }
     return nil
   }()
 
-  /// Whether the current executor is certainly not this actor's.
+  /// Whether the current executor is certainly not the actor's executor.
   @inline(never)
   @usableFromInline
   static func isElsewhere(_ actor: any Actor) -> Bool {
     unavailable == nil && isCurrent(actor) == false
   }
 
-  /// Whether the actor's executor runs here; nil if that is unknown.
+  /// Whether the actor's executor is the current one; nil if that is unknown.
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
-    // Only the runtime runs an actor without an executor of its own, so it knows. A custom executor may run jobs
-    // outside of a task.
+    // The answer is certain for an actor without a custom executor, because only the runtime runs it. A custom executor
+    // may run jobs outside of a task.
     if words.1 == 0 && words.0 != 0 { return false }
     #if compiler(>=6.3)
-      // The actor keeps its executor, and this function keeps the actor.
+      // Invariant: the actor retains its executor, and this function retains the actor.
       return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
     #else
       // Swift 6.2 cannot make an executor from two words.
@@ -46,9 +46,9 @@ enum Executors: Sendable {
     #endif
   }
 
-  /// The executor's identity and its witness table, which is null for an actor without an executor of its own.
+  /// The executor's identity and its witness table; the witness table is null for an actor without a custom executor.
   fileprivate static func words(_ actor: any Actor) -> (UInt, UInt) {
-    // It is two words, as `unavailable` checked; they are only compared.
+    // Invariant: an executor is two words, as `unavailable` checked. The words are only compared.
     unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)
   }
 
@@ -59,7 +59,7 @@ enum Executors: Sendable {
 /// An actor that runs on the thread that calls it.
 private actor Visitor {
   private nonisolated let executor = OnTheSpot()
-  /// 1: its own executor was the current one; 2: it was not.
+  /// 1: the actor's own executor was the current one; 2: another executor was.
   nonisolated let hasSeen = Atomic<Int>(0)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -70,7 +70,7 @@ private actor Visitor {
 /// Runs each job at once.
 private final class OnTheSpot: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
-    // This executor lives as long as its actor, which the job keeps.
+    // Invariant: the actor retains this executor, and the job retains the actor.
     unsafe job.runSynchronously(on: asUnownedSerialExecutor())
   }
 }

@@ -1,11 +1,12 @@
 internal import CShim
 
-/// Does what may run the program's own code while it has a lock of ours: a trap in there ends the process, also in
-/// isolated work, for else others would wait for the lock for ever.
+/// Runs a body that may call the program's code while it holds a lock of the shield.
+///
+/// A trap in the body ends the process even in isolated work, because other threads would wait for the lock forever.
 package func holding<Result: ~Copyable, Failure: Error>(
   _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  // The returned value is valid until it is released.
+  // Invariant: the returned value is valid until `cs_shim_contained_let_go` releases it.
   let hold = unsafe cs_shim_contained_hold(nil)
   defer { unsafe cs_shim_contained_let_go(hold) }
   return try body()

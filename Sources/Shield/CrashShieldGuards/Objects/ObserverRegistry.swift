@@ -1,12 +1,12 @@
 internal import CrashShield
 internal import Synchronization
 
-/// A registry of observers of an object's properties: in place of key-value observing, which Linux does not have.
+/// A registry of observers of an object's properties; it replaces key-value observing, which Linux does not have.
 ///
-/// Adding an observer twice for a property, or removing one that was not added, changes nothing and is recorded as
-/// `observation`. Observers are not retained; deallocated ones are removed. Functions are called without a lock, and
-/// may add and remove observers. The plain operation does not trap; with `off` and `observe` an observer added twice is
-/// called twice. Any thread.
+/// Adding an observer twice for a property, or removing an observer that was not added, changes nothing and is recorded
+/// as `observation`. The registry does not retain observers, and removes deallocated ones. It calls the observers'
+/// functions without holding a lock, and these functions may add and remove observers. The plain operation does not
+/// trap: under `off` and `observe`, an observer that was added twice is called twice. May be used from any thread.
 ///
 /// ```swift
 /// registry.add(self, for: \Cart.count) { label, count in label.show(count) }
@@ -31,7 +31,7 @@ public final class ObserverRegistry<Subject>: Sendable {
 
   /// Adds an observer of a property.
   ///
-  /// - Returns: Whether it was added.
+  /// - Returns: Whether the observer was added.
   @discardableResult
   public func add<Observer: AnyObject & Sendable, Value: Sendable>(
     _ observer: Observer, for path: KeyPath<Subject, Value>, fileID: StaticString = #fileID, line: UInt = #line,
@@ -52,7 +52,7 @@ public final class ObserverRegistry<Subject>: Sendable {
 
   /// Removes an observer of a property.
   ///
-  /// - Returns: Whether it was registered.
+  /// - Returns: Whether the observer was registered.
   @discardableResult
   public func remove<Observer: AnyObject & Sendable>(
     _ observer: Observer, for path: PartialKeyPath<Subject>, fileID: StaticString = #fileID, line: UInt = #line
@@ -90,7 +90,8 @@ public final class ObserverRegistry<Subject>: Sendable {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// Comparing key paths calls code of the program, and releasing an entry may release an object of it.
+  /// `holding` is necessary because comparing key paths calls code of the program, and releasing an entry may release
+  /// an object of the program.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

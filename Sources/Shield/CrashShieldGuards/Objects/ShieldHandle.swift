@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// A handle to an object, for the `void *` that a C library passes back to a callback.
 ///
-/// In place of `Unmanaged.passUnretained(self).toOpaque()`: the number that C keeps resolves to the object while it
-/// lives, and to nil afterwards, which is recorded as `handle`. It is no address, so it cannot be dereferenced.
+/// It replaces `Unmanaged.passUnretained(self).toOpaque()`. C keeps a number, which resolves to the object while the
+/// object is alive. Afterwards it resolves to nil, and a fault of kind `handle` is recorded. The number is not an
+/// address and cannot be dereferenced.
 ///
 /// ```swift
 /// let handle = ShieldHandle(self)
@@ -14,13 +15,13 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Without it, a callback dereferences freed memory: often the process ends by SIGSEGV, else it reads and writes memory
-/// of another object. A handle has no such address to dereference, so `observe` returns nil as `absorb` does, and `off`
-/// returns nil without a record. crashd and `Shield.danglingIncidents` list the fault as a use-after-free, with the
-/// expected class.
+/// Without a handle, such a callback dereferences freed memory. Often the process then ends with SIGSEGV; otherwise the
+/// callback reads and writes memory of another object. With a handle there is no plain operation: `observe` returns nil
+/// as `absorb` does, and `off` returns nil without a record. crashd and `Shield.danglingIncidents` list the fault as a
+/// use-after-free, with the expected class.
 ///
-/// The handle does not retain the object. A deallocated handle resolves to nil, too. Any thread; a lock and a weak
-/// reference for each resolution.
+/// The handle does not retain the object. If the handle itself was deallocated, its number resolves to nil, too. May be
+/// used from any thread; each resolution takes a lock and a weak reference.
 public final class ShieldHandle: Sendable {
   /// The pointer for C.
   public var context: UnsafeMutableRawPointer? {
@@ -36,7 +37,7 @@ public final class ShieldHandle: Sendable {
 
   deinit { Handles.shared.remove(number) }
 
-  /// The object of a handle that C passed back; nil if it was deallocated, or has another class.
+  /// Returns the object of a handle that C passed back; nil if it was deallocated, or has another class.
   public static func resolve<Object: AnyObject>(
     _ context: UnsafeMutableRawPointer?, as type: Object.Type = Object.self, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -51,17 +52,19 @@ public final class ShieldHandle: Sendable {
   }
 }
 
-/// The objects of the handles in this process.
+/// The table of the handles in this process and their objects.
 final class Handles: Sendable {
   static let shared = Handles()
 
   private static let missesMaximum = 64
-  /// No address of a process has these bits, and each number is used once.
+  /// Marks a number as a handle: no address of a process has these bits set.
+  ///
+  /// Each number is used only once.
   private static let tag: UInt64 = 0x5C5A << 48
 
   /// A weak reference that a dictionary can hold.
   ///
-  /// Only used under `state`'s lock.
+  /// Precondition: the caller holds the lock of `state`.
   private final class Weak {
     weak var object: AnyObject?
     init(_ object: AnyObject) { self.object = object }
@@ -92,7 +95,7 @@ final class Handles: Sendable {
   }
 
   func remove(_ number: UInt64) {
-    // Release the last reference to the entry outside of the lock.
+    // Release the last reference to the entry after unlocking.
     _ = state.withLock { state in Transfer(state.objects.removeValue(forKey: number)) }
   }
 
@@ -102,15 +105,15 @@ final class Handles: Sendable {
 
   func recordMiss(of className: String) {
     var here = cs_quarantine_stack()
-    // The function fills in the structure.
+    // Invariant: the C function fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
-    // The shield may have started after the first class was protected.
+    // Publish now, because the shield may have started after the first class was protected.
     Quarantine.show()
     var name = className
     name.withUTF8 { bytes in
       guard let start = bytes.baseAddress else { return }
-      // The C function copies the name and the stack.
+      // Invariant: the C function copies the name and the stack.
       unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
         unsafe cs_quarantine_missed(text, UInt64(bytes.count), &here)
       }
@@ -133,7 +136,7 @@ final class Handles: Sendable {
   var lost: Int { state.withLock { $0.lost } }
 }
 
-/// Carries a reference out of the lock.
+/// Carries a reference out of the lock's closure.
 ///
 /// Sendable: only the caller uses the value.
 private struct Transfer<Value>: @unchecked Sendable {

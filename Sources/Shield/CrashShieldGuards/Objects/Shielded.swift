@@ -4,9 +4,10 @@ public protocol ShieldedSubject: AnyObject {
   var observers: ObserverRegistry<Self> { get }
 }
 
-/// A property that notifies the observers of its object of each change.
+/// A property that notifies its object's observers of each change.
 ///
-/// In place of a property that is observed by key paths elsewhere, and of calls of `notify` that are easy to forget.
+/// It replaces properties that are observed through key paths elsewhere, and explicit calls of `notify`, which are easy
+/// to forget.
 ///
 /// ```swift
 /// final class Cart: ShieldedSubject {
@@ -16,8 +17,9 @@ public protocol ShieldedSubject: AnyObject {
 /// cart.observers.add(label, for: \.count) { label, count in label.show(count) }
 /// ```
 ///
-/// Observers are called after the change, on the thread that made it, also if the value is the same. The property is no
-/// safer for several threads than a plain one. Some tenths of a microsecond: it uses key paths.
+/// Observers are called after each assignment, on the assigning thread, even if the value is the same. The property is
+/// no safer to use from several threads than a plain property. An assignment takes some tenths of a microsecond,
+/// because it uses key paths.
 @propertyWrapper
 public struct Shielded<Value: Sendable> {
   private var value: Value
@@ -25,14 +27,14 @@ public struct Shielded<Value: Sendable> {
   /// Creates a property with this initial value.
   public init(wrappedValue: Value) { value = wrappedValue }
 
-  /// The value, in a type that is no class.
+  /// The value of a property that is not in a class; not available.
   @available(*, unavailable, message: "a property of a class that is a ShieldedSubject")
   public var wrappedValue: Value {
     get { value }
     set { value = newValue }
   }
 
-  /// The value, in an object.
+  /// The value of a property of an object.
   public static subscript<Subject: ShieldedSubject>(
     _enclosingInstance subject: Subject, wrapped path: ReferenceWritableKeyPath<Subject, Value>,
     storage storage: ReferenceWritableKeyPath<Subject, Self>

@@ -10,7 +10,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 
   /// Resumes the waiting task with a value.
   ///
-  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
+  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -21,7 +21,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 
   /// Resumes the waiting task with an error.
   ///
-  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
+  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -34,7 +34,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 extension ShieldedContinuation where Value == Void {
   /// Resumes the waiting task.
   ///
-  /// - Returns: False if it was resumed before, which is recorded as `continuation`.
+  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
   @inlinable
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
@@ -44,12 +44,13 @@ extension ShieldedContinuation where Value == Void {
 
 /// Suspends the task until the body's continuation is resumed.
 ///
-/// In place of `withCheckedThrowingContinuation`, whose second resumption ends the process and whose leak hangs the
-/// task. Here a second resumption is ignored, and when the last copy of the continuation is released without one, the
-/// task gets `ShieldFault.leaked`; both are recorded as `continuation`. With `off` and `observe` a second resumption
-/// ends the process as Swift's does, and a leaked one hangs.
+/// It replaces `withCheckedThrowingContinuation`, which ends the process at a second resumption, and hangs the task if
+/// the continuation is leaked. Here, a second resumption is ignored. If the last copy of the continuation is released
+/// without a resumption, the task receives `ShieldFault.leaked`. Both faults are recorded as `continuation`. Under
+/// `off` and `observe`, a second resumption ends the process and a leaked continuation hangs the task, as in plain
+/// Swift.
 ///
-/// Cancellation does not resume it; the body has to.
+/// Cancelling the task does not resume the continuation; the body has to handle cancellation.
 @inlinable
 public func withShieldedContinuation<Value: Sendable>(
   of type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,

@@ -1,20 +1,20 @@
 internal import CrashShield
 
-/// An unowned reference, in place of `unowned`, which ends the process at an access to a deallocated object.
+/// An unowned reference that detects a deallocated object; `unowned` ends the process at such an access.
 ///
 /// ```swift
 /// let server = ShieldedUnowned(self)
 /// timer.setEventHandler { server.with(or: ()) { $0.tick() } }
 /// ```
 ///
-/// An access to a deallocated object is recorded as `reference`. `off` and `observe`: as `unowned`, with the same
-/// signal. Any thread; the memory of a deallocated object, without what it held, stays allocated while a reference to
-/// it exists.
+/// An access to a deallocated object is recorded as `reference`. Under `off` and `observe` it behaves like `unowned`,
+/// with the same signal. May be used from any thread. While the reference exists, the memory of its deallocated object
+/// stays allocated, but not the objects that it referred to.
 public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @usableFromInline
   final class Reference: Sendable {
     @usableFromInline weak let object: Object?
-    /// The plain operation, for the modes that perform it.
+    /// The reference for the modes that perform the plain operation.
     unowned let plain: Object
 
     init(_ object: Object) {
@@ -28,15 +28,16 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   /// Creates a reference to this object.
   public init(_ object: Object) { reference = Reference(object) }
 
-  /// The object; nil if it was deallocated, which is recorded.
+  /// Returns the object; if the object was deallocated, returns nil and records the access.
   @inlinable
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> Object? {
     if let object = reference.object { return object }
     return gone(fileID, line)
   }
 
-  /// Calls the body with the object, which stays alive meanwhile; returns `value` if it was deallocated, which is
-  /// recorded.
+  /// Calls the body with the object; if the object was deallocated, returns `value` and records the access.
+  ///
+  /// The object stays alive during the call.
   @inlinable
   public func with<Result, Failure: Error>(
     or value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,
@@ -50,7 +51,7 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @usableFromInline
   func gone(_ fileID: StaticString, _ line: UInt) -> Object? {
     let isAbsorbed = Shield.handleFault(.reference, at: ShieldSite(fileID: fileID, line: line)) {
-      "a \(Object.self) that has gone"
+      "a \(Object.self) that was deallocated"
     }
     return isAbsorbed ? nil : reference.plain
   }

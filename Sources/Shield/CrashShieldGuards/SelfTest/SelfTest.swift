@@ -2,19 +2,21 @@ internal import Synchronization
 
 /// The faults that self-tests cause.
 ///
-/// A line number that no source has distinguishes them from the program's faults, on whatever thread a guard handles
-/// them. Lock-free, as the records of faults are.
+/// A self-test fault has a line number that no source file can have. It distinguishes the fault from the program's
+/// faults, whichever thread handles it. The table is lock-free, like the records of faults.
 enum SelfTest {
-  /// The limit of concurrent checks, in all threads.
+  /// The maximum number of concurrent checks in all threads.
   private static let limit = 64
   private static let kindBits = UInt64(8)
   private static let tagShift = UInt64(32)
 
   private static let begun = Atomic<UInt64>(0)
-  /// A check's number in the upper half, the recorded kinds in the bytes of the lower one; 0: free.
+  /// One word for each running check; 0 means that the entry is free.
+  ///
+  /// The upper half is the number of the check. Each byte of the lower half is a recorded kind.
   private static let places = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
 
-  /// Returns the line for the faults of one check; nil if too many checks run.
+  /// Returns the line for the faults of one check; nil if too many checks are running.
   static func begin() -> UInt? {
     for _ in 0..<limit {
       let number = begun.wrappingAdd(1, ordering: .relaxed).newValue & UInt64(UInt32.max)
@@ -26,7 +28,7 @@ enum SelfTest {
     return nil
   }
 
-  /// Returns the recorded faults, of which the first four are kept.
+  /// Ends the check and returns the kinds of its recorded faults, at most the first four.
   static func end(_ line: UInt) -> [ShieldKind] {
     var met = places[index(of: number(line))].exchange(0, ordering: .acquiringAndReleasing) & UInt64(UInt32.max)
     var kinds: [ShieldKind] = []
@@ -40,12 +42,12 @@ enum SelfTest {
   /// Whether a self-test caused the fault.
   static func hasMade(_ site: ShieldSite) -> Bool { site.line > UInt(UInt32.max) }
 
-  /// Notes a self-test's fault instead of recording it; the reason is evaluated as for a record.
+  /// Stores the kind of a self-test's fault instead of recording the fault; evaluates the reason, as a record would.
   static func meet(_ kind: ShieldKind, _ site: ShieldSite, _ reason: () -> String) {
     _ = reason()
     let number = number(site.line)
     var found = places[index(of: number)].load(ordering: .acquiring)
-    // A fault after the end of its check is dropped.
+    // A fault that arrives after the end of its check is dropped.
     while found >> tagShift == number {
       var shift = UInt64(0)
       while shift < tagShift, (found >> shift) & 0xFF != 0 { shift += kindBits }
@@ -61,8 +63,10 @@ enum SelfTest {
 
   private static func index(of number: UInt64) -> Int { Int(number % UInt64(limit)) }
 
-  /// Hides a value from the optimizer, which else would see the fault and remove the guard, or reject a weak reference
-  /// to an object that it knows to be deallocated.
+  /// Hides a value from the optimizer.
+  ///
+  /// Otherwise the optimizer could detect the fault and remove the guard. It could also reject a weak reference to an
+  /// object that it knows is deallocated.
   @inline(never)
   @_optimize(none)
   static func unknown<Value>(_ value: Value) -> Value { value }

@@ -4,14 +4,15 @@ import CShim
 extension Shield {
   /// Causes a fault for guards of every kind, and checks that each returns its documented value and records the fault.
   ///
-  /// For the start of a server, or a test after an update of Swift: guards depend on the behavior of the standard
-  /// library and the runtime. The modes do not matter, `off` included, and do not change. The faults are no incidents:
-  /// they do not appear in `guardIncidents`, `onIncident` or crashd. Nothing is printed. Takes some hundred
-  /// microseconds, and some milliseconds with `ShieldCheck.foundation`, for a timer has to tick; any thread, any actor.
+  /// Call it at the start of a server, or in a test after an update of Swift: guards depend on the behavior of the
+  /// standard library and the runtime. The check works in each mode, also in `off`, and changes no mode. The faults are
+  /// not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The function prints nothing. It
+  /// takes some hundred microseconds. With `ShieldCheck.foundation` it takes some milliseconds, because it waits for a
+  /// timer. May be called from any thread and any actor.
   ///
-  /// If the shield was started before, the result is published to crashd: the tested kinds, the failing ones, the
-  /// number of checks, and the time. It replaces the result of an earlier call; of two calls that end at the same
-  /// moment, one wins. `crashctl doctor PID` shows it. It contains no texts of checks.
+  /// If the shield is started, crashd receives the result: the tested kinds, the failing kinds, the number of checks,
+  /// and the time. `crashctl doctor PID` shows this result, which contains no texts of checks. It replaces the result
+  /// of an earlier call. If two calls end at the same moment, crashd gets the result of one of them.
   ///
   /// ```swift
   /// for result in await Shield.selfTest(including: ShieldCheck.foundation) {
@@ -20,9 +21,9 @@ extension Shield {
   /// ```
   ///
   /// - Parameters:
-  ///   - others: Checks besides those of this module.
-  ///   - isolation: The caller's isolation; checks of the main actor run only there.
-  /// - Returns: A result for each check, and one for each kind without a check, with the reason.
+  ///   - others: Additional checks, besides those of this module.
+  ///   - isolation: The caller's isolation. Checks of the main actor run only if the caller is on the main actor.
+  /// - Returns: A result for each check; for each kind without a check, a result with the reason why there is none.
   public static func selfTest(
     including others: [ShieldCheck] = [], isolation: isolated (any Actor)? = #isolation
   ) async -> [ShieldCheck.Result] {
@@ -45,7 +46,7 @@ extension Shield {
     var (checks, failures) = (UInt32(0), UInt32(0))
     for result in results {
       if case .notAsked = result.verdict { continue }
-      // The ring has room for 64 kinds, as crashd's mode messages have.
+      // The ring has one bit for each of 64 kinds, as crashd's messages with modes do.
       let bit = UInt64(1) << UInt64(result.kind.rawValue)
       asked |= bit
       checks &+= 1
@@ -60,7 +61,7 @@ extension Shield {
   private static func verdict(
     of check: ShieldCheck, isolation: isolated (any Actor)? = #isolation
   ) async -> ShieldCheck.Verdict {
-    guard let line = SelfTest.begin() else { return .notAsked("too many checks go on at once") }
+    guard let line = SelfTest.begin() else { return .notAsked("too many checks are running at the same time") }
     let isRight: Bool
     do {
       switch check.body {
@@ -71,7 +72,7 @@ extension Shield {
       case .onMainActor(let body):
         guard isolation === MainActor.shared else {
           _ = SelfTest.end(line)
-          return .notAsked("belongs to the main actor: ask from there")
+          return .notAsked("needs the main actor: call selfTest on the main actor")
         }
         isRight = onMainActor(body, line)
       }
@@ -85,14 +86,16 @@ extension Shield {
     return .fails("recorded as \(met.isEmpty ? "nothing" : met.map(\.name).joined(separator: ", "))")
   }
 
-  /// Runs a check on the main actor, which the caller is on.
+  /// Runs a check on the main actor.
+  ///
+  /// Precondition: the caller is on the main actor.
   private static func onMainActor(_ body: @MainActor @Sendable (UInt) -> Bool, _ line: UInt) -> Bool {
     MainActor.assumeIsolated { body(line) }
   }
 
   private static func reason(against kind: ShieldKind) -> String {
-    // Unless SIGPIPE is ignored, the failing write would end the process.
+    // There is no check of this kind, because its failing write would end the process if SIGPIPE is not ignored.
     if kind == .pipe { return "it needs a setting of the process: Shield.ignoreBrokenPipes()" }
-    return "its guard is CrashShieldFoundation's: include ShieldCheck.foundation"
+    return "its guard is in CrashShieldFoundation: include ShieldCheck.foundation"
   }
 }

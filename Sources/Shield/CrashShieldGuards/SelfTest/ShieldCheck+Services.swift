@@ -8,27 +8,27 @@ extension ShieldCheck {
     },
     ShieldCheck("a handle to a deallocated object", .handle) { line in
       let handle = ShieldHandle(SelfTest.unknown(Target()))
-      // The context is a number, which `resolve` does not dereference.
+      // Invariant: the context is a number, which `resolve` does not dereference.
       return unsafe ShieldHandle.resolve(handle.context, as: Target.self, line: line) == nil
     },
-    ShieldCheck("an observer removed that was not there", .observation) { line in
+    ShieldCheck("removing an observer that was not added", .observation) { line in
       !ObserverRegistry<Subject>().remove(Target(), for: \Subject.count, line: line)
     },
-    ShieldCheck("a message that is not known", .message) { line in
+    ShieldCheck("an unknown message", .message) { line in
       DynamicReceiver(Target(), methods: [:], line: line).greet() == nil
     },
-    ShieldCheck("a second one at the gate", .gate) { line in
+    ShieldCheck("a second entry into a gate", .gate) { line in
       let gate = ExclusiveGate()
       return gate.run { gate.run(line: line) { 1 } } == .some(.none)
     },
-    ShieldCheck("a continuation that is let go", .continuation, .suspending(lettingGo)),
+    ShieldCheck("a leaked continuation", .continuation, .suspending(lettingGo)),
     ShieldCheck("a continuation resumed twice", .continuation, .suspending(resumingTwice)),
-    ShieldCheck("work of an actor elsewhere", .isolation) { line in
+    ShieldCheck("code of an actor on another executor", .isolation) { line in
       try requireExecutors()
       return Place().shieldedAssumeIsolated(line: line) { $0.number } == nil
     },
-    ShieldCheck("work of an actor at home, then elsewhere", .isolation, .suspending(atHome)),
-    ShieldCheck("the first screen taken away", .transition, .onMainActor(popping)),
+    ShieldCheck("code of an actor on its executor, then on another", .isolation, .suspending(atHome)),
+    ShieldCheck("popping the first screen", .transition, .onMainActor(popping)),
   ]
 
   private static func lettingGo(_ line: UInt) async -> Bool {
@@ -57,7 +57,8 @@ extension ShieldCheck {
     place.shieldedAssumeIsolated(line: line) { $0.number } == nil
   }
 
-  /// Skips the check where the guard would perform the plain operation.
+  /// Ends the check with the reason if executors cannot be identified: the guard would then perform the plain
+  /// operation.
   private static func requireExecutors() throws {
     if let reason = Executors.unavailable { throw ShieldFault.refused(reason) }
   }
@@ -84,7 +85,7 @@ private actor Place {
   private nonisolated func asked(_ line: UInt) -> Int? { shieldedAssumeIsolated(line: line) { $0.number } }
 }
 
-/// A driver without a screen.
+/// A driver that shows no screens.
 @MainActor
 private final class Driver: TransitionDriver {
   func begin(_ transition: Transition<Target>, finished: @escaping @MainActor (TransitionEnd) -> Void) {}

@@ -1,6 +1,6 @@
 /// A check of `Shield.selfTest`: one fault, and the expected reaction of a guard.
 ///
-/// `ShieldCheck.foundation` has those of `CrashShieldFoundation`; a program may add checks for guards of its own.
+/// `ShieldCheck.foundation` has the checks of `CrashShieldFoundation`. A program may add checks for guards of its own.
 public struct ShieldCheck: Sendable {
   package enum Body: Sendable {
     case plain(@Sendable (UInt) throws -> Bool)
@@ -8,19 +8,19 @@ public struct ShieldCheck: Sendable {
     case onMainActor(@MainActor @Sendable (UInt) -> Bool)
   }
 
-  /// The operation of the check.
+  /// The operation that the check performs.
   public var name: String
-  /// The kind of fault that the guard must record, once.
+  /// The kind of fault that the guard must record exactly once.
   public var kind: ShieldKind
   let body: Body
 
   /// Creates a check.
   ///
   /// - Parameters:
-  ///   - name: The operation of the check.
-  ///   - kind: The kind of fault that the guard must record, once.
-  ///   - body: Causes the fault in a guard with the given line, which distinguishes self-test faults from the
-  ///     program's; returns whether the value is the documented one.
+  ///   - name: The operation that the check performs.
+  ///   - kind: The kind of fault that the guard must record exactly once.
+  ///   - body: Causes the fault in a guard with the given line, and returns whether the guard returned the documented
+  ///     value. The line distinguishes self-test faults from the program's.
   public init(_ name: String, _ kind: ShieldKind, _ body: @escaping @Sendable (_ line: UInt) throws -> Bool) {
     self.init(name, kind, .plain(body))
   }
@@ -38,7 +38,7 @@ public struct ShieldCheck: Sendable {
   public struct Result: Sendable, Hashable {
     /// The kind of fault.
     public var kind: ShieldKind
-    /// The operation; empty if there was none.
+    /// The name of the check; empty if the kind has no check.
     public var check: String
     /// The verdict.
     public var verdict: Verdict
@@ -52,7 +52,7 @@ public struct ShieldCheck: Sendable {
 
   /// Whether a guard works as documented.
   public enum Verdict: Sendable, Hashable {
-    /// The guard returned the documented value and recorded the fault, once.
+    /// The guard returned the documented value and recorded the fault once.
     case absorbs
     /// The guard failed, for the given reason.
     case fails(String)

@@ -34,17 +34,17 @@ extension Transition.Operation: Sendable {}
 public enum TransitionEnd: Sendable, Hashable {
   /// The new screen is visible.
   case completed
-  /// The old screen is still visible, as after a cancelled swipe: the stack is unchanged.
+  /// The old screen is still visible and the stack is unchanged, for example after a cancelled swipe.
   case cancelled
 }
 
 /// The treatment of a transition that is requested during another one.
 public enum TransitionPolicy: Sendable, Hashable {
-  /// Queues it, behind at most so many others.
+  /// Queues the transition, if fewer than `limit` transitions are queued.
   case queue(limit: Int = 16)
-  /// Drops it.
+  /// Drops the transition.
   case drop
-  /// Queues it in place of all queued ones.
+  /// Drops all queued transitions and queues this one.
   case replace
 }
 
@@ -63,7 +63,7 @@ public enum TransitionOutcome: Sendable, Hashable {
   public enum Reason: Sendable, Hashable {
     /// Another transition is running.
     case busy
-    /// The screen is in the stack, or a queued transition pushes it.
+    /// The screen is already in the stack, or a queued transition pushes it.
     case duplicate
     /// The stack has only one screen.
     case atRoot
@@ -71,18 +71,20 @@ public enum TransitionOutcome: Sendable, Hashable {
     case notInStack
     /// The queue is full.
     case full
-    /// A later one replaced it.
+    /// A later transition replaced this one in the queue.
     case replaced
   }
 }
 
-/// Performs transitions.
+/// Shows transitions.
 @MainActor
 public protocol TransitionDriver: AnyObject {
   /// The type of a screen.
   associatedtype Screen: AnyObject
 
-  /// Begins a transition, and calls `finished` at its end. A late or second call has no effect.
+  /// Begins a transition, and calls `finished` at its end.
+  ///
+  /// A second call of `finished` has no effect, and neither has a call after the timeout.
   func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void)
 }
 
@@ -92,11 +94,13 @@ public protocol TransitionDelegate<Screen>: AnyObject {
   /// The type of a screen.
   associatedtype Screen: AnyObject
 
-  /// A transition is about to begin.
+  /// Called before a transition begins.
   func willBegin(_ transition: Transition<Screen>)
-  /// A transition has ended, and this screen is visible. A transition requested here comes after the queued ones.
+  /// Called after a transition has ended, when this screen is visible.
+  ///
+  /// A transition that is requested here runs after the queued ones.
   func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd)
-  /// A queued transition was dropped.
+  /// Called when a queued transition was dropped.
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason)
 }
 

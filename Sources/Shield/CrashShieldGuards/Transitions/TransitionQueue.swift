@@ -2,10 +2,10 @@ internal import CrashShield
 
 /// A stack of screens that performs one transition at a time.
 ///
-/// A second transition during the first one corrupts a navigation stack: it shows screens twice, or loses them. Here
-/// `policy` queues it, drops it or lets it replace the queued ones; the caller gets the outcome. A dropped transition
-/// is recorded as `transition`. Queued ones begin in a separate turn of the main actor, never within a delegate call
-/// for another one.
+/// A second transition during the first one corrupts a navigation stack: screens appear twice or get lost. Here,
+/// `policy` decides whether the second transition is queued, dropped, or replaces the queued ones. The caller receives
+/// the outcome. A dropped transition is recorded as `transition`. A queued transition begins in a separate turn of the
+/// main actor, never inside a delegate call for another transition.
 ///
 /// ```swift
 /// let screens = TransitionQueue(root: home, driver: self)
@@ -13,17 +13,19 @@ internal import CrashShield
 /// screens.push(comments)   // .queued
 /// ```
 ///
-/// The queue retains the screens, not its driver and its delegate.
+/// The queue retains the screens, but neither its driver nor its delegate.
 @MainActor
 public final class TransitionQueue<Driver: TransitionDriver> {
   /// The type of a screen.
   public typealias Screen = Driver.Screen
 
-  /// The screens, the visible (or next) one last; never empty.
+  /// The screens; the last one is the visible or the next visible one.
+  ///
+  /// The stack is never empty.
   public private(set) var stack: [Screen]
-  /// The treatment of a transition during another one; applies from the next one on.
+  /// The treatment of a transition that is requested during another one; a change applies to the next request.
   public var policy: TransitionPolicy
-  /// The time after which a transition ends even without its driver; such an end is recorded.
+  /// The time after which a transition ends even if its driver has not ended it; such an end is recorded.
   public var timeout: Duration
   /// Observes the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?
@@ -34,7 +36,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   private var pending: [Transition<Screen>] = []
   private var isTelling = false
   private var isTurnComing = false
-  /// Distinguishes this transition's end from that of an earlier one.
+  /// The number of the current transition; the end of an earlier transition has a smaller number.
   private var generation = 0
   private var timer: Task<Void, Never>?
 
@@ -51,13 +53,13 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   /// Whether a transition is running.
   public var isTransitioning: Bool { current != nil }
 
-  /// Whether no transition runs or waits.
+  /// Whether no transition is running or queued.
   public var isIdle: Bool { current == nil && pending.isEmpty && !isTurnComing && !isTelling }
 
   /// The number of queued transitions.
   public var pendingCount: Int { pending.count }
 
-  /// Whether the user may swipe the top screen away: not during a transition, and not the first screen.
+  /// Whether the user may swipe the top screen away: false during a transition and for the first screen.
   public var isInteractivePopEnabled: Bool { isIdle && stack.count > 1 }
 
   /// Pushes a screen.
@@ -165,7 +167,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     let generation = generation
     tell { $0.willBegin(transition) }
     guard let driver else {
-      // The driver was deallocated, so nothing can show it.
+      // The driver was deallocated; nothing can show the transition.
       finish(generation, .completed)
       return nil
     }
@@ -182,7 +184,9 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     finish(generation, .completed)
   }
 
-  /// Ends the transition; late and second calls have another generation, or find no transition.
+  /// Ends the transition of this generation.
+  ///
+  /// A late or second call has no effect: its generation is outdated, or no transition is running.
   private func finish(_ generation: Int, _ end: TransitionEnd) {
     guard generation == self.generation, let transition = current else { return }
     current = nil
@@ -194,7 +198,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     takeTurn()
   }
 
-  /// Schedules the next transition in a separate turn.
+  /// Schedules the next transition in a separate turn of the main actor.
   private func takeTurn() {
     guard !isTurnComing, !pending.isEmpty else { return }
     isTurnComing = true
@@ -218,7 +222,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     Shield.recordFault(.transition, at: transition.site) { "a transition of \(Screen.self) dropped: \(reason)" }
   }
 
-  /// Calls the delegate; transitions that it requests meanwhile wait.
+  /// Calls the delegate; transitions that it requests during the call are queued.
   private func tell(_ body: (any TransitionDelegate<Screen>) -> Void) {
     guard let delegate, delegate !== self else { return }
     let wasTelling = isTelling

@@ -1,7 +1,7 @@
 internal import CrashShield
 
 extension FixedWidthInteger {
-  /// The sum; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  /// Returns the sum; if the type cannot hold it, returns the nearest number that it can, and records `arithmetic`.
   @inlinable
   public func shieldedAdding(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = addingReportingOverflow(other)
@@ -10,7 +10,8 @@ extension FixedWidthInteger {
     return kept(other < 0 ? .min : .max)
   }
 
-  /// The difference; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  /// Returns the difference; if the type cannot hold it, returns the nearest number that it can, and records
+  /// `arithmetic`.
   @inlinable
   public func shieldedSubtracting(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = subtractingReportingOverflow(other)
@@ -19,7 +20,7 @@ extension FixedWidthInteger {
     return kept(other < 0 ? .max : .min)
   }
 
-  /// The product; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  /// Returns the product; if the type cannot hold it, returns the nearest number that it can, and records `arithmetic`.
   @inlinable
   public func shieldedMultiplied(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = multipliedReportingOverflow(by: other)
@@ -28,7 +29,9 @@ extension FixedWidthInteger {
     return kept((self < 0) == (other < 0) ? .max : .min)
   }
 
-  /// The quotient; `value` for a division by zero, the greatest number where it is out of bounds, which is recorded as `arithmetic`.
+  /// Returns the quotient; if there is none, returns a fallback value and records `arithmetic`.
+  ///
+  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above it.
   @inlinable
   public func shieldedDivided(
     by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
@@ -39,7 +42,9 @@ extension FixedWidthInteger {
     return kept(other == 0 ? value() : .max)
   }
 
-  /// The remainder; `value` for a division by zero, 0 where the quotient is out of bounds, which is recorded as `arithmetic`.
+  /// Returns the remainder; if there is none, returns a fallback value and records `arithmetic`.
+  ///
+  /// The fallback value is `value` for a division by zero, and 0 if the type cannot hold the quotient.
   @inlinable
   public func shieldedRemainder(
     dividingBy other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
@@ -52,36 +57,37 @@ extension FixedWidthInteger {
 }
 
 extension FixedWidthInteger {
-  /// Adds to the number; the nearest number that the type has where the sum is out of bounds, which is recorded as `arithmetic`.
+  /// Adds to the number; if the type cannot hold the sum, stores the nearest number that it can, and records
+  /// `arithmetic`.
   ///
-  /// In place of `+=`.
+  /// It replaces `+=`.
   @inlinable
   public mutating func shieldedAdd(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedAdding(other, fileID: fileID, line: line)
   }
 
-  /// Subtracts from the number; the nearest number that the type has where the difference is out of bounds, which is recorded
-  /// as `arithmetic`.
+  /// Subtracts from the number; if the type cannot hold the difference, stores the nearest number that it can, and
+  /// records `arithmetic`.
   ///
-  /// In place of `-=`.
+  /// It replaces `-=`.
   @inlinable
   public mutating func shieldedSubtract(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedSubtracting(other, fileID: fileID, line: line)
   }
 
-  /// Multiplies the number; the nearest number that the type has where the product is out of bounds, which is recorded as
+  /// Multiplies the number; if the type cannot hold the product, stores the nearest number that it can, and records
   /// `arithmetic`.
   ///
-  /// In place of `*=`.
+  /// It replaces `*=`.
   @inlinable
   public mutating func shieldedMultiply(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedMultiplied(by: other, fileID: fileID, line: line)
   }
 
-  /// Divides the number; `value` for a division by zero, the greatest number where the quotient is out of bounds, which is
-  /// recorded as `arithmetic`.
+  /// Divides the number; if there is no quotient, stores a fallback value and records `arithmetic`.
   ///
-  /// In place of `/=`.
+  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above it. It
+  /// replaces `/=`.
   @inlinable
   public mutating func shieldedDivide(
     by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
@@ -91,7 +97,8 @@ extension FixedWidthInteger {
 }
 
 extension FixedWidthInteger where Self: SignedInteger {
-  /// The number with the other sign; the greatest where the type has it not, which is recorded as `arithmetic`.
+  /// Returns the negated number; if the type cannot hold it, returns the type's greatest number and records
+  /// `arithmetic`.
   @inlinable
   public func shieldedNegated(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
@@ -100,7 +107,8 @@ extension FixedWidthInteger where Self: SignedInteger {
     return kept(.max)
   }
 
-  /// The number without its sign; the greatest where the type has it not, which is recorded as `arithmetic`.
+  /// Returns the absolute value; if the type cannot hold it, returns the type's greatest number and records
+  /// `arithmetic`.
   @inlinable
   public func shieldedMagnitude(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     if self != .min { return self < 0 ? 0 &- self : self }
@@ -110,7 +118,10 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Sequence where Element: FixedWidthInteger {
-  /// The sum of all, which stops at the least or greatest number of the type; that it did is recorded as `arithmetic`, once.
+  /// Returns the sum of all elements, with saturation: an element that overflows the sum sets it to the type's least or
+  /// greatest number.
+  ///
+  /// The first overflow is recorded as `arithmetic`.
   @inlinable
   public func shieldedSum(fileID: StaticString = #fileID, line: UInt = #line) -> Element {
     var sum = Element.zero

@@ -42,20 +42,22 @@ extension Set: ShieldDefault {
 }
 
 extension Shield {
-  /// The value as this type; nil where it is none, which is recorded as `cast`, or as `null` for a null.
+  /// Returns the value as this type; nil if it has another type, which is recorded as `cast`, or as `null` for a null.
   ///
-  /// In place of `as!`, which ends the process. Converts between texts and numbers or booleans where nothing is lost
-  /// ("42" to 42, 42 to "42", true to "true"; not " 42", not "3.5" to an integer). Records each conversion, too.
+  /// It replaces `as!`, which ends the process. It also converts between strings and numbers or booleans if the
+  /// conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5"
+  /// to an integer. Each conversion is recorded, too.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Target? {
-    // Everything casts to `Any`, also an optional that is nil.
+    // Every value casts to `Any`, even an optional that is nil.
     if Target.self != Any.self, let value, let cast = value as? Target { return cast }
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// The value as this type; its `shieldDefault` where it is none, which is recorded as `cast`, or as `null` for a null.
+  /// Returns the value as this type; its `shieldDefault` if it has another type, which is recorded as `cast`, or as
+  /// `null` for a null.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -63,7 +65,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  /// The same for a value that is no optional: without wrapping it, a cast costs less than `as!`.
+  /// Casts a value that is not an optional; without an optional around it, the cast is faster than `as!`.
   @inlinable
   public static func cast<Target>(
     _ value: Any, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -72,7 +74,7 @@ extension Shield {
     return askedCast(value, to: target, fileID, line)
   }
 
-  /// The same for an object, which carries its type.
+  /// Casts an object, whose header contains its type.
   @inlinable
   public static func cast<Object: AnyObject, Target>(
     _ value: Object, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -81,7 +83,7 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// The same for a value that is no optional: without wrapping it, a cast costs less than `as!`.
+  /// Casts a value that is not an optional; without an optional around it, the cast is faster than `as!`.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -89,7 +91,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  // Not inlined: the caller would retain the value for it before checking its type.
+  // Not inlined: otherwise the caller would retain the value for this call before checking its type.
   @inlinable
   @inline(never)
   static func askedCast<Target>(
@@ -99,13 +101,13 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  // A value of exactly this type needs no look-up in the runtime's tables, which is the cost of `as`.
+  // A value of exactly this type needs no lookup in the runtime's tables, which makes up the cost of `as`.
   @inlinable
   @inline(__always)
   static func exactly<Target>(_ value: Any, _ target: Target.Type) -> Target? {
-    // Inlined: where the target type is known, an object is not retained again for the check of its type.
+    // Inlined: if the target type is known, the check of an object's type then needs no additional retain.
     @inline(__always) func opened<Value>(_ value: Value) -> Target? {
-      // The types were compared just above.
+      // Invariant: both types are the same, as the comparison in this expression checks.
       Value.self == Target.self ? unsafe unsafeBitCast(value, to: Target.self) : nil
     }
     return opened(value)
@@ -117,20 +119,18 @@ extension Shield {
     let value = Casts.unwrapped(value)
     if let cast = value as? Target { return cast }
     let isAbsorbed = handleFault(Casts.isNull(value) ? .null : .cast, at: site) { Casts.reason(value, target) }
-    // A forced cast of what cannot be cast: the same trap as without the guard.
+    // A forced cast that fails: the same trap as without the guard.
     // swift-format-ignore: NeverForceUnwrap
     guard isAbsorbed else { return .some(value as! Target) }
     return value.flatMap { Casts.converted($0, to: target) }
   }
 }
 
-/// The conversions between texts, numbers and booleans.
-///
-/// `CrashShieldFoundation` uses them, too.
+/// Conversions between strings, numbers and booleans; `CrashShieldFoundation` uses them, too.
 package enum Casts {
-  /// Optionals in `Any` may be nested.
+  /// Removes all levels of optionals that are nested inside `Any`.
   package static func unwrapped(_ value: Any?) -> Any? {
-    // A type of the program may have a mirror of its own; an optional never has.
+    // A type of the program may have a custom mirror; an optional never has one.
     guard let value, type(of: value) is any ExpressibleByNilLiteral.Type else { return value }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }
@@ -138,7 +138,7 @@ package enum Casts {
   }
 
   package static func isNull(_ value: Any?) -> Bool {
-    // Foundation's types; this module does not import it.
+    // NSNull is a type of Foundation, which this module does not import.
     value.map { "\(type(of: $0))" == "NSNull" } ?? true
   }
 
@@ -158,12 +158,12 @@ package enum Casts {
       return nil
     }
     guard target == String.self else { return nil }
-    // Foundation's true casts to each number type, so only the type's name distinguishes it.
+    // Foundation's `true` casts to each number type; only the name of its type distinguishes it from a number.
     if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }
     if let number = value as? any BinaryFloatingPoint { return "\(number)" as? Target }
-    // Foundation's type.
+    // These casts also accept Foundation's NSNumber.
     if let number = value as? Int { return "\(number)" as? Target }
     if let number = value as? Double { return "\(number)" as? Target }
     return nil

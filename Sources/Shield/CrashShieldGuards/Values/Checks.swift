@@ -1,10 +1,10 @@
 public import CrashShield
 
 extension Shield {
-  /// The result of the function, or `value` if it throws; the error's type is recorded as `try`.
+  /// Returns the result of the function, or `value` if it throws; the error's type is recorded as `try`.
   ///
-  /// In place of `try!`, which ends the process. `CancellationError` is thrown on: it is no fault. Where nothing can be
-  /// thrown there is `attempt(orAlways:)`.
+  /// It replaces `try!`, which ends the process. A `CancellationError` is not a fault, and is rethrown. Use
+  /// `attempt(orAlways:)` where the caller cannot throw.
   @inlinable
   public static func attempt<Result, Failure: Error>(
     or value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,
@@ -14,17 +14,17 @@ extension Shield {
       return try body()
     } catch {
       if let cancellation = error as? CancellationError { throw cancellation }
-      // The trap of the plain operation is intended here.
+      // The mode requires the trap of the plain operation.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
     }
   }
 
-  /// The result of the function, or `value` if it throws any error; the error's type is recorded as `try`.
+  /// Returns the result of the function, or `value` if it throws any error; the error's type is recorded as `try`.
   ///
-  /// In place of `try!` where nothing can be thrown on: in an accessor, an initializer for literals, a callback. A
-  /// `CancellationError` is a fault there, as it is for `try!`.
+  /// It replaces `try!` where the caller cannot throw: in an accessor, an initializer for literals, or a callback. A
+  /// `CancellationError` is a fault here, as it is for `try!`.
   ///
   /// ```swift
   /// var settings: Settings { Shield.attempt(orAlways: .standard) { try Settings(parsing: text) } }
@@ -37,35 +37,35 @@ extension Shield {
     do {
       return try body()
     } catch {
-      // The trap of the plain operation is intended here.
+      // The mode requires the trap of the plain operation.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
     }
   }
 
-  /// Whether the condition holds; that it does not is recorded as `precondition`.
+  /// Returns whether the condition holds; a failed condition is recorded as `precondition`.
   ///
-  /// In place of `precondition`, which ends the process; the caller decides what to do instead. `off` and `observe`: as
-  /// `precondition`. The condition is evaluated once in each mode; the message is the record's reason.
-  /// `fatalError` has no such form: what follows it was never meant to run.
+  /// It replaces `precondition`, which ends the process; the caller decides how to continue. Under `off` and `observe`
+  /// it behaves like `precondition`. The condition is evaluated exactly once in each mode. The message is the reason in
+  /// the record. There is no such function for `fatalError`, because the code after it was never meant to run.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, _ message: StaticString = "", fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    // With the caller's source location, as the plain operation.
+    // The trap shows the caller's source location, as the plain operation does.
     if !handleFailedCondition("\(message)", fileID, line) {
       precondition(false, "\(message)", file: fileID, line: line)
     }
     return false
   }
 
-  /// The same with a message that is made at run time.
+  /// Returns whether the condition holds, with a message that is created at run time.
   ///
-  /// It may contain values, which no record has. So it is used only where `off` and `observe` end the process, and not
-  /// evaluated otherwise.
+  /// Records never contain values, but such a message may contain them. Therefore the message is evaluated only if
+  /// `off` or `observe` ends the process, and the record does not contain it.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, onTrap message: @autoclosure () -> String, fileID: StaticString = #fileID,
@@ -76,9 +76,9 @@ extension Shield {
     return false
   }
 
-  /// Code that is never reached; reaching it is recorded as `precondition`, and returns `value`.
+  /// Marks code that must not be reached; reaching it is recorded as `precondition`, and returns `value`.
   ///
-  /// In place of `preconditionFailure`, which ends the process. The message is the record's reason.
+  /// It replaces `preconditionFailure`, which ends the process. The message is the reason in the record.
   ///
   /// ```swift
   /// guard let first = parts.first else { return Shield.unreachable("a path has a part", or: "") }
@@ -94,9 +94,10 @@ extension Shield {
     return value()
   }
 
-  /// The same with a message that is made at run time.
+  /// Marks code that must not be reached, with a message that is created at run time.
   ///
-  /// It may contain values, which no record has. So it is used only where `off` and `observe` end the process.
+  /// Records never contain values, but such a message may contain them. Therefore the message is evaluated only if
+  /// `off` or `observe` ends the process, and the record does not contain it.
   @inlinable
   public static func unreachable<Value>(
     onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,

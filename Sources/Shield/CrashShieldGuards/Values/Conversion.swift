@@ -1,9 +1,9 @@
 public import CrashShield
 
 extension FixedWidthInteger {
-  /// The number in this type; the nearest one if the type cannot hold it, which is recorded as `conversion`.
+  /// Converts the number; if this type cannot hold it, uses the nearest number that it can, and records `conversion`.
   ///
-  /// In place of `Self(value)`, which ends the process.
+  /// It replaces `Self(value)`, which ends the process.
   @inlinable
   public init(shielded value: some BinaryInteger, fileID: StaticString = #fileID, line: UInt = #line) {
     if let exact = Self(exactly: value) {
@@ -15,18 +15,20 @@ extension FixedWidthInteger {
     }
   }
 
-  /// The number without its fraction; the nearest one if the type cannot hold it, which is recorded as `conversion`.
+  /// Converts the number without its fraction; if this type cannot hold it, uses the nearest number and records
+  /// `conversion`.
   ///
-  /// NaN becomes 0. Cutting off a fraction is no fault.
+  /// NaN becomes 0, which is recorded. Cutting off a fraction is not a fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(withoutFraction: value, fileID, line)
   }
 
-  /// The same of a `Double`, which is compared with the bounds of the type.
+  /// Converts a `Double` like the generic initializer, but faster: it compares the value with the bounds of the type.
   @inlinable
   public init(shielded value: Double, fileID: StaticString = #fileID, line: UInt = #line) {
-    // Where a bound has too many digits, it is rounded to the power of two beside it; the least number then takes the other way.
+    // A bound that `Double` cannot represent is rounded to the adjacent power of two. For such a type, the least number
+    // takes the slow path.
     if Self.bitWidth <= 64, value > Double(Self.min) - 1, value < Double(Self.max) + 1 {
       self = Self.isSigned ? Self(truncatingIfNeeded: Int64(value)) : Self(truncatingIfNeeded: UInt64(value))
     } else {
@@ -45,7 +47,7 @@ extension FixedWidthInteger {
     }
   }
 
-  /// A random number of the range; `value` for an empty range, which is recorded as `emptyRange`.
+  /// Returns a random number in the range; `value` for an empty range, which is recorded as `emptyRange`.
   @inlinable
   public static func shieldedRandom(
     in range: Range<Self>, or value: @autoclosure () -> Self, fileID: StaticString = #fileID, line: UInt = #line
@@ -59,9 +61,9 @@ extension FixedWidthInteger {
   }
 }
 
-/// The steps from one number to another; none for a step of 0, which is recorded as `zeroStride`.
+/// Returns the numbers from `start` to `end` by a step; no numbers for a step of 0, which is recorded as `zeroStride`.
 ///
-/// In place of `stride(from:to:by:)`, which ends the process.
+/// It replaces `stride(from:to:by:)`, which ends the process.
 @inlinable
 public func shieldedStride<Number: Strideable>(
   from start: Number, to end: Number, by step: Number.Stride, fileID: StaticString = #fileID, line: UInt = #line

@@ -3,18 +3,19 @@ internal import Synchronization
 
 /// Sends messages by name, and returns nil for a name that its receiver does not respond to.
 ///
-/// The counterpart of a message to an object that does not respond to it, for programs that take names of operations
-/// from outside, such as commands. An unknown name is recorded as `message`, with the class and the name. Each name has
-/// a record of its own, up to 64 in a process: untrusted input may contain any number of names.
+/// Use it in programs that receive names of operations, such as commands, from outside. An unknown name is recorded as
+/// `message`, with the class and the name. Each name has a record of its own, up to 64 names in a process, because
+/// untrusted input may contain any number of names.
 ///
 /// ```swift
 /// let door = DynamicReceiver(door, methods: ["open": { door, _ in door.open() }], counts: ["open": 0])
 /// door.open()
 /// ```
 ///
-/// Two more faults are recorded as `message`. One is a number of arguments that differs from `counts`, which returns
-/// nil. The other is a message for texts that is sent to a number, or the reverse. Under `absorb` the number is
-/// converted to a text, or the text to a number, where nothing is lost; under `off` and `observe` the result is nil.
+/// Two more faults are recorded as `message`. The first is a number of arguments that differs from `counts`; the result
+/// is nil. The second is a message for strings that is sent to a number, or the reverse. For it, `absorb` converts the
+/// number to a string, or the string to a number, if the conversion is lossless. Under `off` and `observe` its result
+/// is nil.
 @dynamicMemberLookup
 public struct DynamicReceiver<Base: AnyObject> {
   /// A function that handles a message.
@@ -28,10 +29,11 @@ public struct DynamicReceiver<Base: AnyObject> {
   private let numberMethods: [String: (Double, [Any?]) -> Any?]
   private let site: ShieldSite
 
-  /// Creates a receiver with these messages; unknown ones are recorded with this call site.
+  /// Creates a receiver with these messages; unknown messages are recorded with this call site.
   ///
-  /// `counts` has the expected numbers of arguments, for the messages to check; `textMethods` has the messages of a
-  /// text, for a `base` that is a number; `numberMethods` those of a number, for a `base` that is a text.
+  /// `counts` has the expected number of arguments of each message that is checked. `textMethods` has the messages of a
+  /// string, for a `base` that is a number. `numberMethods` has the messages of a number, for a `base` that is a
+  /// string.
   public init(
     _ base: Base, methods: [String: Method], counts: [String: Int] = [:],
     textMethods: [String: (String, [Any?]) -> Any?] = [:], numberMethods: [String: (Double, [Any?]) -> Any?] = [:],
@@ -45,7 +47,7 @@ public struct DynamicReceiver<Base: AnyObject> {
     site = ShieldSite(fileID: fileID, line: line)
   }
 
-  /// The message of this name, ready to be called.
+  /// Returns the message of this name, which the caller can then send by calling it.
   public subscript(dynamicMember name: String) -> DynamicMessage {
     DynamicMessage { arguments in send(name, arguments) }
   }
@@ -63,15 +65,15 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 
   private func sendConverted(_ name: String, _ arguments: [Any?]) -> Any? {
-    // Foundation's texts cast to Swift's `String`.
+    // Foundation's strings cast to Swift's `String`.
     let isText = (base as Any) is String
     if let method = textMethods[name], !isText, let text = Casts.converted(base, to: String.self) {
-      return note(name) { "\(type(of: base)) was sent \(name) of a text" } ? method(text, arguments) : nil
+      return note(name) { "\(type(of: base)) got \(name), a message for strings" } ? method(text, arguments) : nil
     }
     if let method = numberMethods[name], isText, let number = Casts.converted(base, to: Double.self) {
-      return note(name) { "\(type(of: base)) was sent \(name) of a number" } ? method(number, arguments) : nil
+      return note(name) { "\(type(of: base)) got \(name), a message for numbers" } ? method(number, arguments) : nil
     }
-    note(name) { "\(type(of: base)) does not know \(name)" }
+    note(name) { "\(type(of: base)) does not respond to \(name)" }
     return nil
   }
 
@@ -81,12 +83,12 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 }
 
-/// The names that distinguish faults.
+/// The names of messages that distinguish faults.
 private enum MessageNames {
   private static let limit = 64
   private static let numbers = Mutex<[String: UInt]>([:])
 
-  /// The number of a name; 0 if the table is full.
+  /// Returns the number of a name; 0 if the table is full.
   static func number(of name: String) -> UInt {
     numbers.withLock { numbers in
       if let number = numbers[name] { return number }
@@ -103,7 +105,7 @@ private enum MessageNames {
 public struct DynamicMessage {
   let body: ([Any?]) -> Any?
 
-  /// Sends it.
+  /// Sends the message.
   @discardableResult
   public func dynamicallyCall(withArguments arguments: [Any?]) -> Any? { body(arguments) }
 }

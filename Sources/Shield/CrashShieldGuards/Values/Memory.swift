@@ -1,32 +1,35 @@
 public import CrashShield
 
 extension UnsafeRawBufferPointer {
-  /// The value at an offset, aligned or not; nil if it is not entirely in the buffer, which is recorded as `memory`.
+  /// Returns the value at an offset, aligned or not; nil if a part is outside the buffer, which is recorded as
+  /// `memory`.
   ///
-  /// In place of `load`, which silently reads past the buffer in -O. `off` and `observe`: as `loadUnaligned`.
+  /// It replaces `load`, which silently reads past the buffer in -O builds. Under `off` and `observe` it behaves like
+  /// `loadUnaligned`.
   @inlinable
   public func shieldedLoad<Value: BitwiseCopyable>(
     fromByteOffset offset: Int, as type: Value.Type, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Value? {
-    // As an unsigned number a negative offset is large, so one comparison covers both bounds.
+    // One comparison covers both bounds: a negative offset is a large unsigned number.
     let last = count &- MemoryLayout<Value>.size
     if _fastPath(last >= 0 && UInt(bitPattern: offset) <= UInt(bitPattern: last)) {
-      // Checked just above.
+      // Invariant: the whole value is inside the buffer, as just checked.
       return unsafe loadUnaligned(fromByteOffset: offset, as: type)
     }
     let isAbsorbed = handleOffsetFault(offset, count, Value.self, fileID, line)
-    // The plain operation.
+    // The plain operation, which the mode requires.
     return isAbsorbed ? nil : unsafe loadUnaligned(fromByteOffset: offset, as: type)
   }
 }
 
 extension Array {
-  /// The buffer's elements; none if it has a count but no address, which is recorded as `memory`.
+  /// Copies the buffer's elements; creates an empty array if the buffer has a count but no address, which is recorded
+  /// as `memory`.
   @inlinable
   public init(
     shielded buffer: UnsafeBufferPointer<Element>, fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    // Only compares the address with null.
+    // Invariant: the address is only compared with null.
     let isMissing = unsafe buffer.baseAddress == nil && buffer.count != 0
     let count = buffer.count
     let site = ShieldSite(fileID: fileID, line: line)

@@ -1,9 +1,9 @@
 public import CrashShield
 
 extension Optional {
-  /// The value; `value` if it is nil, which is recorded as `unwrap`.
+  /// Returns the value; `value` if it is nil, which is recorded as `unwrap`.
   ///
-  /// In place of `!`, which ends the process. `off` and `observe`: as `!`.
+  /// It replaces `!`, which ends the process. Under `off` and `observe` it behaves like `!`.
   ///
   /// ```swift
   /// let port = Int(text).shielded(or: 8080)
@@ -13,15 +13,15 @@ extension Optional {
     or value: @autoclosure () -> Wrapped, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Wrapped {
     if let self { return self }
-    // The trap of the plain operation is intended here.
+    // The mode requires the trap of the plain operation.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return kept(value())
   }
 
-  /// The value itself; nil is recorded as `unwrap`.
+  /// Returns the optional itself; nil is recorded as `unwrap`.
   ///
-  /// In place of `!`, in a function that can fail in its own way. `off` and `observe`: as `!`.
+  /// It replaces `!` in a function that can handle nil in its own way. Under `off` and `observe` it behaves like `!`.
   ///
   /// ```swift
   /// guard let length = Int(text).shielded() else { throw ParseError.length }
@@ -29,19 +29,19 @@ extension Optional {
   @inlinable
   public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Wrapped? {
     if self != nil { return self }
-    // The trap of the plain operation is intended here.
+    // The mode requires the trap of the plain operation.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return nil
   }
 
-  /// The value; nil throws `ShieldFault.missing`, and is recorded as `unwrap`.
+  /// Returns the value; throws `ShieldFault.missing` if it is nil, which is recorded as `unwrap`.
   @inlinable
   public func shieldedUnwrap(
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws(ShieldFault) -> Wrapped {
     if let self { return self }
-    // The trap of the plain operation is intended here.
+    // The mode requires the trap of the plain operation.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     throw .missing("\(Wrapped.self)")

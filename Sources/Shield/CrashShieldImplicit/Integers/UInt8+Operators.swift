@@ -2,7 +2,7 @@
 public import CrashShieldPlain
 
 extension UInt8 {
-  /// The sum; an overflow is recorded as `arithmetic`.
+  /// Returns the sum; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func + (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.addingReportingOverflow(right)
@@ -10,7 +10,7 @@ extension UInt8 {
     return handleArithmeticFault(.sum, UInt8.self) ? .max : left._plainSum(right)
   }
 
-  /// The difference; an overflow is recorded as `arithmetic`.
+  /// Returns the difference; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func - (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
@@ -18,7 +18,7 @@ extension UInt8 {
     return handleArithmeticFault(.difference, UInt8.self) ? .min : left._plainDifference(right)
   }
 
-  /// The product; an overflow is recorded as `arithmetic`.
+  /// Returns the product; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func * (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
@@ -26,7 +26,7 @@ extension UInt8 {
     return handleArithmeticFault(.product, UInt8.self) ? .max : left._plainProduct(right)
   }
 
-  /// The quotient, 0 for a division by 0; an overflow is recorded as `arithmetic`.
+  /// Returns the quotient, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func / (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
@@ -34,7 +34,7 @@ extension UInt8 {
     return handleArithmeticFault(.quotient, UInt8.self) ? 0 : left._plainQuotient(right)
   }
 
-  /// The remainder, 0 for a division by 0; an overflow is recorded as `arithmetic`.
+  /// Returns the remainder, 0 for a division by 0; an overflow is recorded as `arithmetic`.
   @_transparent
   public static func % (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
@@ -42,23 +42,23 @@ extension UInt8 {
     return handleArithmeticFault(.remainder, UInt8.self) ? 0 : left._plainRemainder(right)
   }
 
-  /// Adds, as `+` does.
+  /// Adds, and handles an overflow as `+` does.
   @_transparent
   public static func += (left: inout UInt8, right: UInt8) { left = left + right }
 
-  /// Subtracts, as `-` does.
+  /// Subtracts, and handles an overflow as `-` does.
   @_transparent
   public static func -= (left: inout UInt8, right: UInt8) { left = left - right }
 
-  /// Multiplies, as `*` does.
+  /// Multiplies, and handles an overflow as `*` does.
   @_transparent
   public static func *= (left: inout UInt8, right: UInt8) { left = left * right }
 
-  /// Divides, as `/` does.
+  /// Divides, and handles an overflow as `/` does.
   @_transparent
   public static func /= (left: inout UInt8, right: UInt8) { left = left / right }
 
-  /// Leaves the remainder, as `%` does.
+  /// Stores the remainder, and handles an overflow as `%` does.
   @_transparent
   public static func %= (left: inout UInt8, right: UInt8) { left = left % right }
 }

@@ -2,10 +2,11 @@
 public import CrashShieldPlain
 
 extension ArraySlice {
-  /// The element at a position; out of bounds, the fallback value of its type, which is recorded as `index`.
+  /// The element at an index; out of bounds, the fallback value of its type, which is recorded as `index`.
   ///
-  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, as by `list[9].append(1)`,
-  /// changes and drops a fallback value. A type without one is observed at most, and so is a change of trivial bytes.
+  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9].append(1)`,
+  /// changes a fallback value, which is then dropped. If the type has no fallback value or is trivial, the change is
+  /// recorded but not absorbed.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -26,7 +27,7 @@ extension ArraySlice {
     }
     @inline(__always)
     _modify {
-      // A single `yield` costs no call. So the list is replaced by another one during the change.
+      // Replace the list during the change: this needs only one `yield`, which is cheap because it costs no call.
       var place = position
       var list: Self?
       if _slowPath(!(position >= startIndex && position < endIndex)) {
@@ -45,10 +46,10 @@ extension ArraySlice {
 }
 
 extension ArraySlice where Element: BitwiseCopyable {
-  /// The element at a position; out of bounds, the fallback value of its type, which is recorded as `index`.
+  /// The element at an index; out of bounds, the fallback value of its type, which is recorded as `index`.
   ///
-  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, as by `list[9] += 1` or
-  /// `&list[9]`, is observed at most: a C function may write the elements after it, too.
+  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9] += 1` or
+  /// `&list[9]`, is recorded but not absorbed: a C function may also write the elements after this one.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -78,7 +79,7 @@ extension ArraySlice where Element: BitwiseCopyable {
 }
 
 extension ArraySlice {
-  /// The part of the list in a range; one out of bounds is clamped, and recorded as `range`.
+  /// The elements of a range; an out-of-bounds range is clamped, and recorded as `range`.
   ///
   /// A write out of bounds changes nothing.
   public subscript(range: Range<Int>) -> ArraySlice<Element> {

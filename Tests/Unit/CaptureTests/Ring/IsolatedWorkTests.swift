@@ -231,7 +231,7 @@ private func isEndedFromWithin() -> Bool {
     try Shield.isolated { if opaque(true) { pthread_exit(nil) } }
     return false
   } catch {
-    return error as? ShieldFault == .refused("the thread of isolated work was ended from within")
+    return error as? ShieldFault == .refused("isolated work ended its own thread")
   }
 }
 

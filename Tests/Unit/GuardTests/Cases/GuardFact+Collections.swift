@@ -64,7 +64,7 @@ extension GuardFact {
     GuardFact("keys that are all the same: one record, with their number", faults: 1) {
       let pairs = (0..<opaque(9)).map { (1, $0) }
       return Dictionary(shieldedUniqueKeysWithValues: pairs) == [1: 0]
-        && Shield.guardIncidents.map(\.reason) == ["8 values for a Int that has one"]
+        && Shield.guardIncidents.map(\.reason) == ["8 duplicate keys of Int"]
     },
     GuardFact("nil for a key is the removal that it is") {
       var table = opaque([1: "a"])
