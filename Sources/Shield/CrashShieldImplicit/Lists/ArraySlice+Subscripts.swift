@@ -26,7 +26,7 @@ extension ArraySlice {
     }
     @inline(__always)
     _modify {
-      // A single `yield` costs no call. So the list is replaced by another one during the change.
+      // Another list replaces this one during the change: one `yield` is then sufficient, and costs no call.
       var place = position
       var list: Self?
       if _slowPath(!(position >= startIndex && position < endIndex)) {
