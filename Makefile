@@ -78,7 +78,7 @@ help: ## @daily List the targets
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-# The demo runs after `make build`, and uses its programs. A new clone does not have them yet.
+# Uses the programs of `make build` if they exist. A new clone does not have them yet, and builds only the demo's programs.
 demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
 	@if [ -x .build/debug/DemoServer ]; then \
 	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
@@ -127,15 +127,15 @@ check-signal-safety: build dynamic
 	scripts/check/signal-safety $(DYNAMIC)/release
 	scripts/check/realtime
 
-# Measures the cost of the shield while nothing crashes. scripts/measure/idle alone takes two minutes.
+# Measures the cost of the shield while nothing crashes. scripts/measure/idle measures longer by default: two minutes.
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# Reads from the object code which calls the optimizer has devirtualized.
+# Reads from the object code which calls the optimizer has devirtualized, and checks the records of each build.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# Checks that optimized code still records faults that no call of the shield's catches.
+# Checks implicit guards and casts in optimized code, where the faulting code calls no guard.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
