@@ -1,4 +1,4 @@
-# The front door: `make help` lists the targets. Each installs the Debian packages that it needs and ends with a line of figures.
+# `make help` lists the targets. Each target installs the Debian packages that it needs, and ends with a line of figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,13 +6,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# Tests that run at once: most start processes, and two cores are what CI has. What a run prints is in .build-logs.
+# Number of tests that run at once: most tests start processes, and CI has two cores. The output of a run is in .build-logs.
 SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-# Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
-# Static: the same with a static one, for the matrix. Demo: what the demo shows, built as quickly as can be.
+# Debug: for tests. Release: the installed programs, with a static Swift library. Dynamic: programs as a server with a dynamic
+# Swift library links them. Static: the same with a static one, for the matrix. Demo: the demo's programs, built fast.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
@@ -46,7 +46,7 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only here: a define that changes with each commit would link the debug programs anew.
+# Only the release build has this define, because it changes with each commit and would link the debug programs anew.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
@@ -78,7 +78,7 @@ help: ## @daily List the targets
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-# After `make build` with its programs, which a newcomer does not have yet.
+# Uses the programs of `make build` if they exist. A new clone does not have them yet, and builds only the demo's programs.
 demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
 	@if [ -x .build/debug/DemoServer ]; then \
 	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
@@ -86,8 +86,8 @@ demo: build-packages ## @daily Show three crashes of an HTTP server and their re
 
 test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
-# Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; what
-# mostly waits runs beside what computes.
+# The fastest checks run first. Long builds run beside the checks, on the free part of the two cores. Checks that mostly wait
+# run beside checks that compute.
 ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
@@ -109,16 +109,16 @@ check-format: test-packages
 check-units: build
 	scripts/check/units .build/debug
 
-# The rules for Prometheus fire where they should; a unit test compares their metrics with those that crashd prints.
+# The Prometheus rules fire where they should. A unit test compares their metrics with those that crashd prints.
 check-alerts:
 	@scripts/install-packages $(ALERT_PACKAGES)
 	scripts/check/alerts
 
-# What `import CrashShield` brings stays small.
+# Limits the number of public declarations of `import CrashShield`.
 check-api: build
 	scripts/check/public-api .build/debug
 
-# README.md shows the report that the demo prints.
+# Checks that README.md shows the report that the demo prints.
 check-demo: build
 	scripts/demo .build/debug --check
 
@@ -127,28 +127,28 @@ check-signal-safety: build dynamic
 	scripts/check/signal-safety $(DYNAMIC)/release
 	scripts/check/realtime
 
-# What the shield costs while nothing crashes; scripts/measure/idle alone takes a minute for it, and another to begin.
+# Measures the cost of the shield while nothing crashes. scripts/measure/idle measures longer by default: two minutes.
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# What the optimizer did to a call is read from the object code.
+# Reads from the object code which calls the optimizer has devirtualized, and checks the records of each build.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# What the optimizer leaves of faults that are met at no call of ours.
+# Checks implicit guards and casts in optimized code, where the faulting code calls no guard.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
 	scripts/check/twelve $(DYNAMIC)/release
 
-# What the optimizer leaves of guards where nothing is wrong, in instructions.
+# Counts the instructions of guards in optimized code without a fault.
 check-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
 	scripts/build/guard-cost $(DYNAMIC)/release .build-guards/program
 	scripts/check/guards .build-guards/program
 
-# Guard slots beside other allocators.
+# Runs guard slots with other allocators.
 check-pages: test-packages
 	scripts/check/pages
 
@@ -156,8 +156,7 @@ dangling: test-packages build dynamic static ## @evidence Use freed objects in t
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
-# The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
-# else as well, but not all the time.
+# Checks all cost limits in five minutes. The best of several runs counts, because other programs slow some runs down.
 measure: build ## @costs Measure what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
@@ -172,11 +171,11 @@ check-descriptors: ## @evidence Crash 10,000 times while a thread closes and ope
 check-static: build
 	scripts/check/static .build/debug
 
-# The libraries on other platforms, where they do nothing.
+# Builds the libraries for other platforms, where they do nothing.
 check-unsupported:
 	scripts/check/unsupported
 
-# Short, with and without a service manager that keeps descriptors (docs/decisions/0070).
+# A short version of `make fault`, with and without a service manager that keeps descriptors (docs/decisions/0070).
 check-faults: build
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
@@ -191,7 +190,7 @@ $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
 
-# Not of `make ci`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
+# Not a part of `make ci`: it downloads 200 MB of Python packages, and Bugsink takes half a minute to prepare.
 check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and a real OpenTelemetry agent
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
@@ -201,7 +200,7 @@ test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
-# The same end-to-end tests, over the programs as they are installed.
+# The same end-to-end tests, with the installed programs.
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
@@ -214,10 +213,10 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
-# test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
-# lines of faults are left to test-debug: here it would compare the sanitizer's own code, whose debug information has lines
-# only. ThreadSanitizer leaves out the targets whose code has one thread.
+# Tests the targets without package dependencies, which have the C and the unsafe Swift. LeakSanitizer is off, because it
+# reports the test runner's own leaks. A failing allocation returns NULL, as without sanitizers. Only test-debug compares
+# with llvm-symbolizer and checks the lines of faults: here they would compare the sanitizer's own code, whose debug
+# information has only lines. ThreadSanitizer skips the targets with single-threaded code.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
@@ -258,7 +257,7 @@ box: release ## @evidence Test service and package under a real systemd (root)
 bench: release dynamic ## @costs Measure capture and storing beside swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
-# On a machine that does nothing else.
+# Run this on an otherwise idle machine.
 bench-crashd: release ## @costs Measure crashes a second, and crashctl over 1,000,000 reports
 	Benchmarks/Service/service.py $(RELEASE)/release
 
@@ -267,7 +266,7 @@ bench-end: release ## @costs Measure how long a crash takes to close connections
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
-# Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
+# Prints ratios, which hold on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000
 bench-hostile: release ## @costs Measure hostile input to each parser, and hostile clients
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
@@ -288,7 +287,7 @@ measure-guards: ## @costs Count what guards add where nothing fails
 	scripts/check/guards --table .build-guards/program
 	scripts/measure/guards .build-guards/release
 
-guards: build ## @evidence Meet each fault in each guard mode, and write docs/guards.md
+guards: build ## @evidence Run each fault in each guard mode, and write docs/guards.md
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 

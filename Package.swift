@@ -1,18 +1,20 @@
 // swift-tools-version: 6.2
-// The targets of swift-crash-shield; docs/ARCHITECTURE.md describes each. Dependencies point one way.
+// The targets of swift-crash-shield; docs/ARCHITECTURE.md describes each target. Dependencies have no cycle.
 import PackageDescription
 
-/// For builds of this package itself: with CRASHSHIELD_CORE=1 it holds only the targets without package dependencies,
-/// which build quickly, and which run under the sanitizers (docs/decisions/0126).
+/// With CRASHSHIELD_CORE=1 this package has only the targets without package dependencies.
+///
+/// These build quickly, and run under the sanitizers. The variable is for builds of this package itself
+/// (docs/decisions/0126).
 let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
 
 /// The commit that `--version` prints; `make release` sets CRASHSHIELD_COMMIT.
 ///
-/// SwiftPM caches `Context.gitInformation` with the manifest, so later commits would keep the first one's name
-/// (docs/decisions/0132).
+/// `Context.gitInformation` is no alternative: SwiftPM caches it with the manifest, so later builds would print the
+/// first commit (docs/decisions/0132).
 let commit = String((Context.environment["CRASHSHIELD_COMMIT"] ?? "").filter(\.isHexDigit).prefix(8))
 
-// Swift 6.2 does not know this group, and refuses it.
+// Swift 6.2 refuses this warning group, which it does not implement.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else
@@ -48,7 +50,8 @@ let signalSafeC: [CSetting] =
 
 /// Libraries without package dependencies that other packages may import.
 ///
-/// README.md has a sentence for each. Executables are no products: SwiftPM builds each executable target by its name.
+/// README.md has a sentence for each library. Executables are no products, because SwiftPM builds each executable target
+/// by its name.
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldGuards", targets: ["CrashShieldGuards"]),
@@ -64,7 +67,7 @@ var products: [Product] = [
 
 var dependencies: [Package.Dependency] = []
 
-/// Sets the path of each target: the folder, and in it the target's name.
+/// Sets the path of each target: the folder, followed by the target's name.
 func house(_ folder: String, _ targets: [Target]) -> [Target] {
   for target in targets where target.path == nil { target.path = "\(folder)/\(target.name)" }
   return targets
@@ -78,12 +81,12 @@ var targets: [Target] = house(
     .target(name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
     .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
     .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
-    // Linking it replaces the runtime's forced casts in the whole program.
+    // Linking this target replaces the runtime's forced casts in the whole program.
     .target(name: "CShimCasts", dependencies: ["CShimRing"], path: "CShim/Casts"),
-    // Linking it replaces malloc in the whole program.
+    // Linking this target replaces malloc in the whole program.
     .target(
       name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages", cSettings: signalSafeC),
-    // Linking it hooks the executor checks of the whole program.
+    // Linking this target hooks the executor checks of the whole program.
     .target(
       name: "CShimExecutorChecks", dependencies: ["CShimQuarantine", "CShimRing"], path: "CShim/ExecutorChecks"),
   ])
@@ -102,7 +105,7 @@ targets += house(
     .target(
       name: "CrashShieldImplicit",
       dependencies: ["CrashShieldPlain", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
-    // The same for Foundation's types; a file imports it instead of Foundation.
+    // The same for Foundation's types; a file imports this target instead of Foundation.
     .target(
       name: "CrashShieldImplicitFoundation",
       dependencies: ["CrashShieldImplicit", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
@@ -120,7 +123,7 @@ targets += house(
     .target(name: "CLinux"),
     .target(name: "LinuxSystem", dependencies: ["CLinux"]),
     .target(name: "ProductVersion"),
-    // Only executables depend on it: a new commit recompiles no library.
+    // Only executables depend on this target, so that a new commit recompiles no library.
     .target(name: "CBuildCommit", cSettings: c + [.define("CRASHSHIELD_COMMIT", to: "\"\(commit)\"")]),
   ])
 
@@ -149,10 +152,10 @@ targets += house(
     .target(name: "CConfine"),
     .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
-    // libunwind-x86_64 unwinds other processes; it needs parts of libunwind.
+    // libunwind-x86_64 unwinds other processes, and needs parts of libunwind.
     .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
-    // The unwinder is part of the executable: in a library it would bring libunwind into tests, replacing libgcc's
-    // unwinder.
+    // The unwinder is part of the executable. In a library it would link libunwind into tests, where it would replace
+    // libgcc's unwinder.
     .executableTarget(
       name: "crash-analyse",
       dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
@@ -173,7 +176,7 @@ targets += house(
     .executableTarget(name: "screens", dependencies: ["CrashShield", "CrashShieldGuards"]),
   ])
 
-// Host programs that tests spawn: the test bundle must not link what these link.
+// Host programs that tests spawn. They link libraries that the test bundle must not link.
 targets += house(
   "Tests/Hosts",
   [
@@ -208,7 +211,7 @@ targets += house(
         "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "TestKit",
         "screens",
       ]),
-    // Their hosts link the code under test, which replaces casts and hooks executor checks in the whole program.
+    // The hosts of these tests link the code under test, which changes casts and executor checks of a whole program.
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
@@ -335,7 +338,7 @@ if !coreOnly {
           "CBuildCommit", "CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem",
           "ProductVersion", arguments,
         ]),
-      // Forwards reports in a process of its own: crashd has no network access.
+      // Forwards reports in a separate process, because crashd has no network access.
       .executableTarget(
         name: "crash-forward",
         dependencies: [
@@ -405,7 +408,7 @@ for target in targets where target.cSettings == nil {
 
 let package = Package(
   name: "swift-crash-shield",
-  // The libraries of a server build there, and do nothing (docs/decisions/0134).
+  // On these platforms the libraries for servers build, and do nothing (docs/decisions/0134).
   platforms: [.macOS(.v15)],
   products: products,
   traits: [

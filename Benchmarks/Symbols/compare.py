@@ -120,21 +120,23 @@ def document(rows, figures, extra):
     def paragraph(text):
         return textwrap.fill(" ".join(text.split()), 120)
 
-    method = paragraph(f"""Made by `make symbols`; Benchmarks/Symbols has the programs. The image is
-        Benchmarks/Symbols/Server, a server of Hummingbird and AsyncHTTPClient in release mode with a static Swift library
-        ({extra['image']:.0f} MB). {COUNT} addresses (calls and function entries, a tenth of them in code without lines;
-        {extra['frames']} frames, {extra['inlines']} addresses with inlined functions) are compared with the answers of the
-        toolchain's llvm-symbolizer, name by name and line by line. Times are processor time, the least of three runs,
-        each in a process of its own that reads the file anew; the symbol cache and symbolic's are made before. Peak
-        memory counts mapped pages of files.""")
-    inside = paragraph(f"""In crashd, where the cache is open since the process attached, the first crash of {FRAMES}
-        frames costs {extra['first crash'] / 1000:.2f} ms with readable names, later ones {extra['crash'] / 1000:.2f} ms.
-        The first one is {figures['ratio']:.0f} times as fast as llvm-symbolizer in a process of its own. Without text it
-        is {extra['rate']:,} look-ups a second of {figures['instructions']:.0f} instructions each. Opening a cache checks
-        its sum and takes {extra['open'] / 1000:.0f} ms, once.""")
-    differences = paragraph("""Addresses in hand-written assembler can differ: where a local label lies inside of a
-        function, or behind the last one, llvm-symbolizer names the label, the cache the function, or nothing. Of 30,000
-        random bytes of the same image 58 did, all of them there.""")
+    method = paragraph(f"""`make symbols` writes this page; Benchmarks/Symbols has the programs. The image is
+        Benchmarks/Symbols/Server, a server of Hummingbird and AsyncHTTPClient in release mode with a static
+        Swift library ({extra['image']:.0f} MB). {COUNT} addresses (calls and function entries, a tenth of them
+        in code without lines; {extra['frames']} frames, {extra['inlines']} addresses with inlined functions)
+        are compared with the answers of the toolchain's llvm-symbolizer, name by name and line by line. Times
+        are processor time, the least of three runs. Each run is a new process that reads the file anew. The
+        symbol cache and symbolic's cache are built before. Peak memory counts mapped pages of files.""")
+    inside = paragraph(f"""crashd opens the cache when the process attaches. There the first crash of
+        {FRAMES} frames costs {extra['first crash'] / 1000:.2f} ms with readable names, later ones {extra['crash']
+        / 1000:.2f} ms. The
+        first crash is {figures['ratio']:.0f} times as fast as llvm-symbolizer in a separate process. Without
+        text, the cache does {extra['rate']:,} look-ups a second of {figures['instructions']:.0f} instructions
+        each. Opening a cache checks its checksum and takes {extra['open'] / 1000:.0f} ms, once.""")
+    differences = paragraph("""Addresses in hand-written assembler can differ. Where a local label lies
+        inside a function or behind the last one, llvm-symbolizer names the label, and the cache names the function
+        or nothing. Of 30,000 random
+        bytes of the same image 58 differed, all of them in such code.""")
     return f"""# Symbols, side by side
 
 {method}
@@ -145,7 +147,7 @@ def document(rows, figures, extra):
 
 | | symbol cache | symbolic |
 | --- | --- | --- |
-| making it, processor time | {figures['build']:.2f} s | {extra['symcache build']:.2f} s |
+| building it, processor time | {figures['build']:.2f} s | {extra['symcache build']:.2f} s |
 | only for the {FRAMES} frames of a crash | {figures['lazy']:.2f} s | |
 | file | {figures['file']:.1f} MB | {extra['symcache file']:.1f} MB |
 

@@ -20,8 +20,9 @@ PATIENCE_S = 120  # Only a failing run waits so long.
 SECTION = """
 ## How soon after the fault
 
-{runs} crashes of {frames} frames of that server, with its cache present, from the fault to the line that `crashctl follow`
-prints: median {median:.1f} ms, least {least:.1f}, most {most:.1f} (goal {goal}). Of the median: {parts}.
+The time from the fault to the line that `crashctl follow` prints, for {runs} crashes of {frames} frames of that server
+with its cache present: median {median:.1f} ms, least {least:.1f}, most {most:.1f} (goal {goal}). Parts of the
+median: {parts}.
 """
 
 

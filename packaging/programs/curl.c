@@ -1,5 +1,5 @@
-// libcurl, loaded by the first request of crash-forward: crashd and crashctl, which are the same file, neither wait for
-// its thirty libraries at their start nor have them in memory. The file has these functions in place of the library's.
+// Loads libcurl at the first request of crash-forward. crashd and crashctl are the same file, and would otherwise load
+// libcurl's thirty libraries at their start. The functions here have libcurl's names, and call the loaded library.
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -22,14 +22,15 @@ static struct {
   __typeof__(&curl_slist_free_all) slist_free_all;
 } library;
 
-// A function's address may not be converted from a data pointer in ISO C; POSIX requires that it works.
+// ISO C does not allow the conversion of a data pointer to a function pointer; POSIX requires that it works.
 static bool find(void *from, const char *name, void *ret_function) {
   void *found = dlsym(from, name);
   __builtin_memcpy(ret_function, (const void *)&found, sizeof found);
   return found != NULL;
 }
 
-/// Called first, and by one thread at a time (cs_http_make): the others are called only after it has succeeded.
+/// cs_http_make calls this function first, from one thread at a time. The other functions are called only after it has
+/// succeeded.
 CURLcode curl_global_init(long flags) {
   if (library.global_init == NULL) {
     void *from = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -73,7 +74,7 @@ struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) 
   return library.slist_append(list, text);
 }
 
-// The value is a long, a pointer or a curl_off_t: each takes 64 bits and the same register.
+// The value is a long, a pointer or a curl_off_t. Each has 64 bits and is passed in the same register.
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8 && sizeof(curl_off_t) == 8, "values of libcurl have 64 bits");
 
 CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...) {

@@ -1,11 +1,11 @@
 // The installed crashd, crashctl and crash-forward are one file with three names: they share the Swift library,
-// Foundation and most modules (docs/decisions/0133). This main runs the program whose name the file was started by.
+// Foundation and most modules (docs/decisions/0133). This main runs the program whose name started the file.
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// SwiftPM names the entry of each program so.
+// SwiftPM gives the main functions of the programs these names.
 int crashd_main(int count, char **arguments);
 int crashctl_main(int count, char **arguments);
 int crash_forward_main(int count, char **arguments);
@@ -15,7 +15,7 @@ static const struct {
   int (*main)(int, char **);
 } programs[] = {{"crashd", crashd_main}, {"crashctl", crashctl_main}, {"crash-forward", crash_forward_main}};
 
-// Runs the program of a name; -1: there is none.
+// Runs the program with the name of the path; -1 if there is none.
 static int run(const char *path, int count, char **arguments) {
   const char *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;
@@ -26,18 +26,18 @@ static int run(const char *path, int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  // The kernel's word first: the caller chooses the first argument.
+  // Uses the kernel's path first, because the caller chooses the first argument.
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   path[length < 0 ? 0 : length] = 0;
-  // Of a program that an upgrade replaced meanwhile.
+  // The kernel adds this suffix if an upgrade has replaced the file meanwhile.
   static const char deleted[] = " (deleted)";
   size_t end = strlen(path), suffix = sizeof deleted - 1;
   if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
   int status = run(path, count, arguments);
-  // A copy or a link under another name.
+  // The file is a copy or a link with another name: uses the first argument.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
-  (void)fprintf(stderr, "'%s' is no name of this program: it runs as crashd, crashctl or crash-forward\n", path);
+  (void)fprintf(stderr, "'%s' is not a name of this program: start it as crashd, crashctl or crash-forward\n", path);
   return 2;
 }

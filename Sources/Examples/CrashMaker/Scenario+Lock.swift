@@ -11,7 +11,7 @@ extension Scenario {
       function: "cs_fault_in_callback", cs_fault_inside_dl_iterate_callback),
     c("malloc-lock-held", "SIGSEGV", "crash while another thread holds the heap's lock", cs_fault_malloc_lock_held)
       .with {
-        $0.withoutDebugger = "gdb does not stop a thread at the same place"
+        $0.withoutDebugger = "under gdb the thread stops at another instruction"
         $0.prepare = { cs_prepare_malloc_lock_held() }
       },
     c(
@@ -35,7 +35,7 @@ extension Scenario {
         cs_fault_crash_during_exit),
       c("before-main", "SIGSEGV", "crash in a constructor, before main()", function: "cs_fault_before_main", {}).with {
         $0.threads = [.main]
-        $0.withoutDebugger = "it becomes itself once more, with an early start"
+        $0.withoutDebugger = "the program executes itself again, with an early start"
         $0.environment = ["CRASHSHIELD_EARLY": "1"]
       },
     ] + made
@@ -45,7 +45,7 @@ extension Scenario {
       c(
         "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
         function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
-      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb sees a frame too many" },
+      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb shows an extra frame" },
       c("after-dlclose", "SIGSEGV", "call a function of a library that is gone", cs_fault_after_dlclose),
     ]
   #else

@@ -38,15 +38,15 @@ extension Scenario {
       {
         $0.function = ""
         $0.mark = ""
-        $0.withoutDebugger = "the return address is gone, for gdb too"
+        $0.withoutDebugger = "gdb cannot find the overwritten return address either"
       },
       c("smashed-frame-pointer", "SIGSEGV", "write by a frame pointer that is none", cs_fault_smashed_frame_pointer)
         .with {
-          $0.withoutDebugger = "the frame pointer is gone, for gdb too"
+          $0.withoutDebugger = "gdb cannot find the overwritten frame pointer either"
         },
       c("corrupt-stack-pointer", "SIGSEGV", "push by a stack pointer that is none", cs_fault_corrupt_stack_pointer).with
       {
-        $0.withoutDebugger = "the stack pointer is gone, for gdb too"
+        $0.withoutDebugger = "gdb cannot find the overwritten stack pointer either"
       },
     ]
   #else

@@ -13,7 +13,7 @@ extension Scenario {
       $0.mark = "main-waits"
       $0.threads = [.main]
       $0.isOfMany = true
-      $0.withoutDebugger = "its crash is null-write's"
+      $0.withoutDebugger = "the crash is the same as that of null-write"
     }
   }
 }

@@ -27,8 +27,8 @@ struct MatrixTable {
     lines += section("Not built yet", gaps)
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
     let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
-    lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot be."]
-    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for what is not built yet)"
+    lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot run."]
+    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for parts that are not built yet)"
     return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
   }
 

@@ -16,7 +16,7 @@ struct MatrixTests {
     ("shift", "Swift's shifts do not trap"),
     (
       "use-after-free-field, -retain, -release, over-release, double-release",
-      "without the memory shield they do what chance wants; with it: CrashShieldTests"
+      "without protection the result is random; with protection: CrashShieldTests"
     ),
     ("on a NIO event loop", "DemoServerTests, StackOverflowTests.eventLoop"),
     ("swift-backtrace-enabled in a static build", "EarlyStartTests, over the installed programs"),
@@ -27,7 +27,7 @@ struct MatrixTests {
     (
       "daemon-killed-while-draining, -restart-under-load, -upgrade, store-full, clock-jump, 10,000-crash-burst,"
         + " crash-loop",
-      "they are about crashd as a service: docs/service.md"
+      "these scenarios test crashd as a service: docs/service.md"
     ),
   ]
 
@@ -125,19 +125,22 @@ struct MatrixTests {
   private static let introduction = """
     # The matrix
 
-    Written by `make matrix`: every scenario of CrashMaker, on each kind of thread on which it makes sense (main, Dispatch
-    queue, Swift task, plain thread, thread with a small stack), in each build (debug; release; release with a static
-    Swift library), with the shield linked and with it preloaded. A number is the cells that are right, of those in which it
-    was looked at.
+    `make matrix` writes this table. It runs every scenario of CrashMaker on each kind of thread that makes sense for it
+    (main, Dispatch queue, Swift task, plain thread, thread with a small stack). It does so in each build (debug;
+    release; release with a static Swift library), with the shield linked and with the shield preloaded. A cell is one
+    such run. Each entry has the number of correct cells and the number of cells that were checked.
 
-    - **captured**: exactly one report, of the signal, with as many crashed threads as crashed; or none where none can be.
-    - **frames**: the topmost own function and the line of the fault, on each crashed thread; in a task who awaits it.
-    - **gdb**: the same frames, pc by pc, as gdb sees on the first kind of thread, with the shield linked.
-    - **reason**: the runtime error message, the right cause, what its sentence must name, `si_code`, the sender,
-      the number of threads, and the losses.
+    - **captured**: there is exactly one report, with the signal and every crashed thread; or no report, if none is
+      possible.
+    - **frames**: each crashed thread has the topmost in-app function and the line of the fault; a task has its awaiting
+      functions.
+    - **gdb**: the frames are the same as gdb's, pc by pc, on the first kind of thread, with the shield linked.
+    - **reason**: the report has the runtime error message, the right cause, the facts that its sentence must name,
+      `si_code`, the sender, the number of threads, and the losses.
     - **no hang**: the process ends at most 2 s later than without the shield.
-    - **same exit**: exit status as without the shield.
-    - **nothing left**: no process of the run is left; at the end crashd has no process, descriptor or spooled file more.
+    - **same exit**: the exit status is the same as without the shield.
+    - **nothing left**: no process of the run remains; at the end crashd has no additional process, descriptor or
+      spooled file.
 
 
     """

@@ -17,7 +17,7 @@ struct GuardScene: Sendable {
   var reason: String?
   /// Where it is tested besides; empty: nowhere.
   var tests: String
-  /// The fault without the guard; nil: there is none to be met.
+  /// Runs the fault without the guard; nil if the plain operation has no fault.
   var unguarded: (@Sendable () async -> Void)?
   /// Runs the fault under the guard; returns whether its result is the documented one in the current mode.
   var guarded: @Sendable () async -> Bool
@@ -53,13 +53,13 @@ struct GuardScene: Sendable {
 extension GuardScene {
   static let all: [GuardScene] = [
     GuardScene(1, "positions", case: "an element behind the end", "nil, default", tests: "`PlacesTests`"),
-    GuardScene(2, "ranges", case: "a range that begins inside", "what is there"),
+    GuardScene(2, "ranges", case: "a range that begins inside", "the part that exists"),
     GuardScene(3, "changes", case: "an insertion behind the end", "false, unchanged", tests: "`PlacesTests`"),
     GuardScene(4, "counts", case: "so many of one, below zero", "as for 0"),
-    GuardScene(5, "keys given twice", case: "a key given twice", "the first, or the last"),
+    GuardScene(5, "duplicate keys", case: "a key given twice", "the first, or the last"),
     GuardScene(
       6, "nil among elements", case: "nil among the elements", "left out", otherwise: "left out",
-      because: "a list has no place for nil, and nothing ends"),
+      because: "a list cannot contain nil, and nothing traps"),
     GuardScene(7, "unwrapping", case: "a value that is nil", "default, nil, throws"),
     GuardScene(8, "casts", case: "a text where a number is wanted", "converted, nil, default", tests: "`CastTests`"),
     GuardScene(
@@ -67,21 +67,21 @@ extension GuardScene {
       tests: "`JSONTests`, `DecodingTests`"),
     GuardScene(
       10, "messages", case: "a message that is not known", "nil", otherwise: "nil",
-      because: "Swift has no messages: there is none to send", tests: "`ServiceTests.messages`"),
+      because: "Swift has no plain operation that sends a message", tests: "`ServiceTests.messages`"),
     GuardScene(
       11, "timers", "the target of a timer has gone", "ends", otherwise: "ticks on, does nothing",
-      because: "a timer without a target ends nothing", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
+      because: "a timer without a target does not trap", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
       12, "notifications", case: "a notification whose observer has gone", "no call",
-      otherwise: "no call", because: "Foundation calls observers only as long as they live",
+      otherwise: "no call", because: "Foundation does not call a deallocated observer",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
       13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
-      because: "Linux has no key-value observing", tests: "`ServiceTests.observers`"),
+      because: "Linux has no plain key-value observing", tests: "`ServiceTests.observers`"),
     GuardScene(14, "arithmetic", case: "a sum too large", "the nearest, default"),
     GuardScene(15, "conversion", case: "a number that is too large", "the nearest"),
-    GuardScene(16, "empty choice, steps of nothing", case: "a choice from nothing", "default, nothing"),
+    GuardScene(16, "empty ranges, zero strides", case: "a choice from nothing", "default, nothing"),
     GuardScene(17, "errors", case: "an error where none was expected", "default"),
     GuardScene(
       18, "preconditions", case: "a condition that does not hold", "false, default",
@@ -90,7 +90,7 @@ extension GuardScene {
       19, "references", case: "a deallocated object", "default, nil"),
     GuardScene(
       20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
-      because: "the handle is a number: there is no address to follow", tests: "`HandleTests`"),
+      because: "the handle is a number and no address", tests: "`HandleTests`"),
     GuardScene(
       21, "continuations", "a continuation is resumed twice", "false; a lost one throws",
       tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceModeTests.twice`",
@@ -100,24 +100,24 @@ extension GuardScene {
           continuation.resume()
         }
       }, guarded: resumedTwice),
-    GuardScene(22, "one's own queue", case: "a wait for one's own queue", "runs at once", tests: "`QueueTests`"),
+    GuardScene(22, "current queue", case: "a wait for one's own queue", "runs at once", tests: "`QueueTests`"),
     GuardScene(23, "groups, sources, semaphores", case: "a group left once too often", "false, balanced"),
     GuardScene(
       24, "main actor, actors", "work of the main actor on another thread", "runs there, later; nil",
       tests: "`ServiceTests.mainActor`, `ServiceModeTests.mainActor`, `IsolationTests`",
       unguarded: { await onThread { MainActor.assumeIsolated {} } }, guarded: mainActorElsewhere),
     GuardScene(
-      25, "Foundation's ranges", case: "an object of an NSArray that has none there", "nil, what is there"),
+      25, "Foundation's ranges", case: "an object of an NSArray that has none there", "nil, the part that exists"),
     GuardScene(26, "JSON from objects", case: "JSON of a text alone", "throws"),
     GuardScene(
       27, "processes, file handles, pipes", case: "a write to a handle that was closed", "nil, false, throws",
       tests: "`ServiceTests.brokenPipes`"),
     GuardScene(
       28, "gate", case: "a second one at the gate", "nil", otherwise: "nil",
-      because: "who has asked for a gate has asked for one at a time"),
+      because: "a gate has no plain operation"),
     GuardScene(
       29, "transitions", "a change of screen during another", "the outcome", otherwise: "the outcome",
-      because: "the queue is the operation: there is no other",
+      because: "the queue has no plain operation",
       tests: "`TransitionTests`, `TransitionPropertyTests`, `ServiceModeTests.transitions`", unguarded: nil,
       guarded: pushedTwice),
     GuardScene(
