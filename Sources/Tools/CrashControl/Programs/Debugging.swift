@@ -17,8 +17,8 @@ public struct Debugging: Sendable {
 
   /// Runs the debugger, and exits with its status.
   /// - Parameters:
-  /// - debugger: The debugger's name or path. The default is gdb, or lldb if gdb is not installed.
-  /// - core: The path of a core dump. The default is the core dump that the system wrote.
+  ///   - debugger: The debugger's name or path. The default is gdb, or lldb if gdb is not installed.
+  ///   - core: The path of a core dump. The default is the core dump that the system wrote.
   /// - Throws: `Failure` if there is no core dump or debugger, or if crashctl has more privileges than its caller,
   ///   because a debugger gives access to a shell.
   public func run(debugger: String?, core: String?) throws(Failure) -> Never {
