@@ -8,8 +8,9 @@ extension ForwardSettings {
 
   /// The table of all keys, which `systemd/crash-forward.yaml` explains.
   ///
-  /// The settings file contains no secret. A secret comes from a separate file that the settings name (`sentry.dsn-file`), or
-  /// from the environment. `credentials` is the directory in which systemd stores the files of `LoadCredential=`.
+  /// The settings file contains no secret. A secret comes from a separate file that the settings name
+  /// (`sentry.dsn-file`), or from the environment. `credentials` is the directory in which systemd stores the files of
+  /// `LoadCredential=`.
   static func table(credentials: String?) -> SettingsTable<ForwardSettings> {
     let secrets = keys.filter(\.isSecret).map { file(of: $0, credentials) }
     return SettingsTable(

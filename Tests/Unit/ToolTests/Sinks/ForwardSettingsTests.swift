@@ -121,7 +121,7 @@ struct ForwardSettingsTests {
       try reader.read(yaml: "sentry: {dsn-file: \(name)}", at: "f.yaml")
       #expect(reader.settings.sentryDSN == Secret("https://k@h/1"))
     }
-    #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: a file is named by its whole path"))
+    #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: give the absolute path of a file"))
     #expect(
       problem("sentry: {dsn-file: \(directory)/no}")
         == "f.yaml:1: the file of sentry.dsn: cannot read it: No such file or directory")
