@@ -15,7 +15,7 @@ public struct ReceivedReport: Decodable, Sendable, Equatable {
   }
 }
 
-/// The reply of `Get`. crashd encodes a `JSONFragment`, and a client decodes a `ReceivedReport`.
+/// The reply of `Get`, which crashd encodes with a `JSONFragment` and a client decodes with a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
   /// The raw record, in base64.
