@@ -5,9 +5,8 @@ extension CrashReport {
   /// A line with an empty text is not shown.
   typealias Fact = (title: String, text: String)
 
-  /// The text for a header, such as `on web-3 · release shop@2.4.1 · environment production`.
-  ///
-  /// Empty if nothing is known.
+  /// The text for a header, such as `on web-3 · release shop@2.4.1 · environment production`, or empty if nothing is
+  /// known.
   var originText: String {
     [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
   }
@@ -60,9 +59,7 @@ extension CrashReport {
     return "\(open) open" + (resources.descriptorLimit.map { ", the limit is \($0)" } ?? "")
   }
 
-  /// Returns how long before the crash the resources were read.
-  ///
-  /// Empty if they were read during the crash.
+  /// Returns how long before the crash the resources were read, or an empty text if they were read during the crash.
   private func readingAge(of resources: Resources) -> String {
     guard let read = Timestamp.nanoseconds(rfc3339: resources.time), let end = Timestamp.nanoseconds(rfc3339: time),
       end > read, end - read >= 1_000_000_000

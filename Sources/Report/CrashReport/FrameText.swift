@@ -63,9 +63,7 @@ enum FrameText {
 }
 
 extension CrashReport.Frame {
-  /// Formats a source location, such as `main.swift:42`.
-  ///
-  /// Empty if the file is unknown.
+  /// Formats a source location, such as `main.swift:42`, or empty if the file is unknown.
   package static func position(file: String?, line: Int?) -> String {
     guard let file, !file.isEmpty else { return "" }
     let name = file.split(separator: "/").last.map(String.init) ?? file

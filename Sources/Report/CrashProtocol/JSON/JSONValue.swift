@@ -19,9 +19,7 @@ public enum JSONValue: Sendable, Equatable {
   /// An object. The order of its keys is not kept.
   case object([String: JSONValue])
 
-  /// The value of a key.
-  ///
-  /// Nil if the key is missing, or if this value is no object.
+  /// The value of a key, or nil if the key is missing, or if this value is no object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[key]

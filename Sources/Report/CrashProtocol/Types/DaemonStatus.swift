@@ -18,29 +18,17 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var losses: [String: Int]
   /// The refusals since crashd started, by kind.
   public var refusals: [String: Int]
-  /// The number of crashed threads with an unwind cross-check, by outcome.
-  ///
-  /// Nil from an older crashd.
+  /// The number of crashed threads with an unwind cross-check, by outcome, or nil from an older crashd.
   public var unwindings: [String: Int]?
-  /// The number of builds whose debug information was requested from servers, by outcome.
-  ///
-  /// Nil from an older crashd.
+  /// The number of builds whose debug information was requested from servers, by outcome, or nil from an older crashd.
   public var debugInformation: [String: Int]?
-  /// The number of reports that wait in memory because the store does not accept them.
-  ///
-  /// Nil from an older crashd.
+  /// The number of reports that wait in memory because the store does not accept them, or nil from an older crashd.
   public var held: Int?
-  /// The number of files that wait in the spool.
-  ///
-  /// Nil from an older crashd, or for a caller without full access.
+  /// The number of files that wait in the spool, or nil from an older crashd, or for a caller without full access.
   public var spooled: Int?
-  /// The store's failures as sentences.
-  ///
-  /// Empty if there are none, and nil from an older crashd.
+  /// The store's failures as sentences, or nil from an older crashd.
   public var trouble: [String]?
-  /// The caller's access.
-  ///
-  /// Nil from an older crashd.
+  /// The caller's access, or nil from an older crashd.
   public var access: Access?
 
   /// Describes which crashes a caller can read and change.

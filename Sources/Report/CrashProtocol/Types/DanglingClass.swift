@@ -40,9 +40,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var detection: Probability?
     /// The number of detected accesses.
     public var hits: Double
-    /// The number of times a handle's object was already freed when it was requested.
-    ///
-    /// Nil from an older crashd.
+    /// The number of times a handle's object was already freed when it was requested, or nil from an older crashd.
     public var handleMisses: Double?
     /// The estimated number of accesses, detected or missed.
     public var estimatedAccesses: Double

@@ -14,15 +14,11 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var className: String
   /// The access kind, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The called method, whether or not the call was executed.
-  ///
-  /// Nil for other access kinds.
+  /// The called method, whether or not the call was executed, or nil for other access kinds.
   public var method: String?
   /// The innermost in-app function of the access, or another function if no function is in-app.
   public var place: String
-  /// The source location, such as `Shop.swift:12`, of the incident that was seen last.
-  ///
-  /// Empty if unknown.
+  /// The source location, such as `Shop.swift:12`, of the incident that was seen last, or empty if unknown.
   public var line: String
   /// The number of occurrences.
   public var count: Int

@@ -134,9 +134,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var refusals: [String: String]
   /// The last days with events, ending with the latest day.
   public var days: [Day]
-  /// The progress toward lowering the level.
-  ///
-  /// Nil unless the level is raised.
+  /// The progress toward lowering the level, or nil unless the level is raised.
   public var stop: Stop?
   /// The reason of the last change of the level, as text.
   public var lastSwitch: String?

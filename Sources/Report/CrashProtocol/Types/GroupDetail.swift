@@ -2,9 +2,7 @@
 public struct GroupDetail: Codable, Sendable, Equatable {
   /// The crashes of one build.
   public struct Build: Codable, Sendable, Equatable {
-    /// The build id.
-    ///
-    /// Empty if unknown.
+    /// The build id, or empty if unknown.
     public var build: String
     /// The number of crashes.
     public var count: Int

@@ -16,13 +16,9 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var attachTime: String
   /// The state as a word for people, such as `running`.
   public var state: String
-  /// Describes how much memory of the process a report stores.
-  ///
-  /// Nil from an older crashd.
+  /// The part of the process's memory that a report stores, or nil from an older crashd.
   public var memory: Memory?
-  /// The result of the last `Shield.selfTest` of the process.
-  ///
-  /// Nil if there was none, and from an older crashd.
+  /// The result of the last `Shield.selfTest` of the process, or nil if there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
   /// The result of a guard self-test, as the process reported it.

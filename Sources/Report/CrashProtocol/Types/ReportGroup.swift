@@ -22,17 +22,11 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   public var names: [String]
   /// `new`, `open`, `resolved` or `regressed`.
   public var state: String
-  /// The id of the newest report.
-  ///
-  /// Empty if all reports of the group were removed.
+  /// The id of the newest report, or empty if all reports of the group were removed.
   public var report: String
-  /// The release of the first crash.
-  ///
-  /// Nil if its report was removed, or has no release.
+  /// The release of the first crash, or nil if its report was removed, or has no release.
   public var firstRelease: String?
-  /// The release of the last crash.
-  ///
-  /// Nil if its report was removed, or has no release.
+  /// The release of the last crash, or nil if its report was removed, or has no release.
   public var lastRelease: String?
 
   /// Creates a group from its parts.

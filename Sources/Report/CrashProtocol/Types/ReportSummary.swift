@@ -77,9 +77,8 @@ extension CrashReport {
 public struct ReportPage: Codable, Sendable, Equatable {
   /// The reports.
   public var reports: [ReportSummary]
-  /// The number of reports after the last one of this page.
-  ///
-  /// Nil if the query did not request it, and from an older crashd.
+  /// The number of reports after the last one of this page, or nil if the query did not request it, and from an older
+  /// crashd.
   public var more: Int?
 
   /// Creates a page.

@@ -12,9 +12,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
   public var cursor: String
   /// The time at which it last subscribed or acknowledged, RFC 3339 in UTC.
   public var time: String
-  /// The lag, as the number of events stored after the cursor.
-  ///
-  /// Nil from an older crashd.
+  /// The lag, as the number of events stored after the cursor, or nil from an older crashd.
   public var behind: Int?
 
   /// Creates a value from its parts.

@@ -5,17 +5,11 @@ extension CrashReport {
     public var time: String
     /// The message.
     public var text: String
-    /// The level.
-    ///
-    /// Nil if the program gave none.
+    /// The level, or nil if the program gave none.
     public var level: Level?
-    /// The part of the program, such as a logger's label.
-    ///
-    /// Nil if the program gave none.
+    /// The part of the program, such as a logger's label, or nil if the program gave none.
     public var category: String?
-    /// Keys and values.
-    ///
-    /// Nil if there are none.
+    /// Keys and values, or nil if there are none.
     public var metadata: [String: String]?
 
     /// Creates a breadcrumb from its parts.

@@ -4,21 +4,15 @@ extension CrashReport {
   /// A record from a guard page proves the diagnosis. A record from the quarantine is only the last known object at the
   /// address, because the quarantine had already released its memory.
   public struct GuardedObject: Codable, Sendable, Equatable {
-    /// The full name of the class.
-    ///
-    /// Empty if the memory is no object of a protected class.
+    /// The full name of the class, or empty if the memory is no object of a protected class.
     public var className: String
     /// The address of the object.
     public var address: Address
     /// The size of the object.
     public var bytes: Int
-    /// The time between the free and the crash, in nanoseconds.
-    ///
-    /// Nil if the memory was not freed.
+    /// The time between the free and the crash, in nanoseconds, or nil if the memory was not freed.
     public var age_ns: Int?
-    /// The thread that freed the memory.
-    ///
-    /// Nil if it was not freed.
+    /// The thread that freed the memory, or nil if it was not freed.
     public var releaseThread: Int?
     /// The stack that freed the memory, innermost first.
     public var release: [Frame]

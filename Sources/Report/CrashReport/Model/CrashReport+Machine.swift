@@ -29,9 +29,8 @@ extension CrashReport {
   public struct Container: Codable, Sendable, Equatable {
     /// The id of the container, in 64 hexadecimal digits.
     public var id: String
-    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`.
-    ///
-    /// Nil if the source does not contain it.
+    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`, or nil if the source does not
+    /// contain it.
     public var runtime: String?
     /// The file in which crashd found the id: `cgroup` or `mountinfo`.
     public var source: String
@@ -53,9 +52,7 @@ extension CrashReport {
     public var peakResidentBytes: Int?
     /// The memory in swap (VmSwap).
     public var swapBytes: Int?
-    /// The memory limit.
-    ///
-    /// Nil if there is none, or if it is unknown.
+    /// The memory limit, or nil if there is none, or if it is unknown.
     public var memoryLimitBytes: Int?
     /// The source of the memory limit: `cgroup`, or `address space` (RLIMIT_AS).
     public var memoryLimitSource: String?

@@ -17,9 +17,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// Returns one line for people.
-  ///
-  /// Empty if memory was stored.
+  /// Returns one line for people, or empty if memory was stored.
   static func memoryText(_ report: CrashReport) -> String {
     guard let omission = report.memoryOmitted else { return "" }
     let who = omission == .operator ? "for this program in crashd's settings" : "by the program"

@@ -5,17 +5,11 @@ extension CrashReport {
   public struct RaisedAgain: Codable, Sendable, Equatable {
     /// The signal that the handler raised.
     public var signal: Signal
-    /// The function of the handler.
-    ///
-    /// Nil if it has no name.
+    /// The function of the handler, or nil if it has no name.
     public var function: String?
-    /// The source file of the handler.
-    ///
-    /// Nil if unknown.
+    /// The source file of the handler, or nil if unknown.
     public var file: String?
-    /// The line that raised the signal.
-    ///
-    /// Nil if unknown.
+    /// The line that raised the signal, or nil if unknown.
     public var line: Int?
 
     /// Creates a value from its parts.

@@ -7,17 +7,11 @@ extension CrashReport {
     public var signal: String
     /// The current disposition of the signal.
     public var kind: Kind
-    /// The address of the other handler.
-    ///
-    /// Nil for other kinds.
+    /// The address of the other handler, or nil for other kinds.
     public var address: Address?
-    /// The image of the other handler.
-    ///
-    /// Nil if unknown.
+    /// The image of the other handler, or nil if unknown.
     public var image: String?
-    /// The function of the other handler.
-    ///
-    /// Empty if unknown.
+    /// The function of the other handler, or empty if unknown.
     public var function: String
 
     /// Creates a value from its parts.

@@ -30,9 +30,8 @@ extension CrashReport {
     return tags
   }
 
-  /// The text for people, such as `release shop@2.4.1 · environment production · user 17`.
-  ///
-  /// Empty if the program set none of them.
+  /// The text for people, such as `release shop@2.4.1 · environment production · user 17`, or empty if the program set
+  /// none of them.
   var releaseText: String {
     WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
   }

@@ -2,17 +2,13 @@ import Glibc
 
 /// The facts about a process in `/proc`.
 struct ProcessFacts {
-  /// The target of the link, with " (deleted)" if the file was removed.
-  ///
-  /// Nil if the link is not readable.
+  /// The target of the link, with " (deleted)" if the file was removed, or nil if the link is not readable.
   var executable: String?
   /// A path that opens the executable even if its file was replaced.
   var executablePath: String
   private var name: String
   private var uid: Int?
-  /// The signals that have a handler, one bit each, the lowest bit for signal 1.
-  ///
-  /// Nil if unknown.
+  /// The signals that have a handler, one bit each, the lowest bit for signal 1, or nil if unknown.
   private var caught: UInt64?
   private var ignored: UInt64?
   private var environment: [String]?

@@ -9,9 +9,7 @@ import Glibc
 /// Limit: `sudo -s` leaves `SUDO_UID` set. The user of that shell can unset the variable. The caller of a single
 /// allowed command cannot.
 struct CallerRights {
-  /// The evidence for additional privileges, such as `SUDO_UID is set`.
-  ///
-  /// Nil if there is none.
+  /// The evidence for additional privileges, such as `SUDO_UID is set`, or nil if there is none.
   let surplus: String?
 
   init(environment: [String: String], isSecure: Bool = cs_process_is_secure(), user: uid_t = geteuid()) {

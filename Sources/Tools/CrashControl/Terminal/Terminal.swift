@@ -12,9 +12,7 @@ public enum ColorUse: String, Sendable, CaseIterable {
 
 /// The properties of standard output: its width, whether it has color, and the clock for times.
 public struct Terminal: Sendable {
-  /// The number of columns.
-  ///
-  /// Nil if the output is no terminal, and lines have no maximum length.
+  /// The number of columns, or nil if the output is no terminal, and lines have no maximum length.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool

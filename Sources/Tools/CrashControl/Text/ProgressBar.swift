@@ -5,9 +5,7 @@ public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
 
-  /// The total amount of work.
-  ///
-  /// Nil if it is unknown.
+  /// The total amount of work, or nil if it is unknown.
   public var total: Int?
   /// Whether the bar is shown, which requires a terminal.
   public let isShown: Bool
