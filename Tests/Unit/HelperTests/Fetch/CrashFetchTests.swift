@@ -92,7 +92,7 @@ struct CrashFetchTests {
     defer { server.stop() }
     let answer = try await Fetch.run(from: [server.url])
     #expect(answer.status == 69 && answer.output.isEmpty)
-    #expect(answer.error == "crash-fetch: \(server.url): the file is larger than is allowed\n")
+    #expect(answer.error == "crash-fetch: \(server.url): the file exceeds the size limit\n")
   }
 
   @Test("crash-fetch stops at its size limit when a server sends without end")
@@ -102,7 +102,7 @@ struct CrashFetchTests {
     defer { server.stop() }
     let answer = try await Fetch.run(limitBytes: 1_000_000, from: [server.url])
     #expect(answer.status == 69 && answer.output.isEmpty)
-    #expect(answer.error == "crash-fetch: \(server.url): the file is larger than is allowed\n")
+    #expect(answer.error == "crash-fetch: \(server.url): the file exceeds the size limit\n")
     let endlessHeaders = try Server(.repeats(Array("HTTP/1.1 200 OK\r\n".utf8), Array("X: y\r\n".utf8)))
     defer { endlessHeaders.stop() }
     #expect(try await Fetch.run(from: [endlessHeaders.url]).status == 69)
