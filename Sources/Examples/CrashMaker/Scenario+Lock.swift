@@ -1,4 +1,4 @@
-// Crashes with a lock held that a careless handler would want; the functions are in CCrashMaker.
+// Crashes while a thread holds a lock that an unsafe handler would acquire. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {
@@ -35,7 +35,7 @@ extension Scenario {
         cs_fault_crash_during_exit),
       c("before-main", "SIGSEGV", "crash in a constructor, before main()", function: "cs_fault_before_main", {}).with {
         $0.threads = [.main]
-        $0.withoutDebugger = "it becomes itself once more, with an early start"
+        $0.withoutDebugger = "the program executes itself again, with an early start"
         $0.environment = ["CRASHSHIELD_EARLY": "1"]
       },
     ] + made
@@ -45,8 +45,8 @@ extension Scenario {
       c(
         "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
         function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
-      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb sees a frame too many" },
-      c("after-dlclose", "SIGSEGV", "call a function of a library that is gone", cs_fault_after_dlclose),
+      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb shows an additional frame" },
+      c("after-dlclose", "SIGSEGV", "call a function of an unloaded library", cs_fault_after_dlclose),
     ]
   #else
     private static let made: [Scenario] = []
