@@ -39,7 +39,7 @@ extension CrashClient {
   ///   - limit: The maximum number of the class's objects in quarantine.
   ///   - mode: `absorb`, `zero` or `diagnose`.
   ///   - isForced: Whether to set the protection even if no attached process has the class.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   /// - Throws: `noSuchClass` if no attached process has the class and `isForced` is false, or another `ClientError`.
   @discardableResult
   public func protect(
@@ -51,7 +51,7 @@ extension CrashClient {
   }
 
   /// Ends the protection of a class.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func release(
     class className: String, name: String? = nil, isForced: Bool = false
@@ -60,14 +60,14 @@ extension CrashClient {
   }
 
   /// Removes the override of a class, so that the program and the statistics decide again.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func reset(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
     try call(Methods.DanglingReset.self, .init(class: className, name: name))
   }
 
-  /// Changes rules of programs.
-  /// - Returns: The programs, and the results in their processes.
+  /// Changes the rules of programs.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func setRules(_ rules: DanglingRules, name: String) throws(ClientError) -> DanglingChange {
     try call(Methods.PolicySet.self, Joined(.init(name: name), rules))

@@ -14,7 +14,7 @@ extension CrashClient {
   ///   - kind: The kind of fault, such as `index`. Nil selects all kinds.
   ///   - name: A part of the names of known programs. Nil selects all known programs.
   ///   - isImplicit: Whether to set implicit protections instead of guards at call sites.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   /// - Throws: `ClientError`.
   @discardableResult
   public func setGuards(

@@ -9,7 +9,7 @@ import LinuxSystem
 /// disconnects a reader that is idle for a long time. The runner then reconnects, and resumes after the last
 /// acknowledgement.
 public struct SinkRunner: Sendable {
-  /// The dependencies of a runner, besides its sink.
+  /// The dependencies of a runner, except its sink.
   public struct Surroundings: Sendable {
     /// The client of crashd.
     public var client: CrashClient

@@ -45,7 +45,7 @@ extension Operation {
   static let all =
     index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
 
-  /// How many times the plain one's instructions it may take, or how many.
+  /// The limit of instructions: a multiple of the plain operation's number, or an absolute number.
   var limit: String {
     switch promise {
     case .time, .timed, .instructions: "3x"

@@ -36,9 +36,9 @@ extension DanglingPolicyReport {
 
   /// The source of a class's protection.
   public struct ListedBy: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// An operator listed the class.

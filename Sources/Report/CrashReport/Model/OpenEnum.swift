@@ -114,7 +114,9 @@ extension IncidentReport {
     /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program continues with the documented value.
+    /// The program continues.
+    ///
+    /// A guard returns the documented value, and the quarantine delays the deinit.
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")

@@ -67,7 +67,7 @@ struct ChildProcess {
   func endIfOver() -> End? {
     var status: Int32 = 0
     while true {
-      // The pointer is used during the call only.
+      // waitpid uses the pointer only during the call.
       let result = unsafe waitpid(pid, &status, WNOHANG)
       if result == pid { return End(waitStatus: status) }
       if result == 0 || errno != EINTR { return nil }

@@ -31,7 +31,7 @@ public struct Clock: Sendable {
     LocalTime.seconds(rfc3339: rfc3339).map { Age.text(now - $0) } ?? rfc3339
   }
 
-  /// Formats the times of one report with microseconds, and on a terminal also with their ages.
+  /// Formats the times of one report with microseconds, and for `withAge` also with their ages.
   func times(withAge: Bool) -> ReportTimes {
     ReportTimes(
       moment: { time in

@@ -186,7 +186,7 @@ public enum DanglingText: Sendable {
     return number(figures.estimatedAccesses) + (deviation > 0 ? " ± \(number(deviation))" : "")
   }
 
-  /// Formats a number with two or three significant digits.
+  /// Formats a number with up to two decimals, and with fewer the larger it is.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "∞" }
     let magnitude = abs(value)

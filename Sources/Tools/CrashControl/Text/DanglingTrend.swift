@@ -1,7 +1,7 @@
 public import CrashProtocol
 internal import CrashReport
 
-// `dangling trend`: crashes, hits and running time by day.
+// Formats `dangling trend`: crashes, hits and running time by day.
 extension DanglingText {
   /// The minimum number of days from which a trend can be estimated.
   private static let enoughDays = 7

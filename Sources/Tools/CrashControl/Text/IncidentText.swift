@@ -49,7 +49,7 @@ public enum IncidentText: Sendable {
 
   /// Returns the whole id.
   ///
-  /// In an overview it returns only digits after the dash, which are enough to identify the incident.
+  /// In an overview it returns only the first digits after the dash, which are enough to identify the incident.
   static func id(_ id: String, _ terminal: Terminal) -> String {
     guard terminal.isBrief, let dash = id.lastIndex(of: "-") else { return id }
     return String(id[id.index(after: dash)...].prefix(8))

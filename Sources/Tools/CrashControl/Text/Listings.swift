@@ -48,7 +48,7 @@ public enum Listings: Sendable {
 
   /// Returns the runtime error message, or the diagnosis if there is none.
   ///
-  /// An overview omits the call site before "Fatal error:".
+  /// An overview omits the call site and "Fatal error:", which precede the message.
   private static func reason(_ summary: ReportSummary, isBrief: Bool) -> String {
     if summary.reason.isEmpty { return summary.sentence }
     guard isBrief, let range = summary.reason.firstRange(of: "Fatal error: "),

@@ -41,7 +41,7 @@ public final class HTTPClient: Sendable {
     var retryAfter: Duration?
     /// The first bytes of the body.
     var body: [UInt8]
-    /// The reason if there was no answer.
+    /// The reason if no response arrived.
     var problem: String
     /// Whether the server has accepted a request since this client was created.
     var hasTaken = false

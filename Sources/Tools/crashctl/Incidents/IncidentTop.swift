@@ -4,7 +4,7 @@ import CrashControl
 public import CrashProtocol
 import CrashReport
 
-/// Filters of incidents, besides the program.
+/// The filters of incidents, except the program's name.
 struct IncidentFilterOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only incidents of one source: quarantine, pages, guard or isolated", valueName: "part"))
   var source: String?

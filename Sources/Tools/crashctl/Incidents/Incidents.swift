@@ -111,7 +111,7 @@ struct ShowIncident: ParsableCommand {
   }
 }
 
-/// The options of both lists.
+/// The options of the lists of `incidents` and `dangling`.
 struct IncidentOptions: ParsableArguments {
   @OptionGroup var legend: LegendOptions
 
