@@ -17,7 +17,7 @@ import chains
 import tools
 
 COUNT = 5000
-FRAMES = 64  # of a crash
+FRAMES = 64  # frames of a crash
 
 # The goals of DESIGN.md.
 GOALS = {"whole chains": 100.0, "build": 1.5, "lazy": 0.4, "file": 34.0, "instructions": 250, "ratio": 160}

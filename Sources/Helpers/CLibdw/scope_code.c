@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CS_CODE_BYTES   (64u << 10) // of a function
+#define CS_CODE_BYTES   (64u << 10) // of the code of a function
 #define CS_CODE_TARGETS 4096
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16

@@ -29,7 +29,7 @@ package struct SettingList<Settings>: Sendable {
       var parts: [Part] = []
       for node in nodes {
         guard case .mapping(let mapping) = node else {
-          throw file.error(node, "each of \(name)'s has keys, such as \(example)")
+          throw file.error(node, "each entry of \(name) must have keys, such as \(example)")
         }
         var part = empty
         for (keyNode, value) in mapping {
@@ -57,6 +57,6 @@ package struct SettingList<Settings>: Sendable {
   }
 
   func onlyInFiles(_ place: String) -> SettingsError {
-    SettingsError(place: place, reason: "\(name) is a list of \(what), which only a file can name")
+    SettingsError(place: place, reason: "\(name) is a list of \(what), which only a settings file can contain")
   }
 }

@@ -30,7 +30,7 @@ struct SettingsFile {
     do { root = try Yams.compose(yaml: text) } catch { throw problem(error) }
     guard let root, !root.isNothing else { return nil }
     guard case .mapping(let mapping) = root else {
-      throw self.error(root, "the file is to have keys and values, such as log-level: info")
+      throw self.error(root, "the file must contain keys and values, such as log-level: info")
     }
     return mapping
   }
@@ -41,14 +41,14 @@ struct SettingsFile {
       .composer(_, let problem, let mark, _)?:
       SettingsError(
         place: "\(path):\(mark.line)",
-        reason: tellsValues ? problem : "it is no YAML from column \(mark.column) on")
+        reason: tellsValues ? problem : "invalid YAML from column \(mark.column) on")
     case .duplicatedKeysInMapping(let duplicates, let context)?:
       // Yams gives one location for all equal keys together.
       SettingsError(
         place: "\(path):\(context.mark.line)",
-        reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " stands here a second time")
+        reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " is set twice")
     default:
-      SettingsError(place: path, reason: tellsValues ? "\(error)".replacing("\n", with: " ") : "it is no YAML in UTF-8")
+      SettingsError(place: path, reason: tellsValues ? "\(error)".replacing("\n", with: " ") : "invalid YAML or UTF-8")
     }
   }
 }
@@ -85,7 +85,7 @@ extension SettingsTable {
     _ mapping: Node.Mapping, under prefix: String, _ file: SettingsFile, into settings: inout Settings
   ) throws(SettingsError) {
     for (keyNode, value) in mapping {
-      guard let part = keyNode.scalar?.string else { throw file.error(keyNode, "a key is a word") }
+      guard let part = keyNode.scalar?.string else { throw file.error(keyNode, "a key must be a single word") }
       let name = prefix + part
       let (key, list) = (keys.first { $0.name == name }, lists.first { $0.name == name })
       let isSection = keys.contains { $0.name.hasPrefix(name + ".") }

@@ -77,12 +77,13 @@ public struct Failure: Error, Sendable, Equatable {
     case .cursorExpired(let lost, _):
       self.init(.nothingFound, "\(lost) reports behind the cursor were removed before they were read")
     case .storeUnavailable(let reason):
-      self.init(.unreachable, "crashd cannot read its store now (\(reason)): see its log")
+      self.init(.unreachable, "crashd cannot read its store now (\(reason)): see crashd's log")
     case .noSuchSubscriber(let name):
       self.init(.nothingFound, "there is no subscriber '\(name)': see crashctl subscribers" + Self.note(client))
     case .subscriberInUse(let name):
       self.init(
-        .usage, "crashd's settings name the collector of '\(name)': remove it from forward and reload crashd first")
+        .usage,
+        "crashd's settings name the collector of '\(name)': remove the collector from forward and reload crashd first")
     case .noSuchService(""):
       self.init(.nothingFound, "no attached program and no use-after-free crash yet" + Self.note(client))
     case .noSuchService(let name):
@@ -132,7 +133,7 @@ public struct Failure: Error, Sendable, Equatable {
     if geteuid() == 0 { return "" }
     let access = try? client?.status().access
     if access?.all == true { return "" }
-    return " (those of other users are shown to \(access.map(AccessText.whoSeesAll) ?? "root"))"
+    return " (data of other users is shown only to \(access.map(AccessText.whoSeesAll) ?? "root"))"
   }
 
   private static func unreachable(_ path: String, _ number: Int32) -> String {

@@ -63,7 +63,7 @@ extension Settings {
         "user", \.user, "the name or the number of a user of this machine", { user($0).map { $0 } },
         { $0.map { "\($0)" } ?? "" }),
     ], isInline: true
-  ) { rule, _ in rule.isEmpty ? "each of privacy.no-memory's has keys, such as exe: /usr/bin/shop" : nil }
+  ) { rule, _ in rule.isEmpty ? "each entry of privacy.no-memory must have keys, such as exe: /usr/bin/shop" : nil }
 
   /// A number need not belong to a user of this machine: containers have others.
   private static func user(_ text: String) -> UInt32? {

@@ -37,7 +37,7 @@ public struct Doctor: Sendable {
       findings += rights(status) + store(status) + losses(status)
     } catch {
       findings.append(
-        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
+        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until crashd runs"))
     }
     return findings + [attachSocket(), spool(), corePattern()] + (guards.map { [GuardFacts.finding(of: $0)] } ?? [])
   }
@@ -131,8 +131,8 @@ public struct Doctor: Sendable {
     guard status.st_mode & 0o1777 == 0o1733 else {
       return Finding(
         .warning, "spool",
-        "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: others can read or remove what "
-          + "waits there, or cannot write", remedy: "crashd corrects it when it starts")
+        "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: other users can read or "
+          + "remove crashes in the spool, or cannot write", remedy: "crashd corrects it when it starts")
     }
     return Finding(.good, "spool", "\(what) can wait in '\(path)'")
   }

@@ -65,6 +65,6 @@ struct SubscriberTests {
   func inUse() throws {
     let result = try run(["forget", "forward /run/a.sock"], refusal: "io.crashshield.Crashd.SubscriberInUse").result
     #expect(result.status == 2)
-    #expect(result.complaint.contains("remove it from forward and reload crashd first"))
+    #expect(result.complaint.contains("remove the collector from forward and reload crashd first"))
   }
 }

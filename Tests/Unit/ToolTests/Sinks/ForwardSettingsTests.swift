@@ -54,9 +54,9 @@ struct ForwardSettingsTests {
     #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
     #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
     #expect(problem("otlp:\n  endpoint: http://u:p@h/v1/logs").hasPrefix("f.yaml:2: otlp.endpoint takes a URL"))
-    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: it is no YAML from column "))
-    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key stands here a second time"))
-    #expect(problem("- a") == "f.yaml:1: the file is to have keys and values, such as log-level: info")
+    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: invalid YAML from column "))
+    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key is set twice"))
+    #expect(problem("- a") == "f.yaml:1: the file must contain keys and values, such as log-level: info")
     #expect(
       problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
         == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; did you mean 'CRASH_FORWARD_SENTRY_RATE'?")
