@@ -40,7 +40,7 @@ actor Discounts {
   private let tiers = [0, 5, 10]
 
   func percent(forQuantity quantity: Int) -> Int {
-    // BUG, for the demo: the array has no fourth tier.
+    // BUG, for the demo: there is no fourth tier.
     tiers[quantity / 10]  // fault: array-index
   }
 }
