@@ -44,8 +44,8 @@ public struct ProgramRun: Sendable {
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
-    // With CRASHSHIELD_EARLY a program with the shield also records crashes before its call of Shield.start(). A
-    // program without the shield gets it by preloading.
+    // CRASHSHIELD_EARLY makes a constructor start the shield. A program with the shield then also records crashes before
+    // its call of Shield.start(). In any other program the preloaded library starts the shield.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
     // With CRASHSHIELD_FORK the workers of a forking server attach too.
     settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
