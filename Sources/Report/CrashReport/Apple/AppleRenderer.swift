@@ -58,7 +58,7 @@ public struct AppleRenderer: Sendable {
     let name = CleanText.line(thread.name)
     var lines = ["Thread \(number)\(thread.crashed ? " Crashed" : ""):" + (name.isEmpty ? "" : ":  \(name)")]
     if let silence = thread.silence {
-      lines.append(silence.isBlocking ? "(it blocks the signal that asks)" : "(it did not answer in time)")
+      lines.append(silence.isBlocking ? "(thread blocks the sampling signal)" : "(thread did not answer in time)")
     }
     for (index, frame) in thread.frames.enumerated() {
       if index == thread.framesBeforeGap, let omitted = thread.framesOmitted { lines.append("... \(omitted) frames") }

@@ -21,6 +21,6 @@ extension TextRenderer {
   static func memoryText(_ report: CrashReport) -> String {
     guard let omission = report.memoryOmitted else { return "" }
     let who = omission == .operator ? "for this program in crashd's settings" : "by the program"
-    return "not taken: switched off \(who)"
+    return "not stored: disabled \(who)"
   }
 }

@@ -87,7 +87,7 @@ extension TextRenderer {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }
     let isDoubtful = shown.contains { $0.agreement == .different }
-    let title = "Unwound again outside of the process"
+    let title = "Unwind cross-check outside the process"
     return [isDoubtful ? style.warning(title) : style.strong(title)] + shown.flatMap(lines)
   }
 
@@ -96,17 +96,19 @@ extension TextRenderer {
     let same = counted(unwinding.common, "frame")
     let text =
       switch unwinding.agreement {
-      case .equal: "\(name): the same \(same)."
-      case .shorter: "\(name): the same \(same), then the copy of the stack leads no further."
-      case .longer: "\(name): the same \(same), then \(unwinding.found - unwinding.common) more; \(choice(unwinding))."
-      default: "\(name): the same \(same), then another caller; \(choice(unwinding))."
+      case .equal: "\(name): both stacks have the same \(same)."
+      case .shorter: "\(name): both stacks have the same \(same), then the copy of the stack ends."
+      case .longer:
+        "\(name): both stacks have the same \(same), then the cross-check has "
+          + "\(unwinding.found - unwinding.common) more; \(choice(unwinding))."
+      default: "\(name): both stacks have the same \(same), then different callers; \(choice(unwinding))."
       }
     return text.wrapped(to: width - 2).map { "  " + $0 }
       + unwinding.others.map { "    \($0.address)  \(style.faint(CleanText.line($0.trust.rawValue)))" }
   }
 
   private func choice(_ unwinding: CrashReport.Unwinding) -> String {
-    let others = unwinding.others.isEmpty ? "" : ", and these are the others"
-    return (unwinding.shown == .snapshot ? "the new ones are shown above" : "the handler's are shown above") + others
+    let others = unwinding.others.isEmpty ? "" : ", the others below"
+    return "the frames of the \(unwinding.shown == .snapshot ? "cross-check" : "handler") are shown above" + others
   }
 }

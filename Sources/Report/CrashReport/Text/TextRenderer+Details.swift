@@ -4,7 +4,7 @@ extension TextRenderer {
     let process = report.process
     let pid = process.isPIDClaimed == true ? "pid \(process.pid) (claimed by the process)" : "pid \(process.pid)"
     var owner = "\(process.name), \(pid), uid \(process.uid)"
-    if process.isRestricted == true { owner += " with more rights than that user" }
+    if process.isRestricted == true { owner += " with more privileges than this user" }
     if let unit = process.unit { owner += ", unit \(unit)" }
     var cause = report.diagnosis.cause.rawValue
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }

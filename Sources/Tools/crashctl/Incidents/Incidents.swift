@@ -66,7 +66,7 @@ struct ListDangling: ParsableCommand {
     discussion: """
       One line counts all accesses of one kind, from one call site of a program, to objects of one class. It combines \
       all processes, the quarantine and guard pages. DELAY is the time between the last release and the access. FREED \
-      BY is the number of call sites that released the objects (-v). ID is the last seen incident. The line seen last \
+      BY is the number of functions that released the objects (-v). ID is the last seen incident. The line seen last \
       comes first on a terminal, and last in a pipe.
       """)
 
