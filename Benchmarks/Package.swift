@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Benchmarks are a package of their own, so that dependants of the library do not build them.
+// The benchmarks are a separate package, so that dependents of the library do not build them.
 import PackageDescription
 
 let package = Package(

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""server.py SERVER DOCUMENT [--seconds S] [--pairs N] [--ways zero,absorb]: what protection costs a real server.
+"""server.py SERVER DOCUMENT [--seconds S] [--pairs N] [--ways zero,absorb]: measures the cost of protection in a real
+server.
 
-Runs dangling-server under wrk, 50 connections, unprotected and protected in turns, N pairs for each way, and writes the
-figures into DOCUMENT. Fails when a server dies, an object is left after the quarantine was drained, anything was recorded
-(the server has no bug), or the median of the pairs' ratios is below 0.95 for `zero`.
+Runs dangling-server under wrk with 50 connections, alternately unprotected and protected, in N pairs for each way, and
+writes the figures into DOCUMENT. Fails if a server crashes, an object is left after the quarantine was drained, or an
+incident was recorded, because the server has no bug. For `zero` it also fails if the median of the pairs' ratios is
+below 0.95.
 """
 import argparse
 import json
@@ -19,12 +21,12 @@ THREADS = 1
 LEAST = 0.95
 START_TIMEOUT_S = 60
 END_TIMEOUT_S = 120
-# Not one of NIO's classes under absorb: their deinits take them out of what still calls them.
+# absorb must not protect NIO's classes, because their deinits remove the objects from collections that still call them.
 WAYS = {"none": ["none"], "zero": ["zero"], "zero-own": ["zero", "own"], "absorb-own": ["absorb", "own"]}
 
 
 def load(server, way, seconds):
-    """Requests a second, and what the server says at its end."""
+    """Returns the requests per second, and the server's output when it ends."""
     process = subprocess.Popen(
         [server, *WAYS[way]], stdout=subprocess.PIPE, text=True, env={**os.environ, "SWIFT_BACKTRACE": "enable=no"}
     )
@@ -34,7 +36,7 @@ def load(server, way, seconds):
             ["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/"],
             capture_output=True, text=True, check=True, timeout=seconds + START_TIMEOUT_S,
         ).stdout
-        # Of the server itself, which says more than its rate where others use the machine.
+        # The processor time of the server itself is more reliable than its rate if other programs use the machine.
         fields = open(f"/proc/{process.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{process.pid}/status", encoding="ascii").read())[1])
@@ -49,7 +51,7 @@ def load(server, way, seconds):
         raise SystemExit(f"server.py: {way}: wrk met errors:\n{wrk}")
     found = json.loads(said)
     found["requests_1_s"] = float(re.search(r"Requests/sec:\s+([\d.]+)", wrk)[1])
-    # Of the list of percentiles: the line before ends with a share that can be "87.99%".
+    # This line is in the list of percentiles. An earlier line ends with a share that can be "87.99%".
     found["latency_99"] = re.search(r"^\s*99%\s+(\S+)", wrk, re.MULTILINE)[1]
     found["resident_kib"] = resident
     found["cpu_us"] = cpu_s * 1e6 / int(re.search(r"(\d+) requests in", wrk)[1])
@@ -57,7 +59,7 @@ def load(server, way, seconds):
 
 
 def faults(way, found):
-    """What must not be."""
+    """Yields the faults that a run must not have."""
     if found["living_after"] != 0:
         yield f"{found['living_after']} objects of the server's own are left"
     if found["bytes_after"] != 0 or found["admitted"] != found["evicted"]:
@@ -80,7 +82,7 @@ def main():
     for way in options.ways.split(","):
         ratios, cpu = [], []
         for number in range(options.pairs):
-            # The one that comes second has the warmer machine: turns.
+            # The second run of a pair has warmer caches, so the order alternates.
             order = ["none", way] if number % 2 == 0 else [way, "none"]
             pair = {name: load(options.server, name, options.seconds) for name in order}
             for name, found in pair.items():
@@ -103,7 +105,7 @@ def main():
 
 
 def write(options, rows):
-    """The table of the document, between its marks."""
+    """Returns the table of the document, between its marks."""
     lines = [
         f"{options.seconds} s of wrk a run, {CONNECTIONS} connections, {os.cpu_count()} processors for server and wrk together.",
         "",

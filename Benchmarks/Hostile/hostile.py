@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What hostile input costs crashd, as a ratio to plain input of the same size, and what hostile clients cost other users.
+"""Measures the cost of hostile input for crashd, as a ratio to plain input of the same size, and the effect of hostile
+clients on other users.
 
 Usage: hostile.py BINARIES [--calls N] [--seed N] [--only NAME,...]
 
-BINARIES has crashd, crash-analyse and crash-maker. For each parser of untrusted input a line: the worst of its hostile
-inputs, its CPU time per KiB, and how many times that is the cost of a plain input. More than 20 times fails. The image's
-parser is a process of its own: both its costs have the start of that process in them, as in use.
+BINARIES contains crashd, crash-analyse and crash-maker. Prints one line for each parser of untrusted input: the most
+expensive hostile input, its CPU time per KiB, and the ratio of this time to that of a plain input. A ratio above 20
+fails. The parser of images is a separate process. Both its costs include the start of that process, as in production.
 
-calls: so many calls are made by chance from the worst ones; a watchdog compares the CPU time of each batch with 50 ms per KiB.
-crowd: 64 clients of one user send the most expensive calls without end; a crash of another user is stored in at most three
-times its undisturbed time. It needs root, which can become both users.
+calls: mutates the most expensive calls at random, N times. A watchdog compares the CPU time of each batch with 50 ms
+per KiB.
+crowd: 64 clients of one user send the most expensive calls continuously. A crash of another user must be stored in at
+most three times its undisturbed time. This requires root, which can act as both users.
 """
 
 import argparse
@@ -40,18 +42,18 @@ REPEATS = 3
 
 class Daemon(service.Daemon):
     def cpu_s(self) -> float:
-        """Of all its threads, those that have ended too, and of its children."""
+        """Returns the CPU time of all its threads, including ended ones, and of its children."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def least(measure, *arguments) -> float:
-    """The least of some runs: other work of the machine only adds."""
+    """Returns the minimum of some runs, because other work on the machine only adds time."""
     return min(measure(*arguments) for _ in range(REPEATS))
 
 
 def send_calls(path: str, frames: list[bytes]) -> None:
-    """Each on a connection of its own, because what is no call ends its connection."""
+    """Sends each frame on a separate connection, because an invalid call ends its connection."""
     for frame in frames:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(path)
@@ -129,7 +131,7 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # The last ring is read when its connection has ended.
+    # crashd reads the last ring after its connection has ended.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib
@@ -154,7 +156,7 @@ def measure_hellos(daemon: Daemon, name: str, ring, report) -> None:
 
 
 def damaged(ring, fill) -> tuple[int, list[tuple[int, bytes]]]:
-    """The same ring with the same bytes in use, of which all but the first 4 KiB are others."""
+    """Returns the ring with the same number of bytes in use. All bytes except the first 4 KiB are replaced."""
     size, parts = ring
     first = parts[0][1]
     return size, [(parts[0][0], first[:4096] + fill(len(first) - 4096))] + [(at, fill(len(data))) for at, data in parts[1:]]
@@ -247,7 +249,7 @@ def measure_settings(binaries: pathlib.Path, folder: pathlib.Path, report) -> No
 
 
 def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
-    """Mutated calls under the watchdog."""
+    """Sends mutated calls under the watchdog."""
     seeds = list(call_shapes().values()) + [with_parameter("1"), b'{"method":"io.crashshield.Crashd.Status"}']
     done, worst_ms = 0, 0.0
     while done < count:
@@ -263,7 +265,7 @@ def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
             frames.append(bytes(frame).replace(b"\0", b"0"))
         before = daemon.cpu_s()
         send_calls(daemon.varlink, frames)
-        # The kernel counts in steps of 10 ms: a batch has many calls.
+        # The kernel counts time in steps of 10 ms, so a batch has many calls.
         spent_ms = max(0.0, (daemon.cpu_s() - before) * 1000 - 10)
         per_kib = spent_ms / (sum(map(len, frames)) / 1024)
         worst_ms = max(worst_ms, per_kib)
@@ -295,7 +297,7 @@ def crowd(daemon: Daemon) -> list[int]:
 
 
 def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
-    """From the wake-up of a process of another user to the event of its report."""
+    """Returns the time from the wake-up of a process of another user to the event of its report."""
     reader, writer = os.pipe()
     number = service.memory_file(ring, name)
     identity = os.pread(number, 16, ring[1][0][1].index(bytes.fromhex(name))).hex()
@@ -311,7 +313,7 @@ def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
             connection.recv(1024)
             signal.pause()
     begin = struct.unpack("d", os.read(reader, 8))[0]
-    # Others are of earlier crashes, which get better.
+    # Other events belong to earlier crashes whose reports were updated.
     while identity not in events.next():
         pass
     took = (time.monotonic() - begin) * 1000

@@ -1,4 +1,4 @@
-"""ELF images by hand: plain ones of any size, and such as cost much to read."""
+"""Creates ELF images: plain images of any size, and images that are expensive to read."""
 
 import random
 import struct
@@ -9,7 +9,8 @@ ALIGN = 16
 
 
 def elf(sections: list[tuple[str, int, int, int, bytes]]) -> bytes:
-    """An executable of sections (name, type, flags, address, content), with one segment that holds its note and code."""
+    """Returns an executable of sections (name, type, flags, address, content). One segment contains its note and its
+    code."""
     note = struct.pack("<III", 4, len(BUILD_ID) // 2, 3) + b"GNU\0" + bytes.fromhex(BUILD_ID)
     sections = [(".note.gnu.build-id", 7, 2, 0x400200, note), (".text", 1, 6, 0x401000, b"\xc3" * 4096)] + sections
     names, offsets = b"\0", []
@@ -44,7 +45,8 @@ def leb(value: int) -> bytes:
             return out
 
 
-# A unit; a function with a name, an address and a length; a block without anything; an inlined call of the first function.
+# The abbreviations of a unit, a function with a name, an address and a length, an empty block, and an inlined call of
+# the first function.
 ABBREVIATIONS = (leb(1) + leb(0x11) + b"\1" + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(2) + leb(0x2E) + b"\1" + leb(0x03) + leb(8) + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(3) + leb(0x0B) + b"\1" + b"\0\0"
@@ -70,7 +72,7 @@ def debug(info: bytes) -> list[tuple[str, int, int, int, bytes]]:
 
 
 def plain(size: int) -> bytes:
-    """Functions beside each other, in units of a thousand, and their symbols."""
+    """Returns functions without nesting, in units of a thousand, and their symbols."""
     functions = max(1, (size - 6000) // 64)
     info = b"".join(unit(b"".join(function(n) + b"\0" for n in range(at, min(at + 1000, functions))))
                     for at in range(0, functions, 1000))
@@ -87,13 +89,13 @@ def compressed(sections: list[tuple[str, int, int, int, bytes]]) -> list[tuple[s
 
 
 def shared(abbreviations: bytes, info: bytes, *sections: tuple[str, bytes]) -> bytes:
-    """Many entries that lead to the same bytes."""
+    """Returns an image in which many entries refer to the same bytes."""
     tables = (".debug_abbrev", abbreviations + b"\0"), (".debug_info", info), *sections
     return elf([(name, 1, 0, 0, content) for name, content in tables])
 
 
 def sharing_bombs():
-    """Name and image of each whose size is n + m, and whose naive cost is n · m."""
+    """Yields the name and image of inputs whose size is n + m and whose naive cost is n · m."""
     ranges = ".debug_ranges", b"".join(struct.pack("<QQ", at, at + 1) for at in range(4000)) + bytes(16)
     entries = b"".join(leb(2) + f"f{index}".encode() + b"\0" + bytes(4) for index in range(4000))
     unit_of_ranges = leb(1) + leb(0x11) + b"\0" + leb(0x11) + leb(1) + leb(0x55) + leb(0x17) + b"\0\0"
@@ -115,7 +117,7 @@ def sharing_bombs():
 
 
 def bombs():
-    """Name and image of each."""
+    """Yields the name and image of each hostile input."""
     yield from sharing_bombs()
     nested = unit(function(0) + leb(3) * 900_000 + b"\0" * 900_001)
     inlines = unit(function(0) + b"\0" + function(1)

@@ -1,4 +1,4 @@
-// Preloaded: installs abseil's handler before main, as a program would that links it.
+// A preloaded library that installs abseil's handler before main, as a program that links abseil would do.
 #include <absl/debugging/failure_signal_handler.h>
 #include <absl/debugging/symbolize.h>
 

@@ -1,4 +1,4 @@
-// Preloaded: installs backward-cpp's handler, with libdw, as its README advises.
+// A preloaded library that installs backward-cpp's handler with libdw, as its README recommends.
 #define BACKWARD_HAS_DW 1
 #include <backward.hpp>
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""How long a crash takes to close the other connections of a server.
+"""Measures how long a crash takes to close the other connections of a server.
 
 Usage: end.py BINARIES [--runs N] [--connections N]
 
-BINARIES has crashd and DemoServer. Each run starts the server, opens idle connections, and requests an array index out of
-range four awaits deep. Idle: the server has no other requests. Loaded: wrk sends requests on 50 more connections. The four
-ways alternate, so that they share the load of the machine: no shield, the shield, the shield without the stacks of other
-threads (CRASHSHIELD_SWEEP_MS=0), and Swift's own backtracer. Prints median and maximum in ms, from the request and from the
-start of the signal handler to the close of the last connection, and the ratio of the medians to those of no shield. Fails
-if the shield is slower without the stacks of other threads than with them (S14), by more than the noise of NOISE.
+BINARIES contains crashd and DemoServer. Each run starts the server, opens idle connections, and requests an array index
+out of range four awaits deep. Idle: the server has no other requests. Loaded: wrk sends requests on 50 more
+connections.
+
+The four ways alternate, so that the load of the machine affects all of them: no shield, the shield, the shield without
+the stacks of other threads (CRASHSHIELD_SWEEP_MS=0), and Swift's own backtracer. Prints median and maximum in ms, from
+the request and from the start of the signal handler to the close of the last connection, and the ratio of the medians
+to those without the shield. Fails if the shield is slower without the stacks of other threads than with them (S14), by
+more than the factor NOISE.
 """
 
 import argparse
@@ -29,7 +32,7 @@ import time
 PATIENCE_S = 60
 LOAD_CONNECTIONS = 50
 NOISE = 1.25
-# docs/ring-format.md: the first slot's record, and its entry_ns there.
+# The offset of the first slot's record, and the offset of entry_ns in the record (docs/ring-format.md).
 RING_BYTES, SLOTS_AT, SLOT_COUNT, SLOT_BYTES, RECORD_AT, ENTRY_AT = 9998336, 561152, 64, 81920, 64, 16
 BARE, SHIELD, NO_SWEEP, BACKTRACER = "no shield", "shield", "shield, CRASHSHIELD_SWEEP_MS=0", "Swift's backtracer"
 WAYS = {
@@ -50,7 +53,7 @@ def await_true(what: str, condition):
 
 
 class Ring:
-    """The ring of a running process, by the descriptor that one of its threads has."""
+    """The ring of a running process, which is found by the descriptor that one of its threads has."""
 
     def __init__(self, pid: int):
         self.bytes = mmap.mmap(await_true("the server has no ring", lambda: self.find(pid)), RING_BYTES, prot=mmap.PROT_READ)
@@ -62,11 +65,11 @@ class Ring:
                 if os.readlink(link).startswith("/memfd:") and link.stat().st_size == RING_BYTES:
                     return os.open(link, os.O_RDONLY)
             except OSError:
-                continue  # closed meanwhile
+                continue  # the descriptor was closed in the meantime
         return None
 
     def entry_ns(self) -> int:
-        """When the first crash began."""
+        """Returns the time at which the first crash began."""
         entries = [
             struct.unpack_from("<Q", self.bytes, SLOTS_AT + slot * SLOT_BYTES + RECORD_AT + ENTRY_AT)[0]
             for slot in range(SLOT_COUNT)
@@ -89,7 +92,7 @@ class Server:
         self.port = int(re.search(rb":(\d+)", self.process.stdout.readline())[1])
 
     def connect(self) -> socket.socket:
-        """A connection that the server has answered a request on."""
+        """Opens a connection on which the server has responded to one request."""
         connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.request(connection, "/healthy")
@@ -111,7 +114,8 @@ def await_close(connection: socket.socket):
 
 
 def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool, connections: int) -> tuple[float, float]:
-    """From the request and from the start of the handler to the close of the last connection, in ms; NaN: no handler."""
+    """Returns the times from the request, and from the start of the handler, to the close of the last connection, in
+    ms. NaN means that there is no handler."""
     server = Server(binaries, folder, WAYS[way])
     waiting = [server.connect() for _ in range(connections)]
     ring = None if "CRASHSHIELD_DISABLE" in WAYS[way] else Ring(server.process.pid)
@@ -119,7 +123,7 @@ def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool,
     if is_loaded:
         load = subprocess.Popen(["wrk", "-t1", f"-c{LOAD_CONNECTIONS}", "-d60", f"http://127.0.0.1:{server.port}/cart"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # It keeps the server busy once that has used as much time as a fifth of a second of one processor.
+        # The server is busy once it has used as much time as a fifth of a second of one processor.
         start = used_s(server.process.pid)
         await_true("wrk sends nothing", lambda: used_s(server.process.pid) - start >= 0.2)
     crash = server.connect()
@@ -176,7 +180,7 @@ def main() -> int:
 
 
 def measure(arguments: argparse.Namespace, folder: pathlib.Path, is_loaded: bool) -> bool:
-    """False: slower without the stacks of other threads."""
+    """Returns False if the shield is slower without the stacks of other threads."""
     taken: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     for _ in range(arguments.runs):
         for way in WAYS:

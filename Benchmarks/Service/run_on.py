@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How long the other threads of a process run on after the sweep of its crash.
+"""Measures how long the other threads of a process continue after the sweep of its crash.
 
 Usage: run_on.py PROGRAM [--runs N]
 
-PROGRAM is Benchmarks/Costs/RunOnCost/threads.c, which scripts/measure/run-on builds: four threads write the time while the
-main thread crashes; two of them block all signals. Prints, in ms, median and maximum of the time from the first moment at
-which a thread saw that the sweep had ended to the last at which one of the kind ran; 0 where none ran by then.
-A thread that was running when the sweep came goes on for some ms, so that a crash of its own is not lost (halt.c).
+PROGRAM is Benchmarks/Costs/RunOnCost/threads.c, which scripts/measure/run-on builds. Four threads write the time while
+the main thread crashes, and two of them block all signals. Prints, in ms, median and maximum of a time for each kind of
+thread. The time begins when a thread first detects the end of the sweep, and ends when the last thread of the kind
+runs. It is 0 if no thread ran after the sweep. A thread that runs during the sweep continues for some ms, so that a
+crash of its own is not lost (halt.c).
 """
 
 import argparse
@@ -24,7 +25,7 @@ THREADS = 4
 
 
 def run(program: pathlib.Path, folder: pathlib.Path) -> tuple[float, float]:
-    """How long the threads that block all signals ran on, and those that block none, in ms."""
+    """Returns how long the threads that block all signals, and the threads that block none, continued, in ms."""
     file = folder / "times"
     file.unlink(missing_ok=True)
     places = {"CRASHSHIELD_SOCKET": str(folder / "none"), "CRASHSHIELD_SPOOL": str(folder / "spool")}

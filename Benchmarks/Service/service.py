@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""How many crashes a second crashd stores, and how long `crashctl list` takes over many reports.
+"""Measures how many crashes crashd stores per second, and how long `crashctl list` takes with many reports.
 
-Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] [--ingest-only] [--growth N,N,N] [--growth-only]
+Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] [--ingest-only] [--growth N,N,N]
+[--growth-only]
 
-BINARIES has crashd, crashctl, crash-analyse and crash-maker. Crashes: rings that real crashes of crash-maker have left, each
-with an id of its own in a memory file of its own, come through the attach socket as a process's do, from some clients at
-once. The time ends when all are stored. Before it begins, the symbols of all images are made, every kind of crash has been
-stored twice, and so many more crashes have been stored that the database's log and crashd's caches are those of a crashd
-that runs for long. Reports: the stored ones are copied inside the database
-until there are so many. Growth: the same calls, and the storing of crashes, at some numbers of reports side by side; the
-rows are written directly, without the JSON that no list reads.
+BINARIES contains crashd, crashctl, crash-analyse and crash-maker.
+
+Crashes: rings of real crashes of crash-maker, each with its own id in its own memory file. Some clients send them
+through the attach socket at the same time, as processes do. The measured time ends when all are stored. Before it
+begins, the symbols of all images are read, and every kind of crash is stored twice. Further crashes are then stored
+until the database's log and crashd's caches are as large as in a crashd that has run for a long time.
+
+Reports: the stored reports are copied inside the database until it has the requested number.
+
+Growth: the same calls, and the storing of crashes, with several numbers of reports. The rows are written directly,
+without the JSON that lists do not read.
 """
 
 import argparse
@@ -35,7 +40,7 @@ import time
 PATIENCE_S = 600
 WARM_UP = 200
 SCENARIOS = ["array-index", "force-unwrap", "divide-by-zero", "null-write", "abort", "raise", "stack-overflow", "task-deep-async"]
-# cs_attach.h and cs_ring.h.
+# Values from cs_attach.h and cs_ring.h.
 ATTACH_MAGIC, ATTACH_VERSION, CRASHED = 0x0048435454415343, 2, b"\x43"
 RING_VERSION_OFFSET = 8
 ADD_SEALS, SEALS = 1033, 0x2 | 0x4 | 0x1  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL
@@ -85,7 +90,7 @@ class Daemon:
             time.sleep(0.01)
 
     def cpu_ms(self) -> tuple[float, float]:
-        """What it has used, and what its children have that have ended: proc(5)."""
+        """Returns the time that crashd and its ended children have used: proc(5)."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         own, children = sum(map(int, fields[11:13])), sum(map(int, fields[13:15]))
         return own * 1000 / os.sysconf("SC_CLK_TCK"), children * 1000 / os.sysconf("SC_CLK_TCK")
@@ -97,7 +102,7 @@ class Daemon:
 
 
 def pieces(path: pathlib.Path) -> tuple[int, list[tuple[int, bytes]]]:
-    """The size of a ring, and what is not a hole in it."""
+    """Returns the size of a ring, and its parts that are no holes."""
     result = []
     with open(path, "rb", buffering=0) as file:
         size, at = os.fstat(file.fileno()).st_size, 0
@@ -112,7 +117,7 @@ def pieces(path: pathlib.Path) -> tuple[int, list[tuple[int, bytes]]]:
 
 
 def memory_file(ring: tuple[int, list[tuple[int, bytes]]], name: str) -> int:
-    """The ring as a process has it, with another id."""
+    """Returns the ring as a process has it, with another id."""
     size, parts = ring
     number = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(number, size)
@@ -125,7 +130,7 @@ def memory_file(ring: tuple[int, list[tuple[int, bytes]]], name: str) -> int:
 
 
 def send(attach: str, rings: list[tuple[str, tuple[int, list[tuple[int, bytes]]]]], count: int, ready, go, offset: int):
-    """One client: crashes, one after the other, as fast as crashd takes them."""
+    """One client, which sends crashes one after the other, as fast as crashd reads them."""
     files = [memory_file(rings[(offset + index) % len(rings)][1], rings[(offset + index) % len(rings)][0])
              for index in range(count)]
     ring_version = struct.unpack_from("<I", rings[0][1][1][0][1], RING_VERSION_OFFSET)[0]
@@ -144,7 +149,7 @@ def send(attach: str, rings: list[tuple[str, tuple[int, list[tuple[int, bytes]]]
         os.close(number)
 
 
-# cs_attach_hello and cs_attach_reply: magic 8, version 4, then what follows.
+# cs_attach_hello and cs_attach_reply begin with magic (8 bytes) and version (4 bytes).
 HELLO_BYTES = 8 + 4 + 4 + 8 + 4 + 4 + 2 * 252
 REPLY_STATUS_OFFSET = 12
 
@@ -164,7 +169,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # The symbols are made before the time begins.
+    # The symbols are read before the measured time begins.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -174,7 +179,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # On a machine that does other things besides, these say more than the time.
+    # On a machine with other work, processor times are more reliable than the elapsed time.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -195,7 +200,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # A thread that has ended meanwhile has none.
+            # A thread that has ended in the meantime has no file.
             continue
     return False
 
@@ -267,7 +272,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# A row without what a list does not read: the JSON of a real report has some 30 KB, and a million of them no room.
+# A row without the parts that lists do not read. The JSON of a real report has about 30 KB, which is too much for a
+# million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -285,7 +291,7 @@ FROM reports WHERE seq > ?
 
 
 def fill(database: pathlib.Path, reports: int):
-    """Rows that are older than those which crashd has stored, so that the newest report is a whole one."""
+    """Inserts rows that are older than the reports that crashd has stored, so that the newest report is complete."""
     connection = sqlite3.connect(database)
     connection.execute("PRAGMA synchronous = OFF")
     while (missing := reports - connection.execute("SELECT sum(reports) FROM user_shares").fetchone()[0]) > 0:
@@ -298,11 +304,11 @@ def fill(database: pathlib.Path, reports: int):
 
 
 def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, sizes: list[int], runs: int) -> list[str]:
-    """Calls and ingest at each size, side by side; what grows faster than a logarithm is returned."""
+    """Measures calls and ingest at each size. Returns the calls whose time grows faster than a logarithm."""
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # The newest reports are whole ones.
+    # The newest reports are complete.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))
@@ -320,7 +326,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
                 begin = time.monotonic()
                 call(daemon.varlink, method, parameters)
                 times.append((time.monotonic() - begin) * 1000)
-            # The least of many: what the machine does besides only adds to it.
+            # The minimum of many runs, because other work on the machine only adds time.
             table.setdefault(f"{name}, ms", []).append(min(times))
         rates = []
         for _ in range(3):
@@ -338,7 +344,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     for name, values in table.items():
         ratio = values[-1] / max(values[0], 0.01)
         print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
-        # A millisecond of a call is its way through the sockets.
+        # A call has about a millisecond of constant cost for the sockets.
         if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
             worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
     return worse
@@ -358,7 +364,7 @@ def main() -> int:
     parser.add_argument("--growth", default="10000,100000,1000000", help="numbers of reports; empty: none")
     parser.add_argument("--growth-only", action="store_true")
     arguments = parser.parse_args()
-    # On SIGTERM, exit through the handlers that end the child processes.
+    # On SIGTERM the program exits through the handlers that end its child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -1,11 +1,12 @@
-"""Addresses to compare with: bytes of call instructions, and first bytes of functions; most in code with lines."""
+"""Selects addresses for comparisons: bytes of call instructions, and first bytes of functions. Most of them are in code
+with lines."""
 
 import random
 import subprocess
 
 
 def candidates(image):
-    """Return addresses less one, and entries, of .text."""
+    """Returns the return addresses minus one, and the entries, of .text."""
     listing = subprocess.Popen(
         ["objdump", "-d", "--no-show-raw-insn", "-j", ".text", image], stdout=subprocess.PIPE, text=True,
         errors="replace")
@@ -31,7 +32,8 @@ def has_lines(symbolizer, image, addresses):
 
 
 def choose(symbolizer, image, count):
-    """The same ones for the same image: nine tenths in code with lines, five returns for each entry."""
+    """Selects addresses, which are always the same for the same image. Nine tenths are in code with lines, with five
+    returns for each entry."""
     generator = random.Random(7)
     returns, entries = candidates(image)
     generator.shuffle(returns)

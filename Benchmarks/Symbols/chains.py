@@ -1,4 +1,4 @@
-"""Chains of functions as each tool prints them, and when two of them are equal."""
+"""Parses chains of functions that tools print, and compares two chains."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def normal_path(path):
 
 
 def place(text):
-    """file:line[:column], with the additions of the binutils."""
+    """Parses file:line[:column], with the additions of the binutils."""
     text = re.sub(r" \(discriminator.*\)| \(inlined by\)", "", text.strip())
     path, numbers = text, []
     while ":" in path and (path.rsplit(":", 1)[1].isdigit() or path.endswith(":?")):
@@ -28,18 +28,19 @@ def place(text):
 
 
 def from_json_lines(text):
-    """llvm-symbolizer --output-style=JSON."""
+    """Parses the output of llvm-symbolizer --output-style=JSON."""
     chains = []
     for line in text.splitlines():
         frames = [Frame(s["FunctionName"], normal_path(s["FileName"]), s["Line"]) for s in json.loads(line)["Symbol"]]
-        # A bare name is a guess from the FILE symbol before the function's, not debug information.
+        # A file name without a directory is a guess from the FILE symbol before the function's symbol, and no debug
+        # information.
         frames = [f if "/" in f.file else f._replace(file="") for f in frames]
         chains.append([f for f in frames if f.name or f.file])
     return chains
 
 
 def from_address_lines(text):
-    """addr2line -a -f -i: an address, then two lines a function."""
+    """Parses the output of addr2line -a -f -i: an address, then two lines for each function."""
     chains, name = [], None
     for line in text.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
@@ -56,7 +57,7 @@ def from_address_lines(text):
 
 
 def from_tab_lines(text):
-    """An address, then name TAB file:line:column."""
+    """Parses an address, followed by lines of name TAB file:line:column."""
     chains = []
     for line in text.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
@@ -68,7 +69,8 @@ def from_tab_lines(text):
 
 
 class Equality:
-    """Names of one address are equal: the linker folds equal functions, and constructors have several names."""
+    """Treats the names of one address as equal, because the linker folds equal functions, and constructors have several
+    names."""
 
     def __init__(self, image):
         listing = subprocess.run(["nm", image], capture_output=True, text=True, errors="replace", check=True).stdout
@@ -92,7 +94,8 @@ class Equality:
         return a.line == b.line and (a.file == b.file or ends)
 
     def figures(self, truth, chains):
-        """Shares of addresses, in per cent: outermost function, all functions, place of the innermost, all of it."""
+        """Returns the shares of addresses with an equal result, in per cent: the outermost function, all functions, the
+        location of the innermost function, and the whole chain."""
         outermost = functions = leaf = whole = 0
         for expected, found in zip(truth, chains):
             if not expected or not found:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the symbol cache with other symbolizers on a large server; `make symbols` says how to run it.
+"""Compares the symbol cache with other symbolizers on a large server. `make symbols` runs it.
 
 compare.py IMAGE CRASH-ANALYSE SYMBOL-BENCH RUNTIME DOCUMENT
 """
@@ -17,9 +17,9 @@ import chains
 import tools
 
 COUNT = 5000
-FRAMES = 64  # of a crash
+FRAMES = 64  # frames of a crash
 
-# What DESIGN.md promises.
+# The goals of DESIGN.md.
 GOALS = {"whole chains": 100.0, "build": 1.5, "lazy": 0.4, "file": 34.0, "instructions": 250, "ratio": 160}
 
 
@@ -29,22 +29,24 @@ def toolchain_symbolizer():
 
 
 def best(count, work):
-    """The run with the least processor time: the others were disturbed."""
+    """Returns the run with the least processor time, because other work on the machine only adds time."""
     return min((work() for _ in range(count)), key=lambda run: run.cpu_s)
 
 
 def build_cache(analyse, image, path, chosen=None):
-    """The processor time and the memory of making a cache; `chosen`: only what these addresses need."""
+    """Returns the processor time and the memory of creating a cache. With `chosen` the cache contains only what these
+    addresses need."""
     arguments = ["--at", ",".join(f"{a:x}" for a in chosen)] if chosen else []
     command = [analyse, "build-cache", "--build-id", tools.build_id(image).hex(), *arguments]
-    # A shell only opens the two files; it becomes the program.
+    # The shell only opens the two files, and then executes the program.
     script = 'exec "$@" <"$IMAGE" >"$CACHE"'
     os.environ.update(IMAGE=image, CACHE=path)
     return tools.run(["sh", "-c", script, "sh", *command])
 
 
 def instructions(bench, cache, chosen, folder):
-    """Instructions a look-up: what ten more rounds cost. valgrind 3.19 refuses Swift's DWARF 5."""
+    """Returns the instructions per look-up, which are the cost of ten more rounds. valgrind 3.19 refuses Swift's DWARF
+    5."""
     stripped = os.path.join(folder, "symbol-bench")
     subprocess.run(["strip", "-o", stripped, bench], check=True)
 
@@ -58,7 +60,7 @@ def instructions(bench, cache, chosen, folder):
 
 
 def row(tool, chosen, truth, equality):
-    """One line of the table."""
+    """Returns one line of the table."""
     asked = chosen[: tool.limit]
     full = tool.run(asked)
     first = best(3, lambda: tool.run(chosen[:1]))
@@ -156,7 +158,7 @@ def document(rows, figures, extra):
 
 
 def judge(figures):
-    """The goals that were missed."""
+    """Returns the missed goals."""
     least = ("whole chains", "ratio")
     return [name for name, goal in GOALS.items()
             if (figures[name] < goal if name in least else figures[name] > goal)]

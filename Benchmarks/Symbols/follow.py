@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How long after its fault a crash of the large server is on `crashctl follow`, with the symbols ready."""
+"""Measures how long after its fault a crash of the large server appears in `crashctl follow`, with its symbol cache
+present."""
 
 import argparse
 import json
@@ -16,7 +17,7 @@ import tools
 
 GOAL_MS = 50
 FRAMES = 64
-PATIENCE_S = 120  # Only a failing run waits so long.
+PATIENCE_S = 120  # Only a failing run waits for this time.
 SECTION = """
 ## How soon after the fault
 
@@ -27,7 +28,7 @@ median: {parts}.
 
 
 class Daemon:
-    """A crashd in a directory of its own, and one who follows it."""
+    """A private crashd, and a `crashctl follow` that reads its events."""
 
     def __init__(self, binaries, folder):
         self.folder = folder
@@ -44,7 +45,7 @@ class Daemon:
             stdout=subprocess.PIPE, text=True)
 
     def next_report(self, pid):
-        """The next report of this process, and when it came."""
+        """Returns the next report of this process, and the time at which it arrived."""
         for line in self.follower.stdout:
             came_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             report = json.loads(line)["report"]
@@ -59,7 +60,7 @@ class Daemon:
 
 
 def wait_for_file(folder, name):
-    """Until a file of this name stands anywhere below."""
+    """Waits until a file with this name exists anywhere below the directory."""
     end = time.monotonic() + PATIENCE_S
     while not any(name in files for _, _, files in os.walk(folder)):
         if time.monotonic() > end:
@@ -68,7 +69,8 @@ def wait_for_file(folder, name):
 
 
 def crash(daemon, server, cache):
-    """Crashes the server once: milliseconds from the fault to the line of follow, and of each part of the way."""
+    """Crashes the server once. Returns the milliseconds from the fault to the line of follow, and of each part of the
+    way."""
     child = subprocess.Popen(
         [server], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         env={**os.environ, "CRASHSHIELD_SOCKET": f"{daemon.folder}/run/attach", "SWIFT_BACKTRACE": "enable=no"})
@@ -77,7 +79,7 @@ def crash(daemon, server, cache):
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/crash/{FRAMES}", timeout=PATIENCE_S).read()
     except OSError:
-        pass  # The server is dead before it answers.
+        pass  # The server crashes before it responds.
     report, came_ns = daemon.next_report(child.pid)
     child.wait(PATIENCE_S)
     frames = report["threads"][0]["frames"]

@@ -1,5 +1,6 @@
-// Symbolicates with Swift's own Runtime module: a backtrace as JSON on standard input, an address and its chain a
-// time on standard output. compare.py makes the JSON; the module has no other way to name a foreign image.
+// Symbolicates with Swift's own Runtime module. It reads a backtrace as JSON on standard input, and prints each address
+// and its chain on standard output. compare.py creates the JSON, because the module has no other way to symbolicate an
+// image of another process.
 import Foundation
 import Runtime
 
@@ -7,7 +8,9 @@ let input = try FileHandle.standardInput.readToEnd() ?? Data()
 let backtrace = try JSONDecoder().decode(Backtrace.self, from: input)
 guard let symbolicated = backtrace.symbolicated() else { exit(1) }
 
-/// Inlined frames come first; the one that is not inlined ends the chain.
+/// Inlined frames come first.
+///
+/// The frame that is not inlined ends the chain.
 var isFirst = true
 for frame in symbolicated.frames {
   if isFirst { print(frame.captured.originalProgramCounter) }

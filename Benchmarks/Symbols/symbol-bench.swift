@@ -1,4 +1,4 @@
-// What a symbol cache answers and what it costs; Benchmarks/Symbols/compare.py sets it beside other tools.
+// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares them with other tools.
 import CrashSymbols
 import Glibc
 
@@ -10,7 +10,7 @@ let usage = """
   """
 
 func fail(_ text: String) -> Never {
-  // A string is a C string for the time of the call; nothing can be done when there is no standard error.
+  // The string is valid as a C string during the call. An error is ignored, because there is no other output.
   _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
   exit(2)
 }
@@ -22,7 +22,7 @@ func now_ns() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// One hexadecimal address a line.
+/// Reads one hexadecimal address per line.
 func readAddresses() -> [UInt64] {
   var addresses: [UInt64] = []
   while let line = readLine() {
@@ -34,7 +34,7 @@ func readAddresses() -> [UInt64] {
   return addresses
 }
 
-/// Adds up all numbers of all chains, so that nothing is optimised away.
+/// Adds up all numbers of all chains, to prevent the optimizer from removing the look-ups.
 func search(_ cache: SymbolCache, _ addresses: [UInt64]) -> (places: Int, sum: UInt64) {
   var places = 0
   var sum: UInt64 = 0
@@ -57,14 +57,14 @@ func chains(_ cache: SymbolCache, _ addresses: [UInt64]) {
   }
 }
 
-/// What the names of a crash of 64 frames cost, from the open cache to readable text.
+/// Symbolicates a crash of 64 frames, from the open cache to demangled text.
 func crash(_ cache: SymbolCache, _ addresses: ArraySlice<UInt64>) -> Int {
   addresses.reduce(0) { bytes, address in
     cache.frames(at: address).reduce(bytes) { $0 + Demangler.simplified($1.mangled).utf8.count }
   }
 }
 
-/// The median of many tries.
+/// Returns the median of many runs.
 func median_ns(of count: Int, _ body: () -> Void) -> UInt64 {
   let times = (0..<count).map { _ in
     let start = now_ns()

@@ -1,4 +1,4 @@
-"""The tools beside which the symbol cache stands, each run as a process of its own."""
+"""The tools with which the symbol cache is compared. Each tool runs in a separate process."""
 
 import base64
 import json
@@ -20,8 +20,8 @@ class Run(NamedTuple):
 
 
 def run(command, text="", statuses=(0,)):
-    """Runs a command to its end. Its peak memory is GNU time's word: of a child of this process the kernel would say
-    at least the memory of this process."""
+    """Runs a command to its end. GNU time measures the peak memory. The kernel would report at least the memory of this
+    process for a direct child."""
     with tempfile.NamedTemporaryFile("w+") as given, tempfile.NamedTemporaryFile("w+") as taken, \
             tempfile.NamedTemporaryFile("r") as peak:
         given.write(text)
@@ -47,11 +47,11 @@ class Tool(NamedTuple):
     name: str
     run: Callable  # addresses -> Run
     parse: Callable  # text -> chains
-    limit: int  # of addresses: some take an hour for all
+    limit: int  # number of addresses, because some tools would take an hour for all
 
 
 def runtime_json(image, build_id, addresses):
-    """A backtrace as Swift's Runtime module reads it: the image at 4 GiB, each address an exact pc."""
+    """Returns a backtrace for Swift's Runtime module, with the image at 4 GiB and each address as an exact pc."""
     base = 1 << 32
     size = os.path.getsize(image)
     words = [struct.pack(">Bq", 0x1F, base + a) for a in addresses]
@@ -94,7 +94,7 @@ def build_id(image):
 
 
 def others(image, symbolizer, runtime, python, symcache):
-    """Everything but our own; `limit` bounds what the slow ones are asked."""
+    """Returns the other tools. `limit` bounds the number of addresses for slow tools."""
     def addr2line(program, statuses=(0,)):
         return lambda addresses: run([program, "-a", "-f", "-i", "-e", image], lines(addresses), statuses)
 
@@ -104,7 +104,7 @@ def others(image, symbolizer, runtime, python, symcache):
             [symbolizer, f"--obj={image}", "--no-demangle", "--output-style=JSON"], lines(addresses)),
             chains.from_json_lines, 5000),
         Tool("addr2line", addr2line("addr2line"), chains.from_address_lines, 5000),
-        # It ends with status 1 when it does not know an address.
+        # eu-addr2line exits with status 1 if an address is unknown.
         Tool("eu-addr2line", addr2line("eu-addr2line", (0, 1)), chains.from_address_lines, 500),
         Tool("Swift Runtime", lambda addresses: run([runtime], runtime_json(image, identity, addresses)),
              chains.from_tab_lines, 100),

@@ -1,6 +1,6 @@
-// What a crash costs: 36 functions deep, beside 1,000 threads that wait, beside 100 that run. scripts/measure/crash
-// builds and runs it: `crash WAY` crashes, `crash read FILE` prints what the ring says of it. `crash copy` survives its
-// crash, and prints what it costs to leave the ring in the spool.
+// Measures the cost of a crash: 36 functions deep, beside 1,000 waiting threads, and beside 100 running threads.
+// scripts/measure/crash builds and runs this program. `crash WAY` crashes, and `crash read FILE` prints the costs that
+// the ring recorded. `crash copy` survives its crash, and prints the cost of leaving the ring in the spool.
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -82,8 +82,8 @@ static uint64_t marked_ns(const cs_ring *ring) {
   return 0;
 }
 
-// Microseconds from the fault to the commit, frames; microseconds of the sweep, threads, those that told where they
-// were.
+// Prints the microseconds from the fault to the commit and the number of frames, and then the microseconds of the
+// sweep, the number of threads, and the number of threads that answered.
 static int print_costs(const char *path) {
   static cs_ring ring;
   FILE *file = fopen(path, "re");
@@ -118,13 +118,13 @@ static int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-// Best and median, in microseconds.
+// Prints the minimum and the median in microseconds.
 static int print_copies(void) {
   static uint64_t times[COPY_COUNT];
   const struct sigaction action = {.sa_handler = go_on};
   if (sigaction(SIGSEGV, &action, NULL) != 0 || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
-  // As a daemon has it.
+  // The mode that a daemon sets.
   if (chmod(cs_process.spool_directory, 01733) != 0) return 7;
   for (size_t index = 0; index < COPY_COUNT; index++) {
     const uint64_t start = now_ns();

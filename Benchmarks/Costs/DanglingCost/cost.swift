@@ -1,7 +1,8 @@
-// cost WAY COUNT: COUNT objects get their last release, nine calls deep. scripts/measure/dangling runs it under callgrind.
+// cost WAY COUNT: releases COUNT objects for the last time, nine calls deep. scripts/measure/dangling runs it under
+// callgrind.
 //
-// WAY is `none` (nothing is listed), `other` (another class is), or a policy's number for the class itself, with `s`
-// behind it for the stacks that are taken then: eight frames of this program, three of the runtime's.
+// WAY is `none` (no class is protected), `other` (another class is protected), or the number of a policy for the class
+// itself. A following `s` records the stacks, with eight frames of this program and three of the runtime.
 import Glibc
 
 final class Victim {
@@ -28,7 +29,7 @@ nonisolated(unsafe) var kept: AnyObject?
 @inline(never)
 func drop() { unsafe kept = nil }
 
-/// As many calls as make a stack of eight frames that are worth a name.
+/// Makes enough calls for a stack of eight frames that have names.
 @inline(never)
 func descend(_ depth: Int) {
   if depth == 0 { drop() } else { descend(depth - 1) }
@@ -60,9 +61,9 @@ default:
   require(unsafe cs_quarantine_list(metadata(Victim.self), policy, 50).rawValue == 0)
 }
 
-/// Waits until the thread that runs deinits is not behind: where it is, objects are not admitted.
+/// Waits until the thread that runs deinits has caught up, because objects are not admitted while its queue is full.
 ///
-/// It has 1,024 places; the few calls in so many objects are no part of what is measured.
+/// The queue has 1,024 entries. The calls for so many objects have no effect on the measurement.
 func keepPace() {
   var counts = unsafe cs_quarantine_counts()
   repeat {
@@ -81,13 +82,13 @@ for number in 0..<count {
   if number % 256 == 0 { keepPace() }
 }
 
-// Nothing is measured that did not happen.
+// Verify that the measured operations took place.
 if let number = Int(way.prefix(1)), number < 3 {
   var counts = unsafe cs_quarantine_counts()
   require(unsafe cs_quarantine_class(0, &counts))
   require(unsafe counts.admitted == UInt64(count))
   var liveness = unsafe cs_quarantine_liveness()
   unsafe cs_quarantine_ask(address, &liveness)
-  // Eight frames of this program, and at least one of the runtime's.
+  // The stack has eight frames of this program, and at least one of the runtime.
   require(unsafe !way.hasSuffix("s") || liveness.free.count > depth + 3)
 }

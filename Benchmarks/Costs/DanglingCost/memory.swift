@@ -1,5 +1,6 @@
-// memory WAY BUDGET: releases objects until the quarantine is full, and prints how much memory of its own the process has,
-// and what the quarantine says it holds. WAY is `none` or a policy's number. scripts/measure/dangling compares.
+// memory WAY BUDGET: releases objects until the quarantine is full. It prints the private memory of the process, and
+// the number of bytes that the quarantine reports. WAY is `none` or the number of a policy. scripts/measure/dangling
+// compares the results.
 import Glibc
 
 final class Wide {
@@ -17,7 +18,7 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("memory: the quarantine does not work here") } }
 
-/// Pages that are this process' alone, in bytes.
+/// Returns the private memory of the process in bytes.
 func ownMemory() -> Int {
   guard let file = unsafe fopen("/proc/self/status", "r") else { fatalError("memory: no /proc/self/status") }
   defer { unsafe fclose(file) }
@@ -42,6 +43,6 @@ for _ in 0..<200_000 {
   unsafe kept = Wide()
   unsafe kept = nil
 }
-// Full, as far as an object's size lets it be.
+// The quarantine must be full, up to the size of one object.
 require(way == "none" || cs_quarantine_bytes() + 512 > budget)
 print(ownMemory(), cs_quarantine_bytes())

@@ -1,6 +1,7 @@
-// threads MS ROUNDS: four threads that replace and release objects under one Mutex, in turns without protection and with
-// `absorb`. Prints the rounds a second of each pair, and of the objects how many were kept. scripts/measure/dangling
-// compares: the ratio says what deinits that are put off cost a program whose threads share a lock.
+// threads MS ROUNDS: runs four threads that replace and release objects under one Mutex, alternately without protection
+// and with `absorb`. It prints the rounds per second of each pair, and the share of objects that were quarantined.
+// scripts/measure/dangling compares the results. The ratio is the cost of deferred deinits for threads that share a
+// lock.
 import Glibc
 import Synchronization
 
@@ -21,7 +22,9 @@ final class Probe {
   var two = 2
 }
 
-/// The table that the threads share; only under `lock`.
+/// The table that the threads share.
+///
+/// Access requires `lock`.
 nonisolated(unsafe) var table: [Int: [Entry]] = [:]
 let lock = Mutex<Void>(())
 let isEnded = Atomic<Bool>(false)
@@ -31,7 +34,7 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("threads: the quarantine does not work here") } }
 
-/// Some work of its own, then some under the lock, where 16 entries get their last release.
+/// Does some work without the lock, and then some with the lock, where 16 entries are released for the last time.
 @inline(never)
 func work(_ seed: Int) {
   var random = UInt64(truncatingIfNeeded: seed)
@@ -43,14 +46,14 @@ func work(_ seed: Int) {
   }
 }
 
-/// Rounds a second of four threads.
+/// Returns the rounds per second of four threads.
 func measure(ms: Int) -> Int {
   isEnded.store(false, ordering: .relaxed)
   rounds.store(0, ordering: .relaxed)
   var threads: [pthread_t] = []
   for _ in 0..<4 {
     var thread = pthread_t()
-    // It gets nothing.
+    // The thread gets a null argument, so no pointer outlives the call.
     require(
       unsafe pthread_create(
         &thread, nil,

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// What guards cost in another package: see scripts/measure/guards.
+// Measures the cost of guards from another package. scripts/measure/guards runs it.
 import PackageDescription
 
 let package = Package(

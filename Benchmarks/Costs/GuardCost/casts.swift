@@ -1,4 +1,5 @@
-// Casts that work, and conditional ones, which are the same with and without CrashShieldCasts: scripts/measure/implicit links it.
+// Casts that succeed, and conditional casts, whose results do not depend on CrashShieldCasts. scripts/measure/implicit
+// links this file.
 // swift-format-ignore-file: NeverForceUnwrap
 #if IMPLICIT
   import CrashShield

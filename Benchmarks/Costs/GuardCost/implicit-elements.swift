@@ -1,5 +1,5 @@
-// What a program without a fault does with elements: scripts/check/implicit compiles it with and without CrashShieldImplicit,
-// optimized and not, and compares what it prints.
+// Accesses of elements without a fault. scripts/check/implicit compiles this file with and without CrashShieldImplicit,
+// optimized and unoptimized, and compares the output.
 import Glibc
 
 #if IMPLICIT
@@ -48,7 +48,7 @@ struct Holder {
   }
 }
 
-// Where the element lies.
+// The location of elements in memory.
 
 func places() -> [Bool] {
   var numbers = opaque(Array(0..<8))
@@ -70,11 +70,13 @@ func received() -> String {
   guard pipe(&ends) == 0 else { return "no pipe" }
   let sent = (0..<100).map { UInt8($0 + 100) }
   let written = write(ends[1], sent, sent.count)
-  // What the optimizer knows of a list it takes to be changed in one element only, without the import as well.
+  // The optimizer assumes that only one element of a list that it can compute is changed. This is also so without the
+  // import.
   var buffer = opaque([UInt8](repeating: 7, count: 160))
   let copy = buffer
   let count = read(ends[0], &buffer[opaque(28)], 100)
-  // What a function only reads is one element, optimized and without the import as well.
+  // If a function only reads the argument, it receives one element. This is also so in optimized code without the
+  // import.
   let again = write(ends[1], &buffer[opaque(120)], 1)
   var back = opaque([UInt8](repeating: 0, count: 10))
   let last = read(ends[0], &back[opaque(1)], 1)
@@ -95,7 +97,7 @@ func locked() -> [Int32] {
   return results
 }
 
-// Who has the list.
+// Whether a list is copied.
 
 func copied() -> String {
   var nested = opaque([[1], [2], [3]])
@@ -141,7 +143,7 @@ func kept() -> String {
   return lines.joined(separator: " / ")
 }
 
-/// An inner list that has room is not copied when it grows.
+/// Checks that an inner list with free capacity is not copied when it grows.
 func grown() -> [Bool] {
   var nested = opaque([[Int]](repeating: [], count: 4))
   for number in nested.indices { nested[number].reserveCapacity(100) }
@@ -151,7 +153,7 @@ func grown() -> [Bool] {
   return zip(before, after).map { $0 == $1 } + [nested[1] == Array(0..<13), nested[3].count == 12]
 }
 
-// Who changes it.
+// Changes through inout arguments.
 
 func replaced<Value>(_ list: inout [Value], _ place: Int, _ value: Value) -> Value {
   let old = list[place]
@@ -256,7 +258,7 @@ func thrown() async -> String {
   return "\(points) \(copy) \(part)"
 }
 
-/// A hundred thousand operations on three lists that share elements and storage now and then.
+/// Performs a hundred thousand operations on three lists that sometimes share elements and storage.
 func worked() -> String {
   var state: UInt64 = 42
   func random(_ bound: Int) -> Int {

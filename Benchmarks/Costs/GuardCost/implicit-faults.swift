@@ -1,4 +1,5 @@
-// Faults of a program that is optimized: scripts/check/implicit compiles it with and without the import, and compares.
+// Faults of an optimized program. scripts/check/implicit compiles this file with and without the import, and compares
+// the output.
 import Glibc
 
 #if IMPLICIT
@@ -21,7 +22,7 @@ struct Point {
   var y = 2
 }
 
-// Each fault is the whole of a function, at its end: where a call would be a jump, and the place lost.
+// Each function consists only of its fault. The call is a tail call, which would lose the call site.
 func sum(_ a: Int, _ b: Int) -> Int { a + b }
 func difference(_ a: UInt, _ b: UInt) -> UInt { a - b }
 func product(_ a: Int32, _ b: Int32) -> Int32 { a * b }
@@ -45,7 +46,7 @@ func lengthen(_ list: inout ArraySlice<String>, _ place: Int) { list[place] += "
 func drop(_ list: inout ContiguousArray<Thing?>, _ place: Int) { list[place]?.name = "z" }
 func assign(_ list: inout [Thing?], _ place: Int) { list[place] = Thing() }
 
-/// What is computed where nothing is wrong.
+/// Returns results of operations without a fault.
 func plain() -> String {
   var texts = opaque(["a", "b", "c"])
   let copy = texts
@@ -85,7 +86,7 @@ print(plain())
     var nested = opaque([[1], [2]])
     var things = opaque(ContiguousArray<Thing?>([Thing()]))
     var others = Array(things)
-    // Of each several, as of one that is not there nothing must stay.
+    // Each fault occurs for several values. No effect of a fault may remain.
     for place in [-1, 3, .max, .min] {
       writeElement(&numbers, opaque(place))
       writeWord(&words, opaque(place))
@@ -94,7 +95,7 @@ print(plain())
       drop(&things, opaque(place))
       assign(&others, opaque(place))
     }
-    // The lists can be changed as before.
+    // The lists can still be changed.
     numbers[0] += 1
     words[1] += "b"
     nested[1].append(3)
@@ -103,7 +104,7 @@ print(plain())
       && maybe([1], opaque(1)) == nil && numbers == [2, 2] && words == ["bb", "c"] && words.startIndex == 1
       && nested == [[1], [2, 3]] && things.count == 1 && others.count == 1 && Thing.alive == 1
     print(isRight && areElementsRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The program lies first in memory, which begins there.
+    // The program is mapped first, and its address range begins there.
     var start = [UInt8](repeating: 0, count: 32)
     let maps = open("/proc/self/maps", O_RDONLY)
     _ = read(maps, &start, start.count)

@@ -1,4 +1,5 @@
-// Foundation's bytes: scripts/check/implicit compiles it with Foundation and with CrashShieldImplicitFoundation in its place, and compares.
+// Operations on Foundation's bytes. scripts/check/implicit compiles this file with Foundation and with
+// CrashShieldImplicitFoundation instead, and compares the output.
 #if IMPLICIT
   import CrashShield
   import CrashShieldGuards
@@ -10,13 +11,13 @@
 
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
-// Each fault is the whole of a function, at its end: where a call would be a jump, and the place lost.
+// Each function consists only of its fault. The call is a tail call, which would lose the call site.
 func byte(_ data: Data, _ place: Int) -> UInt8 { data[place] }
 func part(_ data: Data, _ end: Int) -> Data { data[1..<end] }
 func write(_ data: inout Data, _ place: Int) { data[place] = 7 }
 func writePart(_ data: inout Data, _ end: Int) { data[0..<end] = Data([7]) }
 
-/// What is computed where nothing is wrong.
+/// Returns results of operations without a fault.
 func plain() -> String {
   var data = opaque(Data((0..<40).map { UInt8($0) }))
   let copy = data
@@ -29,7 +30,7 @@ func plain() -> String {
   part[part.startIndex] = part[part.endIndex - 1]
   var small = opaque(Data([1, 2]))
   small[1] = 9
-  // Of these Foundation's own are meant, and not in doubt.
+  // These calls must resolve to Foundation's own functions, without ambiguity.
   let changed = NSMutableArray(array: [1, "two", 3])
   changed[0] = "one"
   let list = NSArray(array: [changed[0], changed[1], changed[2]])
@@ -52,7 +53,7 @@ print(plain())
     let isRight =
       byte(data, opaque(3)) == 0 && byte(part, opaque(0)) == 0 && part == Data([2, 3]) && data == Data([1, 2, 3])
     print(isRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The program lies first in memory, which begins there.
+    // The program is mapped first, and its address range begins there.
     let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
     let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
     for incident in Shield.guardIncidents {

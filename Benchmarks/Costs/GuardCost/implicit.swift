@@ -1,4 +1,4 @@
-// Work that is the same with and without CrashShieldImplicit: scripts/measure/implicit puts the import before it.
+// Work that is the same with and without CrashShieldImplicit. scripts/measure/implicit inserts the import.
 #if IMPLICIT
   import CrashShield
   import CrashShieldImplicit

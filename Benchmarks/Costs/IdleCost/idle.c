@@ -1,6 +1,6 @@
-// What the shield costs a program that does nothing: wake-ups and system calls of its threads, and memory.
-// scripts/measure/idle builds and runs it:
-//   idle alone|attached SECONDS   one line `name value …`; exits with 1 when something cannot be measured
+// Measures the cost of the shield in an idle program: wake-ups and system calls of its threads, and memory.
+// scripts/measure/idle builds and runs this program:
+//   idle alone|attached SECONDS   prints one line `name value …`; exits with 1 if a value cannot be measured
 #include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,12 +15,12 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// More than the shield has of its own.
+// More than the number of the shield's threads.
 #define OWN_LIMIT 8
-// How long the shield's thread must be seen asleep beyond the time that is measured.
+// The shield's thread must sleep for this time longer than the measurement.
 #define MARGIN_S   0.3
 #define FOR_EVER_S 1e9
-// Five minutes.
+// The measurement waits for a pause for at most five minutes.
 #define LOOK_S     0.05
 #define LOOK_LIMIT 6000
 
@@ -46,7 +46,8 @@ static void sleep_s(double duration_s) {
   nanosleep(&time, NULL);
 }
 
-// The sum of the numbers behind `key`, over the mappings whose first line ends with `name`; all of them when NULL.
+// Returns the sum of the numbers after `key`, over the mappings whose first line ends with `name`, or over all mappings
+// if `name` is NULL.
 static uint64_t mapped_kib(const char *name, const char *key) {
   FILE *file = fopen("/proc/self/smaps", "re");
   char line[512];
@@ -54,7 +55,7 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   uint64_t sum = 0;
   if (file == NULL) fail("no smaps");
   while (fgets(line, sizeof line, file) != NULL) {
-    // Mappings begin with their address, fields with a capital.
+    // A mapping begins with its address, and a field begins with a capital letter.
     if (line[0] < 'A' || line[0] > 'Z') is_wanted = name == NULL || strstr(line, name) != NULL;
     if (is_wanted && strncmp(line, key, strlen(key)) == 0) sum += strtoull(line + strlen(key), NULL, 10);
   }
@@ -62,7 +63,7 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   return sum;
 }
 
-// The threads that are not this one.
+// Finds the threads other than this one.
 static void find_own_threads(void) {
   DIR *entries = opendir("/proc/self/task");
   own_count = 0;
@@ -94,7 +95,8 @@ static uint64_t switches_of(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// How long the thread sleeps: for ever in a call without a time-out, as long as it asked for in a sleep, else 0.
+// Returns how long the thread sleeps: infinity in a call without a timeout, the requested time in a sleep, and
+// otherwise 0.
 static double pause_of(int tid) {
   char text[256];
   unsigned long arguments[4];
@@ -110,9 +112,9 @@ static double pause_of(int tid) {
   return (double)request->tv_sec + (double)request->tv_nsec / 1e9;
 }
 
-// Of all the threads together.
+// A snapshot of all these threads.
 typedef struct snapshot {
-  double pause_s; // the shortest
+  double pause_s; // the shortest pause
   uint64_t switches;
   char calls[OWN_LIMIT][256];
 } snapshot;
@@ -130,11 +132,11 @@ static snapshot look(void) {
 
 typedef struct measurement {
   uint64_t switches;
-  bool is_same_call; // each thread has been in one system call all the time
+  bool is_same_call; // no thread has changed its system call
 } measurement;
 
-// Waits for a pause that is long enough: they double. A thread that never pauses for so long, or not in a call that is
-// known here, cannot be measured.
+// Waits for a pause that is long enough, because pauses double in length. A thread cannot be measured if it never
+// pauses long enough, or pauses in an unknown call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();
@@ -145,7 +147,7 @@ static measurement measure(double duration_s) {
     }
     sleep_s(duration_s);
     const snapshot last = look();
-    // A machine that stood still meanwhile proves nothing.
+    // The result is invalid if the machine was suspended during the measurement.
     if (now_s() - start > first.pause_s - MARGIN_S / 2) continue;
     return (measurement){last.switches - first.switches, memcmp(first.calls, last.calls, sizeof first.calls) == 0};
   }
@@ -182,7 +184,7 @@ int main(int count, char **arguments) {
   sem_init(&told, 0, 0);
   sem_init(&never, 0, 0);
   const cs_shim_configuration configuration = {.status_function = note_status, .status_context = &expected};
-  free(malloc(100)); // the heap is there before and after
+  free(malloc(100)); // allocates the heap before the measurement
   const uint64_t before_kib = mapped_kib(NULL, "Anonymous:");
   find_own_threads();
   if (own_count != 0) fail("a thread before the start");

@@ -1,8 +1,9 @@
-// cost WAY WHAT COUNT: COUNT blocks of 40 bytes are allocated (`malloc`), or allocated and freed (`pair`).
-// scripts/measure/pages runs it under callgrind.
+// cost WAY WHAT COUNT: allocates COUNT blocks of 40 bytes (`malloc`), or allocates and frees them (`pair`).
+// scripts/measure/pages runs this program under callgrind.
 //
-// WAY is `off` (nothing is protected; also of a program without guard slots), `other` (a class of another size is),
-// `passed` (one of this size, of which no object is drawn), or `drawn` (each is, and is an object of the class).
+// WAY is `off` (no class is protected; also for a program without guard slots), `other` (a class of another size is
+// protected), `passed` (a class of this size is protected, but no object is sampled), or `drawn` (each object is of the
+// class and is sampled).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static void prepare(const char *way) {
   require(cs_pages_list(metadata, bytes, 16, "Cost", 4, CS_MODE_ABSORB) == CS_PAGES_OK, "not protected");
 }
 
-// Nothing is measured that did not happen.
+// Verifies that the measured operations took place.
 static void verify(const char *way, unsigned long count) {
   cs_pages_counts counts;
   if (strcmp(way, "drawn") != 0) return;

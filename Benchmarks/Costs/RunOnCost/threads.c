@@ -1,6 +1,6 @@
-// Threads that write the time over and over while the main thread crashes. scripts/measure/run-on builds and runs it.
-// Usage: threads FILE; FILE gets two words for each thread: the time (CLOCK_MONOTONIC, ns) at which it first saw that
-// the sweep had ended, or 0, and the last time that it wrote. Threads of an odd number block all signals.
+// Threads that continuously write the time while the main thread crashes. scripts/measure/run-on builds and runs this
+// program. Usage: threads FILE. FILE gets two words for each thread: the time (CLOCK_MONOTONIC, ns) at which it first
+// detected the end of the sweep, or 0, and the last time that it wrote. Threads with an odd number block all signals.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

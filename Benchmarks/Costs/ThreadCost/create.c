@@ -1,5 +1,5 @@
-// How long it takes to create and join a thread, without the shield and with it. scripts/measure/threads builds and
-// runs it.
+// Measures the time to create and join a thread, with and without the shield. scripts/measure/threads builds and runs
+// this program.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int compare(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-// The median of COUNT threads, one after the other.
+// Returns the median of COUNT threads, which are created one after the other.
 static double median_us(void) {
   static uint64_t durations[COUNT];
   for (int index = 0; index < COUNT; index++) {

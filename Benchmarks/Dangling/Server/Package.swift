@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A server whose classes are protected or not: see ../server.py.
+// A server whose classes can be protected. ../server.py runs it.
 import PackageDescription
 
 let package = Package(

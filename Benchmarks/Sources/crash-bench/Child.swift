@@ -1,18 +1,20 @@
 import Foundation
 
-/// A program that was run to its end.
+/// A program that has run to its end.
 struct Child {
   var pid: Int32
   var output: String
-  /// What it wrote to stderr.
+  /// The text that the program wrote to stderr.
   var errors: String
-  /// When stderr was closed: everything was printed then.
+  /// The time at which stderr was closed.
+  ///
+  /// All output was printed before.
   var errorsEnd_ns: UInt64
   var elapsed_ns: UInt64
 
-  /// Runs `path` with exactly `environment`, both streams collected.
+  /// Runs `path` with exactly `environment`, and collects both streams.
   ///
-  /// `atEnd` is called when the streams are closed, before Foundation notices the end, which takes it up to 50 ms.
+  /// `atEnd` is called when the streams are closed. Foundation detects the end of the process up to 50 ms later.
   static func run(
     _ path: String, _ arguments: [String], environment: [String: String], atEnd: (Int32) throws -> Void = { _ in }
   ) throws -> Child {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of CLOCK_MONOTONIC: the clock of the marks, of the handler and of crashd.
+/// Returns the nanoseconds of CLOCK_MONOTONIC, which the marks, the handler and crashd also use.
 func monotonicNow_ns() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A crashd of the benchmark's own, in a directory of its own.
+/// A private crashd in a temporary directory.
 final class Daemon {
   let directory: String
   private let process = Process()
@@ -9,7 +9,7 @@ final class Daemon {
   var attachSocket: String { directory + "/run/attach" }
   var clientSocket: String { directory + "/run/io.crashshield.Crashd" }
 
-  /// Starts `crashd` and returns when it says READY=1.
+  /// Starts `crashd`, and returns when it reports READY=1.
   init(executable: String, name: String = "all") throws {
     directory = NSTemporaryDirectory() + "crash-bench." + String(getpid()) + "." + name
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -30,7 +30,7 @@ final class Daemon {
   }
 }
 
-/// The datagram socket to which a service says that it is ready (sd_notify(3)).
+/// The datagram socket on which a service reports that it is ready (sd_notify(3)).
 private struct NotifySocket {
   private let descriptor: Int32
 

@@ -2,14 +2,16 @@ import CrashShield
 import Dispatch
 import Glibc
 
-/// A crash many functions deep: made by the benchmark itself, in a child, once crashd holds the ring.
+/// A crash many functions deep.
+///
+/// A child process of the benchmark crashes after crashd has received the ring.
 enum DeepCrash {
-  /// As deep as the stacks for which a time is promised.
+  /// The depth for which the documented limit applies.
   static let depth = 36
-  /// What is promised, in microseconds.
+  /// The documented limit, in microseconds.
   static let limit = 100.0
 
-  // Written after each call, so that no call is the last act of its function. One thread only.
+  // Each function writes this variable after its call, to prevent tail calls. Only one thread uses it.
   nonisolated(unsafe) private static var reached = 0
 
   /// Starts the shield, waits until it is attached, and crashes.
@@ -30,7 +32,7 @@ enum DeepCrash {
 
   @inline(never) private static func fault() {
     Shield.setTag("fault-monotonic-ns", to: String(monotonicNow_ns()))
-    // Nothing is mapped there.
+    // No memory is mapped at this address.
     UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
   }
 }

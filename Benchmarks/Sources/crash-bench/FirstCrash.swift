@@ -3,20 +3,23 @@ import CrashProtocol
 import Foundation
 import Synchronization
 
-/// The first crash of a build, in a process that crashes as soon as it has started: crashd has read no symbols yet, as in
-/// each round it is a new one with an empty state directory.
+/// The first crash of a build, in a process that crashes immediately after its start.
+///
+/// In each round crashd has an empty state directory, and has therefore read no symbols.
 struct FirstCrash {
   static let rounds = 11
-  /// How often a client asks before the round counts as failed; it waits half a millisecond in between.
+  /// The number of queries after which a round fails.
+  ///
+  /// The client waits half a millisecond between queries.
   private static let attempts = 100_000
 
-  /// Microseconds from the fault until a client is shown the report.
+  /// Microseconds from the fault until a client receives the report.
   var visible = Samples()
-  /// Until it is shown the whole one.
+  /// Microseconds from the fault until a client receives the complete report.
   var whole = Samples()
-  /// Until Swift's backtracer has printed its last byte.
+  /// Microseconds from the fault until Swift's backtracer has printed its last byte.
   var printed = Samples()
-  /// `visible` to `printed`, of each round.
+  /// The ratio of `visible` to `printed` in each round.
   var ratio = Samples()
 
   private struct Seen {
@@ -24,7 +27,7 @@ struct FirstCrash {
     var whole_ns: UInt64 = 0
   }
 
-  /// Crashes alternately with crashd and with Swift's backtracer.
+  /// Crashes alternately with crashd and with Swift's backtracer, and measures both.
   static func measure(executable: String, maker: String) throws -> FirstCrash {
     var result = FirstCrash()
     for round in 1...rounds {
@@ -44,7 +47,7 @@ struct FirstCrash {
     let client = CrashClient(socketPath: daemon.clientSocket)
     let seen = Mutex(Seen())
     let isDone = DispatchSemaphore(value: 0)
-    // Asked from the start: the process dies some time after the report is there.
+    // The client queries from the start, because the process ends some time after the report is available.
     let watch = Thread {
       for _ in 0..<attempts {
         let newest = try? client.list(ListQuery(limit: 1)).first
@@ -73,7 +76,7 @@ struct FirstCrash {
   }
 }
 
-/// The time of the fault, as crash-maker prints it with --mark.
+/// Returns the time of the fault, as crash-maker prints it with --mark.
 func faultMark(in output: String) -> UInt64? {
   output.split(separator: "\n").compactMap { line in
     line.hasPrefix("fault-monotonic-ns ") ? UInt64(line.dropFirst(19)) : nil

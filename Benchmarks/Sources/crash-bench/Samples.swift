@@ -1,4 +1,4 @@
-/// Measured values of one thing, in one unit.
+/// Samples of one quantity, in one unit.
 struct Samples {
   private(set) var values: [Double] = []
 
@@ -6,7 +6,7 @@ struct Samples {
 
   var median: Double { percentile(0.5) }
 
-  /// The value below which `share` of the samples lie; 0 when there are none.
+  /// Returns the value below which the share `share` of the samples lies, or 0 if there are no samples.
   func percentile(_ share: Double) -> Double {
     guard !values.isEmpty else { return 0 }
     let sorted = values.sorted()

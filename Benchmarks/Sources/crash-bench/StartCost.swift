@@ -2,9 +2,11 @@ import CrashShield
 import Foundation
 import Glibc
 
-/// What starting costs a process: measured by the process itself, in a child of the benchmark.
+/// The cost of the shield's start.
+///
+/// A child of the benchmark measures its own cost.
 enum StartCost {
-  /// Starts the shield and prints nanoseconds and the growth of the process's own memory in KiB.
+  /// Starts the shield, and prints the nanoseconds and the growth of the process's private memory in KiB.
   static func measureShield() throws {
     let before = try ownKiB()
     let start = monotonicNow_ns()
@@ -13,12 +15,12 @@ enum StartCost {
     print(end - start, try ownKiB() - before)
   }
 
-  /// Prints the own memory in KiB of a process that did nothing.
+  /// Prints the private memory in KiB of a process that did nothing.
   static func measureNothing() throws { print(0, try ownKiB()) }
 
-  /// Resident anonymous and shared memory, which is what the process costs the machine.
+  /// Returns the resident anonymous and shared memory, which is the cost of the process for the machine.
   ///
-  /// Pages of program files are in the page cache once for all.
+  /// Pages of program files are not counted, because all processes share them in the page cache.
   private static func ownKiB() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     return status.split(separator: "\n").reduce(0) { sum, line in
@@ -29,7 +31,7 @@ enum StartCost {
   }
 }
 
-/// Two numbers that a child printed.
+/// Parses two numbers that a child printed.
 func numbers(_ child: Child) throws -> (Double, Double) {
   let words = child.output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
   guard words.count == 2 else { throw BenchmarkFailure(what: "child said '\(child.output)' '\(child.errors)'") }

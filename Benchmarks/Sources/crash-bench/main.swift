@@ -1,6 +1,6 @@
-// crash-bench RELEASE DYNAMIC: what a crash costs with swift-crash-shield and with Swift's own backtracer, the same
-// crash, alternating, in one run. RELEASE holds crashd and crash-analyse, DYNAMIC a crash-maker with a dynamic Swift
-// library (Swift's backtracer needs one).
+// crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
+// The same crash alternates between both in one run. RELEASE contains crashd and crash-analyse. DYNAMIC contains a
+// crash-maker with the dynamic Swift library, which Swift's backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport
@@ -16,7 +16,7 @@ case "deep": try DeepCrash.run()
 default: if try !compare() { exit(1) }
 }
 
-/// Whether what is promised holds.
+/// Returns whether the results are within the documented limits.
 func compare() throws -> Bool {
   guard CommandLine.arguments.count == 3 else {
     print("usage: crash-bench RELEASE-DIRECTORY DYNAMIC-DIRECTORY")
@@ -33,11 +33,11 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // The first crash of a build may wait for its symbol cache: `FirstCrash` measures it.
+    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures it.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
-    // A process that crashes does so for the first time: nothing of the handler has run before.
+    // Each round uses a new process, because a real process also crashes for the first time.
     deep.add(try captured(CommandLine.arguments[0], ["deep"], daemon: daemon, client: client).commit)
     printed.add(try backtraced(maker: maker))
   }
@@ -86,7 +86,9 @@ func compare() throws -> Bool {
   return isKept
 }
 
-/// One crash under the shield: microseconds from the fault to the commit, and until a client knows the report stored.
+/// Makes one crash under the shield.
+///
+/// Returns the microseconds from the fault to the commit, and until a client receives the stored report.
 func captured(
   _ program: String, _ arguments: [String], daemon: Daemon, client: CrashClient
 ) throws -> (commit: Double, stored: Double) {
@@ -97,8 +99,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // The answer comes when the last transaction is done, the other threads' included; the report's own stored_ns is
-    // of the moment before it.
+    // The reply arrives after the last transaction, which includes the other threads. The report's own stored_ns is an
+    // earlier time.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {
@@ -111,7 +113,9 @@ func captured(
   return (Double(timing.commit_ns - fault) / 1000, Double(answered_ns - fault) / 1000)
 }
 
-/// The same crash under Swift's backtracer: microseconds from the fault until all of its report was printed.
+/// Makes the same crash under Swift's backtracer.
+///
+/// Returns the microseconds from the fault until the whole report was printed.
 func backtraced(maker: String) throws -> Double {
   let child = try Child.run(
     maker, [scenario, "--mark"],

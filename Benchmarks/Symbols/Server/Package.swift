@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A large real server, to measure symbols with: Hummingbird and AsyncHTTPClient, with everything below them.
+// A large real server for measuring symbolication: Hummingbird and AsyncHTTPClient, with all their dependencies.
 import PackageDescription
 
 let package = Package(

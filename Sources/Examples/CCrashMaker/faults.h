@@ -1,13 +1,13 @@
-// What the files of faults share.
+// Definitions that all files of faults use.
 #ifndef CS_FAULTS_PRIVATE_H
 #define CS_FAULTS_PRIVATE_H
 
 #include "cs_faults.h"
 
-// A fault keeps a frame of its own, with the name that tests expect on top of the stack.
+// Prevents inlining, so that the fault has its own frame with the name that tests expect.
 #define FAULT __attribute__((noinline))
 
-// A pointer that no optimizer can know.
+// Returns a pointer that no optimizer can compute.
 static inline void *opaque_pointer(uint64_t address) {
   return (void *)(uintptr_t)cs_opaque((int64_t)address);
 }

@@ -1,4 +1,4 @@
-// Deaths by abort(), by glibc's own checks and by a signal that was sent.
+// Crashes by abort(), by glibc's own checks, and by a sent signal.
 #include "faults.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ FAULT void cs_fault_abort(void) {
 }
 
 FAULT void cs_fault_libc_assert(void) {
-  // What assert() expands to, also where NDEBUG is defined.
+  // assert() expands to this call, which also exists if NDEBUG is defined.
   int64_t stock = cs_opaque(-1);
   if (stock < 0) __assert_fail("stock >= 0", "warehouse.c", 12, "take_from_stock"); // fault: libc-assert
 }
@@ -21,11 +21,11 @@ FAULT void cs_fault_double_free(void) {
   void *same = opaque_pointer((uint64_t)(uintptr_t)block);
   free(block);
   free(same);   // fault: double-free
-  cs_opaque(1); // The call is not the last one: it keeps this frame on the stack.
+  cs_opaque(1); // A call after the fault prevents a tail call, which would remove this frame.
 }
 
 FAULT void cs_fault_free_invalid(void) {
-  // Zeros, because free() takes the words before a pointer for the size of its block.
+  // The block is zeroed, because free() reads the size of a block from the words before the pointer.
   char *block = calloc(1, 64);
   void *inside = opaque_pointer((uint64_t)(uintptr_t)block + 24);
   free(inside); // fault: free-invalid
@@ -45,13 +45,13 @@ static FAULT void kill_from_outside(int signal) {
     _exit(0);
   }
   if (child < 0) return;
-  // Bounded: the signal comes within the first of these, or something is very wrong.
+  // The loop is bounded. The signal normally arrives in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }
 }
 
-// Which thread gets it is the kernel's choice: the first one, unless it blocks it.
+// The kernel chooses the thread that receives the signal. It prefers the first thread, unless that blocks the signal.
 
 FAULT void cs_fault_kill_from_outside(void) {
   kill_from_outside(SIGSEGV);

@@ -1,5 +1,6 @@
-// Programs to which nothing happens, unless something beside them is seen: threads that are not theirs, which take
-// their signals and stand in the way of calls for single threads. Each exits; 1 is that something was seen.
+// Programs that must not be disturbed by the shield's threads. Such threads could receive the program's signals, and
+// could prevent calls that require a single thread. Each program exits with a code. The code 1 means that the program
+// was disturbed.
 #include "faults.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define NOBODY 65534
-// What a program exits with whose wait got the signal: so much more.
+// The exit code of a program whose wait received the signal is greater by this number.
 #define AWAITED 20
 
 static sigset_t awaited;
@@ -23,7 +24,7 @@ static sigset_t awaited;
 void cs_prepare_awaited_signal(int signal_number) {
   sigemptyset(&awaited);
   sigaddset(&awaited, signal_number);
-  // Before there is another thread: all of the program's block it.
+  // The mask is set before another thread exists, so that all threads of the program block the signal.
   pthread_sigmask(SIG_BLOCK, &awaited, NULL);
 }
 
@@ -71,7 +72,7 @@ FAULT void cs_fault_setxid(void) {
   _exit(raise_capabilities() && setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 ? 0 : 1);
 }
 
-// Where no process may make one, with or without threads, that is no finding.
+// If no process may create a user namespace, the program exits without a finding.
 FAULT void cs_fault_userns(void) {
   _exit(unshare(CLONE_NEWUSER) == 0 || errno != EINVAL ? 0 : 1);
 }

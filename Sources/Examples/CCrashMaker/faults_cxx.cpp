@@ -1,4 +1,4 @@
-// The ways in which C++ ends a program.
+// Crashes by which C++ ends a program.
 #include "cs_cxx_faults.h"
 
 #include <csignal>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// A number that no optimizer can know.
+// Returns a number that no optimizer can compute.
 FAULT int opaque(int number) {
   __asm__ volatile("" : "+r"(number));
   return number;
@@ -45,7 +45,7 @@ FAULT int order(int item) noexcept {
   return stock_of(item) + opaque(1); // fault: noexcept-throw
 }
 
-// What a constructor of a base class may not do.
+// A constructor of this base class calls a pure virtual function, which is a bug.
 class Shelf {
 public:
   Shelf() { fill(); }
@@ -75,9 +75,9 @@ struct Receipt {
 
 Receipt receipt;
 
-// Called from `operator new`: a watchdog's SIGABRT while the program is in the allocator.
+// Sends SIGABRT, as a watchdog does, while the program is in `operator new`, which calls this function.
 FAULT void send_abort() {
-  // The parent process may have blocked it.
+  // The parent process may have blocked the signal.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
@@ -114,7 +114,7 @@ FAULT void cs_fault_static_destructor(void) {
   std::exit(0);
 }
 
-// An exception is being handled, and libstdc++ is on the stack; the signal has nothing to do with either.
+// Crashes while an exception is being handled and libstdc++ is on the stack. The signal is unrelated to both.
 FAULT void cs_fault_sent_abort_in_new(void) {
   try {
     opaque(stock_of(opaque(1)));

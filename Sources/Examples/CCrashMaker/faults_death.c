@@ -1,4 +1,4 @@
-// Deaths that another process or the kernel decides on.
+// Ends of a process that another process or the kernel causes.
 #include "faults.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Far more than a throw-away control group may have, and little enough for a machine where nothing limits it.
+// Far more than the limit of a temporary control group, but little enough for a machine without a limit.
 #define OOM_BLOCKS      512
 #define OOM_BLOCK_BYTES (1 << 20)
 
@@ -15,24 +15,25 @@ FAULT void cs_fault_oom_kill(void) {
   for (int count = 0; count < OOM_BLOCKS; count++) {
     char *block = malloc(OOM_BLOCK_BYTES);
     if (block == NULL) return;
-    // Touched, thus in memory; never freed.
+    // The memory is written, so that it becomes resident, and is never freed.
     memset(block, count | 1, OOM_BLOCK_BYTES);
     cs_opaque(block[count]);
   }
 }
 
-// A child that has all of this process's descriptors, and lives as long as it. By _Fork: fork's handlers would close
-// the shield's.
+// Starts a child that has all descriptors of this process and lives for at most a minute. It uses _Fork, because the
+// fork handlers would close the shield's descriptors.
 static pid_t start_child_with_descriptors(void) {
   const pid_t parent = getpid();
   const pid_t child = _Fork();
   if (child == 0) {
-    // Bounded, for a test that forgets it. Dispatch's threads block the signal.
+    // The wait is bounded, in case a test forgets the child. Dispatch's threads block the signal, so it is unblocked
+    // here.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(60);
-    // Its standard output is the test's: who reads that to its end must not wait for this child.
+    // Standard output belongs to the test. A test that reads it to the end must not wait for this child.
     dup2(STDERR_FILENO, STDOUT_FILENO);
     for (;;)
       pause();
@@ -46,7 +47,7 @@ FAULT void cs_fault_sigkill_with_child(void) {
   if (parent > 0) kill(parent, SIGKILL);
 }
 
-// It says that it has become another program, and reads its standard input to the end: a test says how long it lives.
+// Executes another program, prints a line, and reads standard input to its end. The test controls how long it runs.
 FAULT void cs_fault_exec_and_stay(void) {
   char path[] = "/bin/sh";
   char option[] = "-c";

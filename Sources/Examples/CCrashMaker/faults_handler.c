@@ -1,4 +1,4 @@
-// Programs with signal handlers of their own. Those named cs_prepare_ run before the shield starts.
+// Programs with their own signal handlers. Functions named cs_prepare_ run before the shield starts.
 #include "faults.h"
 
 #include <signal.h>

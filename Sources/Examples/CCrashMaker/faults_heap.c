@@ -1,14 +1,14 @@
-// Damage to the heap that glibc notices, or falls over, and a use after free.
+// Heap corruption that glibc detects or crashes on, and a use-after-free.
 #include "faults.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Too large for the per-thread cache, too small for a mapping of its own.
+// Too large for the per-thread cache, and too small for a separate mapping.
 #define BLOCK_BYTES 4000
 
-// A heap block is preceded by its size, whose lowest bits are flags.
+// Returns the size word, which precedes a heap block. Its lowest bits are flags.
 static uint64_t *size_before(void *block) {
   return (uint64_t *)opaque_pointer((uint64_t)(uintptr_t)block - sizeof(uint64_t));
 }
@@ -23,7 +23,7 @@ FAULT void cs_fault_heap_overwrite_metadata(void) {
 }
 
 FAULT void cs_fault_malloc_corrupt_top(void) {
-  // The rest of the heap begins after the last block: an overrun of a block that grew from it damages its size.
+  // The top of the heap follows the last block, so an overrun of that block corrupts the size of the top.
   if (mallopt(M_ARENA_MAX, 1) != 1) return;
   malloc_trim(0);
   char *block = malloc(100 * BLOCK_BYTES / 4);
@@ -34,8 +34,8 @@ FAULT void cs_fault_malloc_corrupt_top(void) {
 }
 
 FAULT void cs_fault_inside_malloc(void) {
-  // A free block that is not yet sorted: the next large request follows the pointers in it, with the arena's lock held.
-  // The second block keeps the first from growing together with the rest.
+  // A free block that is not yet sorted. The next large request follows the pointers in it, with the arena's lock held.
+  // The second block prevents the first one from being merged with the top of the heap.
   char *free_block = malloc(BLOCK_BYTES);
   char *guard = malloc(BLOCK_BYTES);
   if (free_block == NULL || guard == NULL) return;
@@ -47,7 +47,8 @@ FAULT void cs_fault_inside_malloc(void) {
 }
 
 FAULT void cs_fault_stack_smash(void) {
-  // What a function with a stack protector calls when its canary is gone; not every compiler's default.
+  // A function with a stack protector calls this function if its canary was overwritten. Not every compiler enables the
+  // protector by default.
   extern _Noreturn void __stack_chk_fail(void);
   __stack_chk_fail(); // fault: stack-smash
 }
@@ -61,12 +62,13 @@ static void finish(long count) {
   cs_opaque((int)count);
 }
 
-// A C library calls back with a context that its owner has freed. glibc has put its mark where the function was.
+// A C library calls back with a context that its owner has freed. glibc has overwritten the function pointer in the
+// freed block.
 FAULT void cs_fault_c_callback_context(void) {
   job *made = malloc(sizeof *made);
   if (made == NULL) return;
   *made = (job){.count = cs_opaque(3), .finish = finish};
-  // The compiler must not see that it is the same block.
+  // The volatile pointer prevents the compiler from detecting that this is the freed block.
   job *volatile kept = made;
   free(made);
   kept->finish(kept->count); // fault: c-callback-context

@@ -1,4 +1,4 @@
-// Faults of single instructions, and a system call that a filter forbids.
+// Faults of single instructions, and of a system call that a filter forbids.
 #include "faults.h"
 
 #include <linux/filter.h>
@@ -35,14 +35,14 @@ FAULT void cs_fault_int3(void) {
 
 FAULT void cs_fault_float_divide(void) {
 #if defined(__x86_64__)
-  // The processor's own divide error; in C this would be undefined, which a compiler may turn into a trap.
+  // The processor's divide error. In C the division would be undefined behavior, which a compiler may turn into a trap.
   int32_t low = 1, high = 0, divisor = (int32_t)cs_opaque(0);
   __asm__ volatile("idivl %2" : "+a"(low), "+d"(high) : "r"(divisor)); // fault: float-divide
 #endif
 }
 
 FAULT void cs_fault_seccomp_sys(void) {
-  // personality(2) is called nowhere else here.
+  // The filter forbids personality(2), because nothing else in this program calls it.
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 1),

@@ -1,4 +1,4 @@
-// A signal over the border of a pid namespace: who sent it has no number there.
+// A signal that crosses a pid namespace. The sender has no pid in the receiver's namespace.
 #include "faults.h"
 
 #include <sched.h>
@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The program asks here to be killed; -1 where no process listens.
+// The descriptor through which the program requests to be killed, or -1 if no process listens.
 static int asking = -1;
 
-// The first process of the namespace: without it no other can begin. Ends with the one that made it.
+// The first process of the namespace, without which no other process can start in it. It ends with its parent.
 static void be_first(int lifeline) {
   char nothing;
   while (read(lifeline, &nothing, 1) > 0) {
@@ -18,7 +18,7 @@ static void be_first(int lifeline) {
   _exit(0);
 }
 
-// Ends as the child does, which it kills when the child asks for it.
+// Kills the child when the child requests it, and then ends in the same way.
 static void stay_outside(pid_t first, pid_t child, int requests) {
   dprintf(STDOUT_FILENO, "child %d\n", child);
   char request;
@@ -61,7 +61,7 @@ void cs_prepare_kill_over_namespace(void) {
 
 static FAULT void wait_to_be_killed(void) {
   if (write(asking, "", 1) != 1) return;
-  // Bounded: the signal comes within the first of these, or something is very wrong.
+  // The loop is bounded. The signal normally arrives in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }

@@ -1,4 +1,4 @@
-// Processes that are made: children that crash, and one that becomes another program.
+// Child processes that crash, and a process that executes another program.
 #include "faults.h"
 
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Not the parent's frame: nothing else may end this process.
+// A frame of the child only, because nothing else may end this process.
 static FAULT void crash_child(void) {
   volatile int *number = opaque_pointer(0);
   *number = 42;
 }
 
-// The parent ends as its child did, so that the end of this process tells it.
+// Ends the parent as its child ended, so that the end of this process reports the child's end.
 static _Noreturn void exit_after(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -75,7 +75,7 @@ FAULT void cs_fault_posix_spawn_child(void) {
   char path[] = "/proc/self/exe", name[] = "crash-maker", scenario[] = "null-write", wait[] = "--wait-attached";
   char *arguments[] = {name, scenario, wait, NULL};
   char target[4096];
-  // A spawned child's own /proc/self is another.
+  // /proc/self must be resolved here, because it is another directory for a spawned child.
   const ssize_t size = readlink(path, target, sizeof target - 1);
   if (size <= 0) return;
   target[size] = 0;
@@ -91,7 +91,7 @@ FAULT void cs_fault_exec_after_attach(void) {
 }
 
 void cs_prepare_pid_namespace(void) {
-  // The first process of the new namespace goes on; this one ends as it does.
+  // The first process of the new namespace continues. This process ends in the same way as that process.
   if (unshare(CLONE_NEWPID) != 0) _exit(1);
   const pid_t child = fork();
   if (child == 0) return;

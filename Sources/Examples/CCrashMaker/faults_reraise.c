@@ -1,4 +1,4 @@
-// Handlers of the program that take a crash signal and raise it again, as faulthandler and glog do.
+// Handlers of the program that catch a crash signal and re-raise it, as faulthandler and glog do.
 #include "faults.h"
 
 #include <signal.h>
@@ -6,7 +6,7 @@
 
 static struct sigaction replaced;
 
-// A call that is no tail call: its frame is part of the scenario.
+// Must not become a tail call, because the frame of this function is part of the scenario.
 static void raise_again(int signal) {
   sigaction(signal, &replaced, NULL);
   raise(signal);
@@ -24,7 +24,7 @@ FAULT void cs_fault_reraise_segv(void) {
   *number = 42; // fault: reraise-segv
 }
 
-// The signal is blocked while the handler runs, and comes when that has returned.
+// Re-raises a signal that is blocked while the handler runs. The signal is delivered after the handler returned.
 FAULT void cs_fault_reraise_pending(void) {
   take(SIGSEGV, 0);
   volatile int *number = opaque_pointer(0);

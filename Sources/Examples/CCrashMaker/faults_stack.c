@@ -1,4 +1,4 @@
-// Stacks that are damaged, unusual or too small.
+// Stacks that are corrupted, unusual or too small.
 #include "faults.h"
 
 #include <limits.h>
@@ -9,13 +9,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// It calls nothing but itself: with one stack in 34 it would be the other function for whose frame there is no room.
+// Calls only itself. If it called another function, one stack in 34 would overflow in that function's frame.
 static FAULT int64_t descend(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;
   if (depth == INT64_MAX) return room[0];
   int64_t next = depth + 1;
-  __asm__ volatile("" : "+r"(next)); // as cs_opaque
+  __asm__ volatile("" : "+r"(next)); // like cs_opaque
   return descend(next) + room[0];
 }
 
@@ -58,7 +58,7 @@ FAULT void cs_fault_corrupt_stack_pointer(void) {
   __asm__ volatile("movq $8, %%rsp\n\tpushq $42" ::: "memory"); // fault: corrupt-stack-pointer
 }
 
-// A leaf that touches neither rbp nor rsp, as hand-written assembly does.
+// A leaf function that uses neither rbp nor rsp, like hand-written assembly.
 __attribute__((naked, noinline)) static void cs_fault_leaf(__attribute__((unused)) int *number) {
   __asm__ volatile("movl $42, (%rdi)\n\tret"); // fault: no-frame-pointer-leaf
 }

@@ -1,4 +1,4 @@
-// Faults with many threads, and with threads that do not answer.
+// Faults in processes with many threads, and with threads that cannot be sampled.
 #include "faults.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static void wait_for(int count) {
   }
 }
 
-// Small stacks: a thousand threads must fit everywhere.
+// Starts threads with small stacks, because a thousand of them must fit on every machine.
 static int start_threads(int count, void *(*body)(void *)) {
   pthread_t thread;
   pthread_attr_t attributes;
@@ -97,7 +97,7 @@ FAULT void cs_fault_blocked_signals_thread(void) {
   *number = 42; // fault: blocked-signals-thread
 }
 
-// A parent waits uninterruptibly until the child that it lent its memory to has ended, here by its parent's end.
+// A vfork parent waits uninterruptibly until its child ends. Here the child ends when the parent is killed.
 __attribute__((noinline)) static void *wait_for_vfork(void *unused) {
   if (vfork() == 0) {
     prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
@@ -142,7 +142,7 @@ static FAULT void *cs_fault_watch(void *unused) {
 
 FAULT void cs_fault_watchdog_abort(void) {
   if (start_threads(1, cs_fault_watch) != 0) return;
-  // Bounded: the end comes within the first of these, or something is very wrong.
+  // The loop is bounded. The process normally ends in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }

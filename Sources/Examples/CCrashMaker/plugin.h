@@ -1,11 +1,11 @@
-// A shared library that is made at run time: its constructor calls a function of ours.
+// A shared library that is created at run time. Its constructor calls the given function.
 #ifndef CS_PLUGIN_H
 #define CS_PLUGIN_H
 
-// Loads it, which runs `constructor`; NULL when that fails. The handle is dlopen's.
+// Loads the library, which runs `constructor`. Returns the handle of dlopen, or NULL if loading failed.
 void *cs_plugin_load(void (*constructor)(void));
 
-// Where its code is, as long as it is loaded.
+// Returns the address of the library's code, which is valid while the library is loaded.
 void *cs_plugin_code(void *handle);
 
 #endif

@@ -1,4 +1,4 @@
-// The smallest ELF file that ld.so loads: one page with headers, the dynamic section and a few instructions.
+// The smallest ELF file that ld.so loads. It has one page with headers, the dynamic section and a few instructions.
 #if defined(__x86_64__)
 
 #include "plugin.h"
@@ -15,8 +15,8 @@
 
 #define CODE_OFFSET 1024
 
-// push %rbp; mov %rsp,%rbp; movabs $constructor,%rax; call *%rax; pop %rbp; ret: a frame that can be walked, for
-// there is no unwind information.
+// push %rbp; mov %rsp,%rbp; movabs $constructor,%rax; call *%rax; pop %rbp; ret. The code sets up a frame pointer for
+// unwinding, because there is no unwind information.
 static const uint8_t code_before[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8};
 static const uint8_t code_after[] = {0xff, 0xd0, 0x5d, 0xc3};
 
@@ -50,7 +50,7 @@ static void fill(plugin_file *file, void (*constructor)(void)) {
   file->header.e_ident[EI_CLASS] = ELFCLASS64;
   file->header.e_ident[EI_DATA] = ELFDATA2LSB;
   file->header.e_ident[EI_VERSION] = EV_CURRENT;
-  // ld.so writes into the dynamic section.
+  // The segment is writable, because ld.so writes into the dynamic section.
   file->segments[0] = (Elf64_Phdr){.p_type = PT_LOAD,
                                    .p_flags = PF_R | PF_W | PF_X,
                                    .p_filesz = sizeof *file,
@@ -81,7 +81,7 @@ void *cs_plugin_load(void (*constructor)(void)) {
   void *handle = NULL;
   if (write(file, &contents, sizeof contents) == (ssize_t)sizeof contents) {
     char path[64];
-    // Not /proc/self: a debugger opens the path as well.
+    // The path does not contain /proc/self, because a debugger also opens it.
     snprintf(path, sizeof path, "/proc/%d/fd/%d", getpid(), file);
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }

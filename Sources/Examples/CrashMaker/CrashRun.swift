@@ -2,72 +2,72 @@ public import CrashShield
 internal import Dispatch
 internal import Glibc
 
-/// One run of a scenario: the shield, the marks, the thread, the fault.
+/// One run of a scenario, with the shield, the marks, the thread and the fault.
 public struct CrashRun: Sendable {
-  /// Where the fault happens.
+  /// The thread on which the fault happens.
   public enum Thread: String, Sendable, CaseIterable {
     /// The process's first thread.
     case main
     /// A worker of a Dispatch queue.
     case dispatch
-    /// A Swift task on the cooperative pool, three awaits deep.
+    /// A Swift task on the cooperative pool. The fault is three awaits deep.
     case task
-    /// A plain thread.
+    /// A POSIX thread.
     case pthread
-    /// A plain thread with a small stack, as libraries make them for their helpers.
+    /// A POSIX thread with a small stack, as libraries create for helper threads.
     case smallStack = "small-stack"
   }
 
-  /// Why a run came to no crash.
+  /// The reason why a run caused no crash.
   public enum Failure: Error, Equatable {
     /// The shield did not start.
     case start(Shield.StartError)
     /// crashd did not accept the process in time.
     case notAttached
-    /// The thread could not be made.
+    /// The thread could not be created.
     case thread(errno: Int32)
-    /// There is no such class, or it cannot be protected.
+    /// The class does not exist, or cannot be protected.
     case notProtected(String)
     /// The fault did not end the process.
     case survived
   }
 
-  /// The timeout of `waitsForAttach`, without the time in which the machine stands still.
+  /// The timeout of `waitsForAttach`, not counting times in which the machine is suspended.
   public static let attachLimit_s = 300
 
-  /// The stack of `Thread.smallStack`.
+  /// The stack size of `Thread.smallStack`.
   public static let smallStackBytes = 65_536
 
   /// The scenario.
   public var scenario: Scenario
   /// The thread that crashes.
   public var thread: Thread
-  /// Whether to annotate `fault-monotonic-ns` right before the fault, for benchmarks.
+  /// Whether to annotate `fault-monotonic-ns` immediately before the fault, for benchmarks.
   public var isMarked = false
-  /// Whether to wait until crashd holds the ring.
+  /// Whether to wait until crashd has received the ring.
   public var waitsForAttach = false
-  /// Whether to wait, once attached, until standard input has a byte or is closed.
+  /// Whether to wait after the attach until standard input has a byte or is closed.
   public var waitsForInput = false
 
-  /// Annotations beside `scenario`.
+  /// The annotations in addition to `scenario`.
   public var annotations: [String: String] = [:]
 
   /// Full names of the classes to protect (`Shield.protect`).
   public var protectedClasses: [String] = []
 
-  /// The number of crashes in isolated work, each of which must be contained; 0 for a crash outside of isolated work.
+  /// The number of crashes in isolated work, each of which must be contained, or 0 for a crash outside isolated work.
   public var containedRuns = 0
 
-  /// The limit of contained ones; nil for all.
+  /// The maximum number of contained crashes, or nil for no limit.
   public var maximumContainedFaults: Int?
 
-  /// Creates a run; scenarios that need a task get one.
+  /// Creates a run; a scenario that requires a task gets one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
     self.thread = thread ?? scenario.threads.first ?? .main
   }
 
-  /// Starts the shield and crashes; returns only if there is no crash, with the reason.
+  /// Starts the shield and crashes, or returns the reason why there was no crash.
   public func run() -> Failure {
     scenario.prepare?()
     let (told, attached) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -92,14 +92,14 @@ public struct CrashRun: Sendable {
     }
     if scenario.awaitsStatus && Shield.isStarted && !Self.wait(for: told) { return .notAttached }
     if waitsForInput {
-      // An error is as good as a byte here.
+      // An error of getchar also ends the wait.
       _ = getchar()
     }
     Shield.addBreadcrumb("about to crash: \(scenario.name)")
     return containedRuns > 0 ? crashIsolated() : crash()
   }
 
-  /// Where a fault is not contained, this does not return.
+  /// Crashes in isolated work, and does not return if a fault is not contained.
   private func crashIsolated() -> Failure {
     guard case .synchronous(let fault) = scenario.fault else { return .survived }
     Shield.maximumContainedFaults = maximumContainedFaults ?? containedRuns
@@ -117,7 +117,7 @@ public struct CrashRun: Sendable {
     return .survived
   }
 
-  /// Second by second: a machine that stands still uses up one of them.
+  /// Waits in steps of one second, because a suspended machine then uses up only one step.
   private static func wait(for semaphore: DispatchSemaphore) -> Bool {
     (0..<attachLimit_s).contains { _ in semaphore.wait(timeout: .now() + .seconds(1)) == .success }
   }
@@ -154,24 +154,25 @@ public struct CrashRun: Sendable {
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
     case (.status(let fault), _):
-      // Without the shield no callback will cause the fault.
+      // Without the shield no callback causes the fault, so it is caused here.
       if !Shield.isStarted { fault() }
     }
     return .survived
   }
 }
 
-/// For benchmarks: the time of the fault as the process sees it, in the report and, for runs without the shield, on
-/// standard output.
+/// Records the time of the fault as the process measures it, for benchmarks.
+///
+/// The time is an annotation of the report. For runs without the shield it is also printed on standard output.
 private func mark(_ isMarked: Bool) {
   guard isMarked else { return }
   var now = timespec()
-  // `now` is ours for the call.
+  // clock_gettime fills in `now`, and uses the pointer only during the call.
   unsafe clock_gettime(CLOCK_MONOTONIC, &now)
   let mark = String(now.tv_sec * 1_000_000_000 + now.tv_nsec)
   Shield.setTag("fault-monotonic-ns", to: mark)
   let line = Array("fault-monotonic-ns \(mark)\n".utf8)
-  // The array lives as long as the call.
+  // The array outlives the call.
   _ = unsafe line.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
 }
 
@@ -185,8 +186,8 @@ private func crashInTask(_ fault: @escaping @Sendable () async -> Void, isMarked
   done.wait()
 }
 
-// Three awaits, so that the report of any scenario in a task has async callers to show. Each function does something
-// after its await: it is still there when the fault happens.
+// The three awaits give the report of any scenario in a task some async callers. Each function does some work after its
+// await, so that its async frame still exists when the fault happens.
 
 @inline(never) private func handleRequest(_ fault: @Sendable () -> Void) async {
   await runHandler(fault)
@@ -203,7 +204,7 @@ private func crashInTask(_ fault: @escaping @Sendable () async -> Void, isMarked
   Shield.addBreadcrumb("still alive")
 }
 
-/// Travels through the context pointer of `pthread_create`.
+/// The argument of `pthread_create`.
 private final class ThreadBody: Sendable {
   let fault: @Sendable () -> Void
   let isMarked: Bool
@@ -214,23 +215,23 @@ private final class ThreadBody: Sendable {
   }
 }
 
-/// Returns pthread_create's error, or nil when the thread ended.
+/// Returns the error of pthread_create, or nil if the thread ended.
 private func crashInThread(
   _ fault: @escaping @Sendable () -> Void, isMarked: Bool, stackBytes: Int? = nil
 ) -> Int32? {
   let context = unsafe Unmanaged.passRetained(ThreadBody(fault, isMarked: isMarked))
   var thread = pthread_t()
   var attributes = pthread_attr_t()
-  // The attributes are ours, and initialized before anything else is done with them.
+  // pthread_attr_init initializes the attributes before any other call uses them.
   unsafe pthread_attr_init(&attributes)
   defer { unsafe pthread_attr_destroy(&attributes) }
   if let stackBytes { unsafe pthread_attr_setstacksize(&attributes, stackBytes) }
-  // The context is retained for the thread, which takes the reference over.
+  // The context is retained, and the thread takes ownership of the reference.
   let error = unsafe pthread_create(
     &thread, &attributes,
     { context in
       guard let context = unsafe context else { return nil }
-      // This is the reference that passRetained made.
+      // The reference is the one that passRetained created.
       let body = unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
       mark(body.isMarked)
       body.fault()

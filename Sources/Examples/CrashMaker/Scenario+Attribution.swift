@@ -1,4 +1,4 @@
-// Crashes whose cause or place is easily told wrong: words of the runtime from before, code without a line.
+// Crashes whose cause or location is easily attributed wrongly: earlier runtime messages, and code without a line.
 internal import CCrashMaker
 internal import Glibc
 internal import Synchronization
@@ -38,13 +38,15 @@ extension Scenario {
       summary: "call one of several fatalErrors, which an optimizer merges", { _ = faultLineZeroSeveral(opaque(1)) }),
     Scenario(
       "line-zero-await", "SIGILL", "faultLineZeroAwait", reason: "Index out of range",
-      summary: "crash below functions that go on in code without a line",
+      summary: "crash below functions that continue in code without a line",
       asyncCallers: ["faultLineZeroInner", "faultLineZeroOuter"]
     ) { await faultLineZeroOuter(Middleware(), { await faultLineZeroAwait([opaque(1)]) + opaque($0) }) },
   ]
 }
 
-/// The runtime prints a warning about it, and the program goes on.
+/// Leaks a continuation.
+///
+/// The runtime prints a warning, and the program continues.
 private func leakContinuation() async {
   let kept = Kept()
   let waiting = Task {
@@ -98,7 +100,9 @@ private final class Screen {
   return opaque(number)
 }
 
-/// As the middlewares of a server are: each gets the next one as a closure.
+/// A middleware as servers have them.
+///
+/// Each middleware receives the next one as a closure.
 private struct Middleware: Sendable {
   @inline(never) func faultLineZeroInner(
     _ request: Int, next: @Sendable (Int) async throws -> Int

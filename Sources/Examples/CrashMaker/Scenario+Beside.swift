@@ -2,14 +2,14 @@
 internal import Dispatch
 
 extension Scenario {
-  /// The functions that await the one in which the other task waits, innermost first, and that task's name.
+  /// The functions that await the waiting function of the other task, innermost first.
   public static let waitingCallers = ["countAisle", "countStock"]
-  /// The name of that task.
+  /// The name of the other task.
   public static let waitingTask = "count the stock"
 
   static let besideTask = Scenario(
     "task-beside-task", "SIGILL", "faultBesideTask", reason: "Index out of range",
-    summary: "crash in a task while another one has its thread wait", asyncCallers: []
+    summary: "crash in a task while another task blocks its thread", asyncCallers: []
   ) { await crashBesideTask() }
 }
 

@@ -1,4 +1,4 @@
-// Crashes that C code makes; the functions are in CCrashMaker.
+// Crashes in C code. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {
@@ -8,11 +8,11 @@ extension Scenario {
     c("null-plus-offset", "SIGSEGV", "read a field through a null pointer", cs_fault_null_plus_offset),
     c("null-call", "SIGSEGV", "call a null function pointer", cs_fault_null_call),
     c("wild-read", "SIGSEGV", "read where nothing is mapped", cs_fault_wild_read),
-    c("non-canonical", "SIGSEGV", "read at an address that is none", cs_fault_non_canonical),
+    c("non-canonical", "SIGSEGV", "read at a non-canonical address", cs_fault_non_canonical),
     c("read-only-write", "SIGSEGV", "write to a page mapped for reading", cs_fault_read_only_write),
     c("no-exec-jump", "SIGSEGV", "call data", cs_fault_no_exec_jump),
     c("jump-to-odd-address", "SIGSEGV", "call where nothing is mapped", cs_fault_jump_to_odd_address),
-    c("bus-truncated-mmap", "SIGBUS", "read a mapped file behind its new end", cs_fault_bus_truncated_mmap),
+    c("bus-truncated-mmap", "SIGBUS", "read a mapped file beyond its truncated end", cs_fault_bus_truncated_mmap),
   ]
 
   static let instructions = [
@@ -37,7 +37,8 @@ extension Scenario {
       .toFirstThread(),
   ]
 
-  /// A signal to the process goes to its first thread, whatever thread sends it.
+  /// Marks that the first thread crashes, because a signal to the process is delivered to it, whichever thread sends
+  /// it.
   private func toFirstThread() -> Scenario {
     with {
       $0.threads = [.main]
@@ -46,7 +47,7 @@ extension Scenario {
     }
   }
 
-  /// A scenario whose function is named after it: `null-read` is made by `cs_fault_null_read`.
+  /// Creates a scenario whose function is named after it: `null-read` calls `cs_fault_null_read`.
   static func c(
     _ name: String, _ signal: String, _ summary: String, reason: String = "", function: String? = nil,
     _ fault: @escaping @Sendable @convention(c) () -> Void
@@ -56,7 +57,7 @@ extension Scenario {
   }
 }
 
-// Crashes that C++ code makes; the functions are in CCrashMaker.
+// Crashes in C++ code. The functions are in CCrashMaker.
 extension Scenario {
   static let cxx = [
     c(

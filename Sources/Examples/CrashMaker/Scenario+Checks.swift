@@ -1,4 +1,4 @@
-// Crashes by checks of the language that are not about numbers.
+// Crashes by checks of the language, except checks of numbers.
 
 extension Scenario {
   static let checks = [
@@ -27,7 +27,7 @@ extension Scenario {
   assert(opaque(0) > 0, "the stock is counted")  // fault: assertion
 }
 
-// Neither private nor final: those casts the compiler makes itself, without a message.
+// The classes are neither private nor final, because the compiler inlines casts of such classes without a message.
 class Vehicle {}
 class Bicycle: Vehicle {}
 class Lorry: Vehicle {

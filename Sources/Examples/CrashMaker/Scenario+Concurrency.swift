@@ -1,6 +1,6 @@
 // Crashes in Swift tasks.
 
-// Functions of one shape differ in a number: an optimizer would merge them.
+// Similar functions differ in a number, because an optimizer would merge equal functions.
 
 extension Scenario {
   static let concurrency = [
@@ -28,10 +28,10 @@ extension Scenario {
     besideTask,
     Scenario(
       "actor-assume-isolated", "SIGABRT", "faultActorAssumeIsolated",
-      summary: "assume to be on an actor that one is not on", faultActorAssumeIsolated),
+      summary: "assume isolation on another actor", faultActorAssumeIsolated),
     Scenario(
       "main-actor-off-main", "SIGILL", "faultMainActorOffMain",
-      summary: "assume to be on the main actor on another thread", faultMainActorOffMain
+      summary: "assume isolation on the main actor on another thread", faultMainActorOffMain
     ).with { $0.threads = [.dispatch, .task, .pthread] },
   ]
 }
@@ -83,7 +83,7 @@ extension Scenario {
   _ = opaque(count)
 }
 
-// Each function uses what it awaited, so that none of the calls is the caller's last act.
+// Each function uses the awaited result, to prevent tail calls.
 
 @inline(never) private func placeOrder() async {
   let warehouse = Warehouse()

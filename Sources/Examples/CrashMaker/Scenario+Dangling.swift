@@ -1,4 +1,4 @@
-// Use of objects that are gone: by chance it goes well, but never here, where glibc's mark is followed as a pointer.
+// Use-after-free. Some would succeed by chance, but these always crash, because they follow glibc's mark as a pointer.
 internal import CCrashMaker
 
 extension Scenario {
@@ -10,7 +10,7 @@ extension Scenario {
   ]
 }
 
-// Neither private nor final: its methods are found through its metadata.
+// The class is neither private nor final, so that its methods are called through its metadata.
 class Basket {
   var lines = [opaque(1)]
 
@@ -24,7 +24,7 @@ class SpecialBasket: Basket {
 @inline(never) func basket() -> Basket { opaque(0) == 0 ? SpecialBasket() : Basket() }
 
 @inline(never) private func faultUseAfterFreeCall() {
-  // The reference that passRetained made is released too early: what comes after is the fault.
+  // The reference that passRetained created is released too early. The access after it is the fault.
   let reference = unsafe Unmanaged.passRetained(basket())
   unsafe reference.release()
   _ = opaque(unsafe reference._withUnsafeGuaranteedRef { $0.total() })  // fault: use-after-free-call

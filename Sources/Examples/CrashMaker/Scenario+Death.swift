@@ -1,4 +1,4 @@
-// Deaths in which no report, or only part of one, can be written.
+// Ends of a process in which no report, or only a part of one, can be written.
 internal import CCrashMaker
 internal import CShim
 internal import Glibc
@@ -13,7 +13,7 @@ extension Scenario {
     c("exec-and-stay", "", "become another program that reads to the end of its input", cs_fault_exec_and_stay).with {
       $0.silence = "nothing crashes"
     },
-    c("exec-with-child", "", "the same while a child has all descriptors", cs_fault_exec_with_child).with {
+    c("exec-with-child", "", "execute a program while a child has all descriptors", cs_fault_exec_with_child).with {
       $0.silence = "nothing crashes"
     },
     c(
@@ -26,7 +26,7 @@ extension Scenario {
     },
   ]
 
-  /// A death that no handler sees.
+  /// Marks that no handler can catch the end of the process.
   private func silent() -> Scenario {
     with {
       $0.isSilentDeath = true
@@ -38,7 +38,7 @@ extension Scenario {
 }
 
 private func dieMidRecord() {
-  // Not started, there is no record to be in the middle of; the death is the same.
+  // Without a started shield there is no record to interrupt, but the process ends in the same way.
   _ = cs_testing_claim_and_abandon()
   kill(getpid(), SIGKILL)
 }

@@ -1,4 +1,4 @@
-// Crashes that libdispatch makes when it is misused; it keeps no message on Linux.
+// Crashes in libdispatch when it is misused. On Linux libdispatch stores no message.
 internal import Dispatch
 
 extension Scenario {

@@ -1,5 +1,5 @@
 // Crashes in functions that the compiler moves, splits or merges.
-// Functions of one shape differ in a number: an optimizer would merge them.
+// Similar functions differ in a number, because an optimizer would merge equal functions.
 
 extension Scenario {
   static let frames = [
@@ -35,7 +35,7 @@ private let priceList = [
   _ = opaque(priceList.count)
 }
 
-/// Takes its closure as a value of any type: the compiler wraps it into a thunk.
+/// Calls a closure of a generic type, for which the compiler creates a thunk.
 @inline(never) private func call<Argument, Result>(_ body: (Argument) -> Result, _ argument: Argument) -> Result {
   body(argument)
 }

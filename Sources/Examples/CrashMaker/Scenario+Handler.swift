@@ -1,4 +1,4 @@
-// Crashes of programs that handle signals themselves; the functions are in CCrashMaker.
+// Crashes of programs that handle signals themselves. The functions are in CCrashMaker.
 internal import CCrashMaker
 internal import CShim
 internal import CrashShield
@@ -37,7 +37,7 @@ extension Scenario {
       $0.endsInHandler()
       $0.prepare = { cs_prepare_handler_chained_before() }
     },
-    c("sa-onstack-missing", "", "the same, by a handler without a stack of its own", cs_fault_sa_onstack_missing).with {
+    c("sa-onstack-missing", "", "handle SIGSEGV without SA_ONSTACK", cs_fault_sa_onstack_missing).with {
       $0.endsInHandler()
       $0.prepare = { cs_prepare_sa_onstack_missing() }
     },
@@ -72,7 +72,9 @@ extension Scenario {
   }
 }
 
-/// The shield never hears of this crash; its status says why beforehand.
+/// Crashes without any report, because the handler was replaced.
+///
+/// The shield's status reports that before the crash.
 private func crashByReplacedHandler() {
   cs_prepare_handler_chained_before()
   let isNoticed = Shield.status.replacedHandlers.map(\.signal) == [SIGSEGV]
@@ -80,12 +82,12 @@ private func crashByReplacedHandler() {
   cs_fault_null_write()
 }
 
-// Crashes whose signal a handler of the program's raises again; the functions are in CCrashMaker.
+// Crashes whose signal a handler of the program re-raises. The functions are in CCrashMaker.
 extension Scenario {
   static let raisedAgain = [
     c("reraise-segv", "SIGSEGV", "raise SIGSEGV again in a handler", cs_fault_reraise_segv).aboutFirstFault(),
     c(
-      "reraise-pending", "SIGSEGV", "the same, with the signal blocked until the handler returns",
+      "reraise-pending", "SIGSEGV", "raise SIGSEGV again, blocked until the handler returns",
       cs_fault_reraise_pending
     )
     .aboutFirstFault(),

@@ -1,4 +1,4 @@
-// Crashes that the Swift language itself makes. The values come from outside the optimizer's sight.
+// Crashes of the Swift language. The optimizer cannot compute the values.
 internal import CCrashMaker
 
 extension Scenario {
@@ -40,7 +40,7 @@ extension Scenario {
       faultForcedTry),
     Scenario(
       "unowned-dangling", "SIGABRT", "faultUnownedDangling", reason: "Attempted to read an unowned reference",
-      summary: "read an unowned reference after its object is gone", faultUnownedDangling),
+      summary: "read an unowned reference after its object was freed", faultUnownedDangling),
     Scenario(
       "in-closure", "SIGILL", "faultInClosure", reason: "Index out of range", summary: "crash in a closure under map",
       faultInClosure),
@@ -50,7 +50,7 @@ extension Scenario {
   ]
 }
 
-/// A number that the optimizer cannot know.
+/// Returns a number that the optimizer cannot compute.
 func opaque(_ number: Int) -> Int { Int(cs_opaque(Int64(number))) }
 
 private func stock() -> [Int] { [opaque(12), opaque(7), opaque(3)] }

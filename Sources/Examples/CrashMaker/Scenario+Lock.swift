@@ -1,4 +1,4 @@
-// Crashes with a lock held that a careless handler would want; the functions are in CCrashMaker.
+// Crashes while a thread holds a lock that an unsafe handler would acquire. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {
@@ -46,7 +46,7 @@ extension Scenario {
         "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
         function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
       ).with { $0.withoutDebugger = "the library has no unwind information, and gdb shows an extra frame" },
-      c("after-dlclose", "SIGSEGV", "call a function of a library that is gone", cs_fault_after_dlclose),
+      c("after-dlclose", "SIGSEGV", "call a function of an unloaded library", cs_fault_after_dlclose),
     ]
   #else
     private static let made: [Scenario] = []

@@ -1,4 +1,4 @@
-// Damaged heaps and stacks; the functions are in CCrashMaker.
+// Corrupted heaps and stacks. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {
@@ -7,12 +7,12 @@ extension Scenario {
       "heap-overwrite-metadata", "SIGABRT", "free a block whose size was overwritten", reason: "free(): invalid size",
       cs_fault_heap_overwrite_metadata),
     c(
-      "malloc-corrupt-top", "SIGABRT", "allocate after the heap's rest was overwritten",
+      "malloc-corrupt-top", "SIGABRT", "allocate after the top of the heap was overwritten",
       reason: "corrupted top size", cs_fault_malloc_corrupt_top
     ).with { $0.threads = [.main] },
     c("inside-malloc", "SIGSEGV", "allocate after free blocks were overwritten", cs_fault_inside_malloc),
     c(
-      "stack-smash", "SIGABRT", "return with the stack protector's canary gone",
+      "stack-smash", "SIGABRT", "return after the stack protector's canary was overwritten",
       reason: "stack smashing detected", cs_fault_stack_smash),
   ]
 
@@ -20,7 +20,7 @@ extension Scenario {
     [
       c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow).withoutLine(),
       c(
-        "stack-overflow-small-thread", "SIGSEGV", "the same on a thread with a small stack", function: "descend",
+        "stack-overflow-small-thread", "SIGSEGV", "call without end, on a small stack", function: "descend",
         cs_fault_stack_overflow_small_thread
       ).withoutLine(),
       c(
@@ -40,12 +40,11 @@ extension Scenario {
         $0.mark = ""
         $0.withoutDebugger = "gdb cannot find the overwritten return address either"
       },
-      c("smashed-frame-pointer", "SIGSEGV", "write by a frame pointer that is none", cs_fault_smashed_frame_pointer)
+      c("smashed-frame-pointer", "SIGSEGV", "write through an invalid frame pointer", cs_fault_smashed_frame_pointer)
         .with {
           $0.withoutDebugger = "gdb cannot find the overwritten frame pointer either"
         },
-      c("corrupt-stack-pointer", "SIGSEGV", "push by a stack pointer that is none", cs_fault_corrupt_stack_pointer).with
-      {
+      c("corrupt-stack-pointer", "SIGSEGV", "push with an invalid stack pointer", cs_fault_corrupt_stack_pointer).with {
         $0.withoutDebugger = "gdb cannot find the overwritten stack pointer either"
       },
     ]

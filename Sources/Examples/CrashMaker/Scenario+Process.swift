@@ -1,4 +1,4 @@
-// Crashes of children, and of programs that end otherwise; the functions are in CCrashMaker.
+// Crashes of child processes, and programs that end in another way. The functions are in CCrashMaker.
 internal import CCrashMaker
 internal import CrashShield
 internal import Glibc
@@ -45,10 +45,12 @@ extension Scenario {
   ]
 }
 
-/// Forks; the child starts the shield and crashes, the parent waits and exits.
+/// Forks.
+///
+/// The child starts the shield and crashes, and the parent waits and exits.
 func crashInRestartedChild() {
   cs_fork_and_wait {
-    // With the shield disabled the child crashes all the same.
+    // The child also crashes if the shield is disabled.
     try? Shield.startInForkedChild()
     cs_fault_null_write()
   }

@@ -1,4 +1,4 @@
-// Crashes among many threads; the functions are in CCrashMaker.
+// Crashes in processes with many threads. The functions are in CCrashMaker.
 internal import CCrashMaker
 internal import Glibc
 
@@ -22,7 +22,7 @@ extension Scenario {
         "crash-while-creating-threads", "SIGSEGV", "crash while other threads make threads",
         cs_fault_crash_while_creating_threads),
       c(
-        "watchdog-abort", "SIGABRT", "be ended by a thread that watches", function: "cs_fault_watch",
+        "watchdog-abort", "SIGABRT", "be aborted by a watchdog thread", function: "cs_fault_watch",
         cs_fault_watchdog_abort),
     ]
 
@@ -37,9 +37,9 @@ extension Scenario {
       }
   }
 
-  /// With the longest time for the other threads to answer: a busy machine takes its own.
+  /// Gives the other threads the longest possible time to answer, which a busy machine needs.
   private func patient() -> Scenario {
-    // Nothing else of this program reads or writes the environment at that time.
+    // Nothing else in this program accesses the environment at that time.
     with { $0.prepare = { _ = unsafe setenv("CRASHSHIELD_SWEEP_MS", "800", 1) } }
   }
 }

@@ -1,5 +1,5 @@
-// Programs that must not see what the shield has in their process: threads, and what those do to signals and rights. The
-// functions are in CCrashMaker.
+// Programs that the shield's threads must not disturb by their effects on signals and privileges. The functions are in
+// CCrashMaker.
 internal import CCrashMaker
 internal import Glibc
 
@@ -25,7 +25,9 @@ extension Scenario {
       c("userns", "", "enter a user namespace", cs_fault_userns).unseen(),
     ]
 
-  /// A program whose threads all block the signal but one, which waits for it and exits with 20 more.
+  /// A program in which all threads except one block the signal.
+  ///
+  /// That thread waits for the signal and adds 20 to the exit code.
   private static func awaited(
     _ name: String, _ signal: Int32, _ summary: String, _ send: @escaping @Sendable () -> Void
   ) -> Scenario {

@@ -1,10 +1,12 @@
-// Crashes of a thread while the main thread waits; the functions are in CCrashMaker.
+// Crashes of a thread while the main thread waits. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {
-  /// The main thread waits in each way that a program may, and would end the process well if its call returned.
+  /// The main thread waits in each possible call.
+  ///
+  /// It would end the process successfully if the call returned.
   public static let waits = (0..<cs_fault_main_waits_count()).map { way in
-    // A constant of the C file.
+    // The C file defines the name as a constant.
     let name = unsafe String(cString: cs_fault_main_waits_name(way))
     return Scenario(
       "main-waits-\(name)", "SIGSEGV", "cs_fault_beside_waiting", summary: "crash while the main thread waits: \(name)"

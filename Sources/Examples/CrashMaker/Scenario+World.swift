@@ -1,4 +1,4 @@
-// Crashes of processes that have lost something; the functions are in CCrashMaker.
+// Crashes of processes that lack resources or privileges. The functions are in CCrashMaker.
 internal import CCrashMaker
 
 extension Scenario {

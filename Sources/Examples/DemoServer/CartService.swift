@@ -5,7 +5,7 @@ struct CartLine: Sendable {
   var quantity: Int
 }
 
-/// Carts and what they cost.
+/// Carts and their prices.
 actor CartService {
   private let carts: [Int: [CartLine]] = [
     17: [CartLine(item: "Tea", cents: 450, quantity: 2)],
@@ -13,7 +13,7 @@ actor CartService {
   ]
   private let discounts = Discounts()
 
-  /// What a customer has to pay for a cart, in cents.
+  /// Returns the price of a cart, in cents.
   func checkout(cart number: Int) async -> Int {
     let lines = carts[number] ?? []
     let total = await price(of: lines)
@@ -34,9 +34,9 @@ actor CartService {
   }
 }
 
-/// The more, the cheaper.
+/// Discounts that grow with the quantity.
 actor Discounts {
-  /// Percent for fewer than ten, for ten and more, for twenty and more.
+  /// The discounts in percent for fewer than ten items, for at least ten, and for at least twenty.
   private let tiers = [0, 5, 10]
 
   func percent(forQuantity quantity: Int) -> Int {

@@ -1,12 +1,14 @@
 import NIOCore
 import NIOPosix
 
-/// Categories and what they belong to.
+/// Categories and their parents.
 struct Catalog: Sendable {
   // BUG, for the demo: a category that is its own ancestor.
   private let parents = ["teas": "drinks", "drinks": "teas"]
 
-  /// How many categories stand above this one, found on an event loop, as code does that must not be suspended.
+  /// Returns the number of categories above this one.
+  ///
+  /// It is computed on an event loop, like code that must not suspend.
   func depthOnEventLoop(of category: String) async -> String {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     do {

@@ -5,7 +5,7 @@ import Dispatch
 import Glibc
 import Logging
 
-/// A small shop over HTTP with four bugs in it, to see what their reports look like.
+/// A small HTTP shop with four bugs, which shows what their reports look like.
 @main
 struct DemoServer {
   static let version = "1.4.2"
@@ -24,7 +24,8 @@ struct DemoServer {
       exit(isAsked ? 0 : 2)
     }
     Shield.start(name: "demo-server", configuration: .init(tags: ["version": version]))
-    // A server has its own handler beside it, by MultiplexLogHandler; the demo's terminal is for the reports.
+    // The demo logs only breadcrumbs, because its terminal is for the reports. A server would combine this handler with
+    // its own in a MultiplexLogHandler.
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
     await askGuards()
 
@@ -37,7 +38,9 @@ struct DemoServer {
     try await serving.value
   }
 
-  /// Whether guards still absorb, on the Swift that this runs on; `crashctl doctor PID` shows it.
+  /// Runs the guard self-test, which shows whether guards absorb faults on this version of Swift.
+  ///
+  /// `crashctl doctor PID` shows the result.
   private static func askGuards() async {
     let logger = Logger(label: "guards")
     for result in await Shield.selfTest() {
@@ -45,7 +48,7 @@ struct DemoServer {
     }
   }
 
-  /// Calls `stop` at SIGTERM instead of ending the process.
+  /// Calls `stop` on SIGTERM, which then does not end the process.
   private static func stopSignal(_ stop: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())

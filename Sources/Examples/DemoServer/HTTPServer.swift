@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// HTTP/1.1 over SwiftNIO: one task a connection, one response a request.
+/// HTTP/1.1 over SwiftNIO, with one task per connection and one response per request.
 struct HTTPServer {
-  /// Answers a request.
+  /// A function that responds to a request.
   typealias Respond = @Sendable (Request) async -> Response
 
   struct Request: Sendable {
@@ -22,7 +22,9 @@ struct HTTPServer {
 
   private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-  /// The port that the kernel chose where 0 was asked for.
+  /// The port.
+  ///
+  /// If port 0 was requested, the kernel chose it.
   let port: Int
   private let listener: NIOAsyncChannel<Connection, Never>
   private let respond: Respond
@@ -39,7 +41,7 @@ struct HTTPServer {
     return HTTPServer(port: listener.channel.localAddress?.port ?? port, listener: listener, respond: respond)
   }
 
-  /// Serves until the task is cancelled.
+  /// Serves requests until the task is cancelled.
   func run() async throws {
     try await listener.executeThenClose { connections in
       await withDiscardingTaskGroup { group in
@@ -65,7 +67,7 @@ struct HTTPServer {
         }
       }
     } catch {
-      // The client went away: its connection is the only thing that ends.
+      // The client disconnected, which ends only this connection.
     }
   }
 

@@ -1,7 +1,7 @@
 import CDemoInventory
 import Logging
 
-/// What the server does: the routes and the services behind them.
+/// The routes of the server, and the services behind them.
 struct Shop: Sendable {
   private let carts = CartService()
   private let users = UserDirectory()
@@ -22,9 +22,11 @@ struct Shop: Sendable {
     }
   }
 
-  /// Notes a delivery; C code looks after the shelves.
+  /// Records a delivery.
+  ///
+  /// C code manages the shelves.
   private func restock(item: Int64, stock: Int64) -> String {
-    // BUG, for the demo: inventory_find returns null for an item that the shop does not have.
+    // BUG, for the demo: inventory_find returns null for an unknown item.
     unsafe inventory_restock(inventory_find(item), stock)
     return "in stock: \(stock)"
   }
@@ -33,8 +35,8 @@ struct Shop: Sendable {
     A small shop with four bugs; each of these ends the server:
       /cart/array-index    an array index out of range, four awaits deep
       /user/force-unwrap   a nil unwrapped in a closure
-      /native/null-write   a null pointer written through in C
+      /native/null-write   a write through a null pointer in C
       /catalog/stack-overflow  a category that is its own parent, on an event loop
-    And these do not: /cart /healthy
+    These do not end it: /cart /healthy
     """
 }

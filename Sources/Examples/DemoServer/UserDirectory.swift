@@ -1,4 +1,4 @@
-/// Who buys here.
+/// The customers of the shop.
 struct UserDirectory: Sendable {
   struct User: Sendable {
     var name: String
@@ -10,10 +10,10 @@ struct UserDirectory: Sendable {
     7: User(name: "Grace", email: nil),
   ]
 
-  /// The addresses to which the newsletter goes.
+  /// Returns the addresses that receive the newsletter.
   func newsletterRecipients(of numbers: [Int]) -> [String] {
     numbers.compactMap { users[$0] }.map { user in
-      // BUG, for the demo: not every user has left an address.
+      // BUG, for the demo: some users have no address.
       // swift-format-ignore: NeverForceUnwrap
       "\(user.name) <\(user.email!)>"  // fault: force-unwrap
     }

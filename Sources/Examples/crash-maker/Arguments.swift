@@ -1,6 +1,6 @@
 import CrashMaker
 
-/// The command line, parsed by hand: a package for it would change the crashing program.
+/// The command line, which is parsed by hand, because a package for parsing would change the crashing program.
 enum Arguments {
   case help
   case list
@@ -25,8 +25,8 @@ enum Arguments {
       --annotate KEY=VALUE
                        annotate the process
       --protect CLASS  protect the class with this full name
-      --isolate COUNT  crash so often in isolated work, and not at all if each is contained
-      --budget COUNT   contain only so many of them
+      --isolate COUNT  crash COUNT times in isolated work; if all are contained, exit normally
+      --budget COUNT   contain at most COUNT of these crashes
 
     CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE configure the shield.
     """

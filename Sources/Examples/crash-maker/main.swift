@@ -44,23 +44,23 @@ case .run(let run):
 func writeLine(_ line: String, to descriptor: Int32) {
   var bytes = Array((line + "\n").utf8)[...]
   while !bytes.isEmpty {
-    // The buffer lives as long as the call.
+    // The buffer outlives the call.
     let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    // A closed pipe: there is no other output for an error.
+    // If the pipe is closed, there is no other output for an error.
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }
 }
 
-/// Runs this program again where the environment lacks something: the Swift runtime reads it before `main`.
+/// Executes this program again if the environment lacks a variable, because the Swift runtime reads it before `main`.
 func beginAnew(in environment: [String: String]) {
-  // Nothing else runs yet that could read or change the environment.
+  // No other thread exists yet that could read or change the environment.
   let missing = environment.filter { name, value in
     unsafe getenv(name).map { unsafe String(cString: $0) } != value
   }
   if missing.isEmpty { return }
   for (name, value) in missing { unsafe setenv(name, value, 1) }
-  // The strings live until the program is another one; a failure leaves everything as it was.
+  // The strings are valid until exec replaces the program. If exec fails, nothing changes.
   var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + [nil]
   unsafe execv("/proc/self/exe", &arguments)
 }

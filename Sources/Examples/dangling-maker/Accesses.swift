@@ -1,5 +1,5 @@
-// Each kind of use after free, in a function of its own whose name scripts/check/dangling finds in the object code: there
-// it sees whether the call is still a virtual one.
+// Each access kind is in its own function. scripts/check/dangling finds these functions in the object code, and checks
+// whether the call is still virtual.
 import Glibc
 
 @_silgen_name("access_virtual_call") @inline(never)
@@ -34,27 +34,28 @@ func closureCapture(_ session: Session) -> Int { session.greet() }
 @_silgen_name("access_c_callback") @inline(never)
 func callback(_ session: Session) -> Int { session.greet() }
 
-// In functions of their own: the optimizer leaves out a pair that it sees.
+// These calls are in functions of their own, because the optimizer removes a retain and release that it can pair.
 @inline(never)
 func taken(_ session: Unmanaged<Session>) -> Unmanaged<Session> { unsafe session.retain() }
 
 @inline(never)
 func giveBack(_ session: Unmanaged<Session>) { unsafe session.release() }
 
-/// A closure that holds the object without counting.
+/// Returns a closure that holds the object without a reference count.
 @inline(never)
 func capturing(_ session: Session) -> () -> Int {
   { [unowned(unsafe) session] in unsafe closureCapture(session) }
 }
 
-/// The result in the callback below.
+/// The result of the callback below.
 nonisolated(unsafe) var answer = 0
 
-/// A C function that gives a context back to its callback, on another thread.
+/// Simulates a C function that passes a context to its callback, on another thread.
 @inline(never)
 func callBack(with context: UnsafeMutableRawPointer) {
   var thread = pthread_t()
-  // The callback gets the context that is passed here; what is behind it is the point of this program.
+  // pthread_create passes the context to the callback. The object behind it may be deallocated, which is what this
+  // program tests.
   let result = unsafe pthread_create(
     &thread, nil,
     { context in

@@ -1,13 +1,15 @@
 import CrashShield
 
-/// The blocks that reuse the memory.
+/// The blocks that reuse the freed memory.
 nonisolated(unsafe) private var texts: [UnsafeMutablePointer<UInt64>] = unsafe []
 
-// A function with a mangled name: crashd recognizes Swift by its functions' names.
+// The function has a mangled name, because crashd detects Swift programs by their functions' names.
 @inline(never)
 private func greet(_ session: Session) -> Int { session.greet() }
 
-/// Calls a method of an object that has left the quarantine and whose memory has a text now, with crashd attached.
+/// Calls a method of an object that has left the quarantine, with crashd attached.
+///
+/// A text has reused the object's memory.
 func useAfterQuarantine() {
   startAttached()
   do throws(Shield.ProtectionError) {
@@ -17,7 +19,7 @@ func useAfterQuarantine() {
   drop()
   Shield.drainQuarantine()
   for _ in 0..<64 {
-    // As many words as the object had.
+    // The text has as many words as the object had.
     let text = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     unsafe text.initialize(repeating: 0x2f76_312f_6970_612f, count: 3)
     unsafe texts.append(text)

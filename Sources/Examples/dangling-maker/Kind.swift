@@ -1,6 +1,6 @@
 import CrashShield
 
-/// A way to use an object after its last release.
+/// An access kind after the last release.
 enum Kind: String, CaseIterable {
   case virtualCall = "virtual-call"
   case devirtualisedCall = "devirtualised-call"
@@ -17,9 +17,9 @@ enum Kind: String, CaseIterable {
 
   /// Accesses a deallocated object with this access kind.
   ///
-  /// - Returns: The number that the access returns; nil if it returns none.
+  /// - Returns: The number that the access returns, or nil if it returns none.
   func use() async -> Int? {
-    // Memory safety is what this program does without; the quarantine holds the objects.
+    // This program breaks memory safety on purpose. The quarantine keeps the objects' memory valid.
     if self == .genericClass {
       let box = unsafe dangling { Box(7) }
       drop()

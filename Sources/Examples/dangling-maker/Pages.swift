@@ -11,7 +11,9 @@ func useInSlot(_ kind: Kind) async {
   reportPages(await kind.use())
 }
 
-/// The same with a crashd that looks on; the process ends by it, or goes on.
+/// Accesses a deallocated object in a guard slot with crashd attached.
+///
+/// The access ends the process if `isFatal` is true.
 func useInSlot(_ kind: Kind, isFatal: Bool) async {
   startAttached()
   protectBySlots(isFatal ? .crash : .absorb)
@@ -25,20 +27,22 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
   } catch { fail("\(error)") }
 }
 
-/// Starts the shield without crashd: what was seen stands in the process, too.
+/// Starts the shield without crashd.
+///
+/// The process itself also stores its incidents.
 func startAlone() {
   do {
     try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
   } catch { fail("\(error)") }
 }
 
-/// Starts the shield, and returns when crashd has the ring.
+/// Starts the shield, and returns after crashd has received the ring.
 func startAttached() {
   let attached = DispatchSemaphore(value: 0)
   do throws(Shield.StartError) {
     try Shield.startOrThrow(Shield.Configuration { if $0.connection == .attached { attached.signal() } })
   } catch { fail("\(error)") }
-  // Second by second: a machine that stands still uses up one of them.
+  // Waits in steps of one second, because a suspended machine then uses up only one step.
   let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }
   if !isAttached { fail("crashd did not take the ring") }
 }

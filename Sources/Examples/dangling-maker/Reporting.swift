@@ -3,9 +3,9 @@ import CrashShield
 import CrashShieldGuards
 import CrashShieldGuardPages
 
-/// Of the quarantine: which incidents there are, and what the number is that came of the use.
+/// Prints the incidents of the quarantine, and the number that the access returned.
 func reportQuarantine(_ number: Int?) {
-  // Writes and excess retains are detected when the object leaves.
+  // The quarantine detects writes and excess retains when the object leaves it.
   let before = Shield.danglingIncidents()
   Shield.drainQuarantine()
   let incidents = Shield.danglingIncidents()
@@ -32,7 +32,7 @@ func reportQuarantine(_ number: Int?) {
   report(names, value: value, stacks: stacks)
 }
 
-/// The same of guard slots.
+/// Prints the incidents of guard slots, and the number that the access returned.
 func reportPages(_ number: Int?) {
   let incidents = GuardPages.incidents()
   let names = Set(

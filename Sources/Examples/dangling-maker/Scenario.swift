@@ -2,9 +2,11 @@ import CrashShield
 import CrashShieldGuardPages
 import Dispatch
 
-/// A realistic use-after-free, mostly without a call through the vtable.
+/// A realistic use-after-free.
 ///
-/// Without protection most of these programs live on: the memory still reads as it did.
+/// Most scenarios make no call through the vtable.
+///
+/// Without protection most of these programs continue, because the freed memory is still unchanged.
 enum Scenario: String, CaseIterable {
   case zeroArray = "zero-array"
   case race
@@ -15,7 +17,7 @@ enum Scenario: String, CaseIterable {
   case observer
   case taskOutlives = "task-outlives"
 
-  /// Makes the mistake, and returns what came of it.
+  /// Causes the use-after-free, and returns its result.
   func run() async -> Int {
     switch self {
     case .zeroArray:
@@ -24,7 +26,7 @@ enum Scenario: String, CaseIterable {
       return unsafe basket._withUnsafeGuaranteedRef { $0.total() }
     case .race:
       let worker = unsafe dangling { Worker() }
-      // The other thread drops the last reference in the middle of the call.
+      // The other thread drops the last reference during the call.
       return unsafe worker._withUnsafeGuaranteedRef { $0.work { onOtherThread { drop() } } }
     case .listWalk: return walkList()
     case .managedBuffer:
@@ -61,7 +63,7 @@ enum Scenario: String, CaseIterable {
 @inline(never)
 private func load(_ screen: Screen) async -> Int { await screen.load() }
 
-/// Removes the node that it stands at, and goes on with what that has as its next one.
+/// Removes the current node, and then continues with the next node of the removed one.
 @inline(never)
 private func walkList() -> Int {
   var first: Node? = Node(1, Node(2, Node(3, nil)))
@@ -91,9 +93,10 @@ private let victims: [AnyClass] = [
   Overlay.self,
 ]
 
-/// Makes the mistake under a policy of the quarantine, in guard slots, or without protection, and reports.
+/// Causes the use-after-free under a policy of the quarantine, in guard slots, or without protection, and prints the
+/// result.
 ///
-/// With `attached-` in front of the policy crashd looks on.
+/// With `attached-` before the policy, crashd is attached.
 func run(_ scenario: Scenario, under name: String) async {
   let isAttached = name.hasPrefix("attached-")
   if isAttached { startAttached() }
@@ -106,7 +109,7 @@ func run(_ scenario: Scenario, under name: String) async {
       do throws(GuardPagesError) {
         try GuardPages.protect(victim, policy: .absorb)
       } catch .tailAllocated {
-        // Its mistake goes unseen in this mode.
+        // This mode does not detect the fault.
       } catch { fail("\(error)") }
     }
     return reportPages(await scenario.run())

@@ -1,4 +1,4 @@
-// The classes of the scenarios. What they have in their fields differs: arrays, texts, references, elements behind them.
+// The classes of the scenarios. Their fields differ: arrays, texts, references, and tail-allocated elements.
 
 final class Basket {
   var items = [1, 2, 4]
@@ -12,7 +12,7 @@ final class Log {
 
 nonisolated(unsafe) let log = Log()
 
-/// State in a struct, as many classes have it.
+/// A class whose state is a struct, as in many programs.
 struct WorkState {
   var queue = [3, 4]
   var names: [String: Int] = ["one": 1]

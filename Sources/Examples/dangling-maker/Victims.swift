@@ -1,6 +1,6 @@
-// The classes for use-after-free accesses. Each number is 7 while the object lives.
+// The classes for use-after-free accesses. Each number is 7 before the object is deallocated.
 
-/// A protocol that the compiler knows only by its witness table where it is used.
+/// A protocol whose methods are called through its witness table.
 protocol Answering: AnyObject {
   func answer() -> Int
 }
@@ -13,18 +13,20 @@ class Session: Answering {
     return number
   }
   @inline(never) func answer() -> Int { number }
-  /// Never overridden: the optimizer makes calls of it direct, and only a debug build keeps them virtual.
+  /// The method is never overridden.
+  ///
+  /// The optimizer makes its calls direct, and only a debug build calls it virtually.
   @inline(never) func plain() -> Int { number }
 }
 
-/// Keeps the calls of what it overrides virtual in optimized builds.
+/// Overrides methods, which keeps their calls virtual in optimized builds.
 final class Guest: Session {
   @inline(never) override func greet() -> Int { number + 1 }
   @inline(never) override func later() async -> Int { number + 1 }
   @inline(never) override func answer() -> Int { number + 1 }
 }
 
-/// Another class with the same protocol.
+/// Another class that conforms to the same protocol.
 final class Other: Answering {
   @inline(never) func answer() -> Int { 1 }
 }

@@ -1,14 +1,17 @@
-// dangling-maker KIND POLICY: uses an object after its last release, and says whether that was recorded and what came of it.
-// A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for crashd first, then use an
-// object in a guard slot and go on, or crash; `dangling-maker attached-freed` one that has left the quarantine.
-// `dangling-maker scenario NAME POLICY` makes a mistake as programs make it, also without protection (`none`).
+// dangling-maker KIND POLICY: accesses an object after its last release, and prints whether the access was recorded and
+// what it returned. A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for
+// crashd, then access an object in a guard slot, and continue or crash. `dangling-maker attached-freed` accesses an
+// object that has left the quarantine. `dangling-maker scenario NAME POLICY` causes a realistic use-after-free, also
+// without protection (`none`).
 import CrashShield
 import Glibc
 
 nonisolated(unsafe) var objects: [AnyObject] = []
 nonisolated(unsafe) var closures: [() -> Int] = []
 
-/// A reference to a deallocated object; the optimizer does not see the deallocation.
+/// Returns a reference to a deallocated object.
+///
+/// The optimizer cannot detect the deallocation.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()

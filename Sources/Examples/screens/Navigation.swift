@@ -1,18 +1,18 @@
 import CrashShieldGuards
 
-/// A stack of screens that one goes forth and back in.
+/// A navigation stack of screens.
 @MainActor
 protocol Navigation: AnyObject {
   var stack: [Screen] { get }
-  /// Whether nothing moves, and nothing waits to.
+  /// Whether no transition runs or waits.
   var isIdle: Bool { get }
-  /// Each says what became of the wish.
+  /// The methods return a text that says what happened to the request.
   func push(_ screen: Screen) -> String
   func pop() -> String
   func popToRoot() -> String
 }
 
-/// Performs each request at once, also during a transition.
+/// Performs each request at once, even during a transition.
 @MainActor
 final class PlainNavigation: Navigation {
   private(set) var stack: [Screen]
@@ -38,7 +38,7 @@ final class PlainNavigation: Navigation {
   }
 }
 
-/// The same over a `TransitionQueue`: one change at a time.
+/// Performs requests through a `TransitionQueue`, which runs one change at a time.
 @MainActor
 final class QueuedNavigation: Navigation, TransitionDriver {
   private let window: Window

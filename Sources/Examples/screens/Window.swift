@@ -1,12 +1,12 @@
-/// A rectangle that others lie on.
+/// A rectangle that contains other views.
 @MainActor
 final class View {
   private weak var parent: View?
   private var children: [View] = []
 
-  /// Lays a view on this one, and takes it from where it lay.
+  /// Adds a view to this one, and removes it from its previous superview.
   func add(_ view: View) {
-    // The words are those by which a navigation controller ends an app whose screens it has lost count of.
+    // The message is the one with which a navigation controller ends an app in an inconsistent state.
     precondition(view !== self, "Can't add self as subview")
     view.remove()
     view.parent = self
@@ -19,7 +19,7 @@ final class View {
   }
 }
 
-/// Something to be seen.
+/// A screen with a title.
 @MainActor
 final class Screen {
   nonisolated let name: String
@@ -28,16 +28,18 @@ final class Screen {
   init(_ name: String) { self.name = name }
 }
 
-/// Shows one screen, and has the next one slide over it.
+/// Shows one screen, and slides the next screen over it.
 ///
-/// As a navigation controller's, it does not check its callers: the visible screen is the one whose slide ended last,
-/// and a screen that comes during another slide appears at once. So a slide that ends late makes an older screen
-/// visible; when the next change goes back to that screen, it lies on itself.
+/// Like a navigation controller, the window does not check its callers. The screen whose slide ended last is the
+/// visible one. A screen that is shown during another slide appears at once. A slide that ends late therefore makes an
+/// older screen visible. If the next change returns to that screen, it is added to itself.
 @MainActor
 final class Window {
   private let view = View()
   private let slide: Duration
-  /// The visible screen; during a slide the old one.
+  /// The visible screen.
+  ///
+  /// During a slide it is the old screen.
   private(set) var shown: Screen
   private(set) var isSliding = false
 
@@ -47,7 +49,7 @@ final class Window {
     view.add(root.view)
   }
 
-  /// Shows a screen, and says when it is there.
+  /// Shows a screen, and calls `finished` when the slide has ended.
   func show(_ screen: Screen, finished: @escaping @MainActor () -> Void = {}) {
     shown.view.add(screen.view)
     if isSliding {

@@ -1,19 +1,20 @@
-// screens [--without] [TAPS]: a stack of screens in the terminal, over a TransitionQueue or without one. Each letter is a
-// tap: p another screen, b back, h back to the first, . waits until nothing moves, q ends. Taps of one line come
-// faster than a screen slides, as a user's who is in a hurry. Without the queue `pp.b` ends the program.
+// screens [--without] [TAPS]: a navigation stack in the terminal, with or without a TransitionQueue. Each letter is a
+// tap: p pushes a screen, b goes back, h goes to the first screen, . waits until no transition runs, q quits. Taps in
+// one line arrive faster than a screen slides, like the taps of a user in a hurry. Without the queue `pp.b` ends the
+// program.
 import CrashShield
 import CrashShieldGuards
 import Dispatch
 import Glibc
 
-/// Says a line at once: what was said last has to be there when the program is not any more.
+/// Prints a line without buffering, so that it appears even if the program ends.
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // write reads as many bytes as the array has. Who reads it may have gone.
+  // write reads as many bytes as the array has. An error is ignored, because the reader may have closed the pipe.
   _ = unsafe write(STDOUT_FILENO, line, line.count)
 }
 
-/// A tap at a time, so that what each does can be read.
+/// Performs one tap at a time, so that its result can be read.
 @MainActor
 final class Terminal {
   private let navigation: any Navigation
@@ -27,7 +28,9 @@ final class Terminal {
       isQueued ? QueuedNavigation(root: home, window: window) : PlainNavigation(root: home, window: window)
   }
 
-  /// Does all taps of a line; false: the last one ends the program.
+  /// Performs all taps of a line.
+  ///
+  /// Returns false if the last tap quits the program.
   func tap(_ taps: String) async -> Bool {
     for tap in taps {
       switch tap {
@@ -61,7 +64,7 @@ final class Terminal {
 }
 
 Shield.onIncident { incident in say("  recorded: \(incident.kind.name), \(incident.reason)") }
-// Without crashd it goes on as well.
+// The program also runs without crashd.
 if let error = Shield.start().startError { say("no shield: \(error)") }
 
 var arguments = CommandLine.arguments.dropFirst()
@@ -77,7 +80,7 @@ if let taps = arguments.first {
 } else {
   say("p another screen, b back, h to the first, . waits, q ends; several letters, then Enter: pp.bb")
   let lines = AsyncStream<String> { continuation in
-    // A thread of its own waits for the user.
+    // A separate thread waits for the user's input.
     DispatchQueue.global().async {
       while let line = readLine() { continuation.yield(line) }
       continuation.finish()

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A sanitizer reserves terabytes of addresses for its shadow and makes its own system calls: under one, memory is not
-// limited and calls are not filtered.
+// Sanitizers reserve terabytes of address space for shadow memory, and make system calls of their own. In a build with
+// a sanitizer, memory is therefore not limited and system calls are not filtered.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1
@@ -23,7 +23,7 @@ struct limit {
 
 static int lower(const struct limit *limits, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    // A lower limit of the parent stays: raising it needs privileges.
+    // Keep a lower limit that was inherited from the parent, because raising a hard limit requires privileges.
     struct rlimit limit;
     if (getrlimit(limits[i].resource, &limit) != 0) return errno;
     if (limit.rlim_max > limits[i].value) limit.rlim_max = limits[i].value;
@@ -43,7 +43,7 @@ static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, rlim_t m
   if (close_range(3, ~0U, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
     return errno;
-  // Exceeding RLIMIT_FSIZE is then an errno of write, and does not end the process.
+  // With SIGXFSZ ignored, a write beyond RLIMIT_FSIZE fails with an errno and does not end the process.
   if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR) return errno;
   const int code = lower(limits, sizeof limits / sizeof limits[0]);
   if (code != 0) return code;
@@ -60,7 +60,8 @@ int cs_confine(void) {
   return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
 }
 
-// The minimum for a start that was too short to measure, and the maximum for one under a sanitizer.
+// Bounds for the measured start time: the minimum for a start that was too short to measure, and the maximum for a
+// start under a sanitizer.
 #define SHORTEST_START_NS UINT64_C(2000000)
 #define LONGEST_START_NS  UINT64_C(250000000)
 
@@ -84,7 +85,7 @@ int cs_confine_image(int image) {
   if (fstat(image, &status) != 0) return errno;
   uint64_t cpu_s = CS_CONFINE_CPU_S;
   uint64_t memory_bytes = CS_CONFINE_MEMORY_BYTES;
-  // Anything but a regular file has no size, and gets the limit of a large one.
+  // Only a regular file has a size. Any other file gets the limit of a large image.
   if (S_ISREG(status.st_mode) && (uint64_t)status.st_size < CS_CONFINE_MEMORY_BYTES) {
     const uint64_t bytes = (uint64_t)status.st_size;
     const uint64_t own_cpu_s = CS_CONFINE_BASE_CPU_S + bytes / CS_CONFINE_BYTES_PER_S;

@@ -1,5 +1,5 @@
-// The system calls that a confined process needs. An attacker who takes the process over through a hostile image can
-// only compute, and write a wrong cache; through a hostile server, also talk to other servers.
+// The system calls that a confined process needs. An attacker who controls the process through a hostile image can only
+// compute and write a wrong cache. Through a hostile server, the attacker can also connect to other servers.
 #include "filter.h"
 #include "filter_x86_64.h"
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// Allowed with any arguments.
+/// These calls are allowed with any arguments.
 static const uint32_t allowed_calls[] = {
     SYS_read,
     SYS_pread64,
@@ -43,22 +43,23 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// Allowed with any arguments for networking. Only socket() creates sockets, and its family is checked.
+/// These calls are allowed with any arguments in a process with a network. Only socket() creates sockets, and its
+/// family is checked.
 static const uint32_t network_calls[] = {
     SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
     SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
 };
 
-/// Refused with EACCES: libdw searches for other files, and works without them. newfstatat takes any path, which a
-/// filter cannot read; fstat() of open files is another call, see fstat.c.
+/// These calls fail with EACCES. libdw searches for other files with them, and works without these files. newfstatat
+/// accepts any path, which a filter cannot read. fstat() of open files uses another call, see fstat.c.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 
-/// Allowed when an argument has none of some bits, or has one value.
+/// A call that is allowed only if an argument lacks some bits, or has one value.
 struct condition {
   uint32_t call;
   uint32_t argument;
-  uint32_t mask; // 0: the argument's low half must be `value`
+  uint32_t mask; // 0: the low half of the argument must equal `value`
   uint32_t value;
 };
 
@@ -82,7 +83,7 @@ static void finish(struct filter *filter, uint32_t action) {
   add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/// Skips `count` items unless the loaded word is `value`.
+/// Skips `count` items unless the loaded word equals `value`.
 static void unless_equal(struct filter *filter, uint32_t value, uint8_t count) {
   add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
 }
@@ -105,7 +106,7 @@ static void add_condition(struct filter *filter, const struct condition *conditi
   finish(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
-/// Only Internet sockets: a local one would lead to other services of this machine.
+/// Allows only Internet sockets, because a local socket could connect to other services of this machine.
 static void add_socket(struct filter *filter) {
   unless_equal(filter, SYS_socket, 6);
   load(filter, offsetof(struct seccomp_data, args));
@@ -133,7 +134,7 @@ static void build(struct filter *filter, enum cs_filter_kind kind) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      // abort() and raise(): no other process can be sent a signal.
+      // For abort() and raise(): the process can send signals only to itself.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
   add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);
@@ -154,6 +155,6 @@ int cs_filter_install(enum cs_filter_kind kind) {
   struct sock_fprog program = {.len = filter.count, .filter = filter.items};
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   if (result < 0) return errno;
-  // Otherwise it is the id of a thread that could not be confined.
+  // A positive result is the id of a thread that could not be confined.
   return result == 0 ? 0 : EBUSY;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 enum cs_filter_kind {
-  CS_FILTER_READ,  // what reading an open file and writing another one needs; anything else ends the process
-  CS_FILTER_FETCH, // and what talking over sockets of the Internet needs; anything else is refused
+  CS_FILTER_READ,  // allows reading an open file and writing another one; any other call ends the process
+  CS_FILTER_FETCH, // also allows Internet sockets; any other call fails
 };
 
-/// Installs the filter for all threads of this process. 0, or an errno.
+/// Installs the filter for all threads of this process. Returns 0, or an errno.
 int cs_filter_install(enum cs_filter_kind kind);

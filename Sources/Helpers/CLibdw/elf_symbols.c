@@ -13,8 +13,8 @@ static Elf_Scn *find_table(Elf *elf, GElf_Shdr *ret_section) {
   return NULL;
 }
 
-/// Of several names for one address the most readable wins: few leading underscores (libc's `raise` before
-/// `__GI_raise`), then exported, then short.
+/// Ranks the names of one address by readability. Names with fewer leading underscores come first (libc's `raise`
+/// before `__GI_raise`), then exported names, then short names.
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name) {
   size_t underscores = strspn(name, "_");
   size_t length = strlen(name);
@@ -25,7 +25,7 @@ static uint32_t rank_of(const GElf_Sym *symbol, const char *name) {
 
 static bool is_code(const struct cs_image *image, const GElf_Sym *symbol) {
   int type = GELF_ST_TYPE(symbol->st_info);
-  // Functions in assembler often have no type.
+  // Functions written in assembler often have no type.
   if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
   if (symbol->st_shndx == SHN_UNDEF || (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX))
     return false;
@@ -58,8 +58,8 @@ static int compare(const void *left, const void *right) {
   return strcmp(a->name, b->name);
 }
 
-/// Keeps one symbol per address, extends those without a size to their neighbor, and removes overlaps. A symbol without
-/// a size inside of another one is a label, not a function.
+/// Keeps one symbol per address, extends symbols without a size to the next symbol, and removes overlaps. A symbol
+/// without a size inside another symbol is a label, not a function.
 static void settle(const struct cs_image *image, struct cs_buffer *symbols) {
   struct cs_elf_symbol *items = symbols->items;
   size_t kept = 0;

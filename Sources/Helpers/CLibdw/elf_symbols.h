@@ -1,20 +1,21 @@
-// The functions of an image's symbol table, by address.
+// The functions in an image's symbol table, by address.
 #pragma once
 
 #include "image.h"
 
-/// Symbols never overlap: each one ends where the next one starts at the latest.
+/// Symbols never overlap: each symbol ends at the start of the next one, or earlier.
 struct cs_elf_symbol {
   struct cs_span span;
-  uint32_t rank; // which of several at one address is kept: the lowest
+  uint32_t rank; // of several symbols at one address, the one with the lowest rank is kept
   const char *name;
 };
 
-/// Reads the sorted functions into `symbols` (of cs_elf_symbol). .symtab has all; a stripped image still has .dynsym.
+/// Reads the functions, sorted, into `symbols` (of cs_elf_symbol). .symtab has all functions. A stripped image has only
+/// .dynsym.
 void cs_elf_symbols_read(struct cs_image *image, struct cs_buffer *symbols);
 
-/// The symbol that contains `offset`, or NULL.
+/// Returns the symbol that contains `offset`, or NULL.
 const struct cs_elf_symbol *cs_elf_symbols_find(const struct cs_buffer *symbols, uint32_t offset);
 
-/// The function of a symbol.
+/// Stores the function of a symbol, and returns its index.
 uint32_t cs_elf_symbol_function(struct cs_store *store, const struct cs_elf_symbol *symbol);

@@ -13,7 +13,7 @@ void cs_image_problem_set(struct cs_image_problem *problem, const char *format, 
   va_end(arguments);
 }
 
-/// libelf opens a truncated file without an error, so the sections are compared with the size of the file.
+/// Checks that the sections lie within the file, because libelf opens a truncated file without an error.
 static bool check_whole(Elf *elf, const GElf_Ehdr *header, uint64_t size, struct cs_image_problem *ret_problem) {
   if (header->e_shoff == 0) return true;
   size_t count;
@@ -55,7 +55,8 @@ static bool find_base(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// Sections are more precise than segments: gold puts headers, read-only data and code into one segment.
+/// Finds the code by sections, which are more precise than segments: gold puts headers, read-only data and code into
+/// one segment.
 static bool find_text(struct cs_image *image, struct cs_image_problem *ret_problem) {
   image->text_start = UINT64_MAX;
   image->text_end = 0;
@@ -79,8 +80,8 @@ static bool find_text(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// A section that is compressed to a 32nd or less is a decompression bomb: debug information expands to four times its
-/// size. Small ones may be anything.
+/// A section that is compressed to a 32nd of its size or less is treated as a decompression bomb. Honest debug
+/// information expands to about four times its compressed size. Small sections are not checked.
 #define CS_EXPANSION_LIMIT      32
 #define CS_EXPANSION_FREE_BYTES (UINT64_C(1) << 16)
 
@@ -88,8 +89,8 @@ static bool is_bomb(uint64_t bytes, uint64_t compressed_bytes) {
   return bytes > CS_EXPANSION_FREE_BYTES && bytes / CS_EXPANSION_LIMIT > compressed_bytes;
 }
 
-/// The uncompressed size of an old `.zdebug` section: "ZLIB", and the size with its highest byte first. 0: another
-/// section.
+/// The uncompressed size of an old `.zdebug` section, which begins with "ZLIB" and the size in big-endian order. 0 for
+/// any other section.
 static uint64_t old_expansion(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section) {
   size_t strings;
   if (elf_getshdrstrndx(elf, &strings) != 0) return 0;
@@ -120,7 +121,7 @@ static bool check_expansion(Elf *elf, struct cs_image_problem *ret_problem) {
   return true;
 }
 
-/// All checks before the debug information is read.
+/// Makes all checks before the debug information is read.
 static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret_problem) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -10,18 +10,18 @@ struct cs_image {
   Elf *elf;
   Dwarf *dwarf;
   uint64_t base;
-  uint64_t text_start; // link addresses of all executable sections
+  uint64_t text_start; // link addresses that enclose all executable sections
   uint64_t text_end;
   struct cs_store store;
 };
 
-/// Part of the code, as offsets from the image's base.
+/// A range of the code, as offsets from the image's base.
 struct cs_span {
   uint32_t start;
   uint32_t end;
 };
 
-/// Turns link addresses into a span. False when they are not code of this image: the linker leaves the debug
+/// Converts link addresses to a span. Returns false if they are not code of this image. The linker leaves the debug
 /// information of dropped functions at address 0.
 static inline bool cs_image_span(const struct cs_image *image, uint64_t low, uint64_t high, struct cs_span *ret_span) {
   if (low < image->text_start || high > image->text_end || low >= high) return false;

@@ -7,7 +7,7 @@ static int compare(const void *left, const void *right) {
   return (a->span.end > b->span.end) - (a->span.end < b->span.end);
 }
 
-/// The ranges so far, without gaps up to `end`.
+/// The ranges so far, which cover all code up to `end`.
 struct output {
   struct cs_image *image;
   uint32_t end;
@@ -23,14 +23,14 @@ static void start_range(struct output *output, uint32_t start, uint32_t location
   output->last = location;
 }
 
-/// Appends [start, end); code between the ranges so far and `start` gets no location.
+/// Appends [start, end). Code between the previous ranges and `start` gets no location.
 static void append(struct output *output, struct cs_span span, uint32_t location) {
   if (span.start > output->end) start_range(output, output->end, CS_SYMBOLS_NONE);
   start_range(output, span.start, location);
   output->end = span.end;
 }
 
-/// Assigns code up to `end` without a piece to symbols.
+/// Assigns the code up to `end` to symbols if no piece covers it.
 static void append_symbols(struct output *output, const struct cs_buffer *symbols, size_t *next, uint32_t end) {
   struct cs_store *store = &output->image->store;
   const struct cs_elf_symbol *items = symbols->items;
@@ -55,7 +55,7 @@ void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const st
   size_t next_symbol = 0;
   for (size_t i = 0; i < pieces->count; i++) {
     struct cs_span span = items[i].span;
-    // Two units may describe the same code (the linker folds equal functions); the first one wins.
+    // Two units can describe the same code, because the linker folds equal functions. The first unit is used.
     if (span.start < output.end) span.start = output.end;
     if (span.start >= span.end) continue;
     append_symbols(&output, symbols, &next_symbol, span.start);

@@ -1,8 +1,8 @@
-// Splits a unit's code at every line row and every inline boundary.
+// Splits a unit's code at every row of the line table and at every boundary of an inlined call.
 #include "pieces.h"
 #include <stdlib.h>
 
-/// The unit's debug information does not cover this code.
+/// The location of code that the unit's debug information does not cover.
 #define CS_OUTSIDE (CS_SYMBOLS_NONE - 1)
 
 static int compare(const void *left, const void *right) {
@@ -10,7 +10,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/// Every address of a possible change, sorted and unique.
+/// Collects every address at which the location may change, sorted and without duplicates.
 static void find_cuts(const struct cs_unit *unit, struct cs_buffer *cuts) {
   const struct cs_unit_row *rows = unit->rows.items;
   const struct cs_unit_paint *paints = unit->paints.items;
@@ -50,7 +50,7 @@ static void fill(const uint32_t *cuts, uint32_t *nodes, size_t count, struct cs_
     nodes[low] = node;
 }
 
-/// The node of the code after each cut.
+/// Finds the node of the code after each cut.
 static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts, uint32_t *nodes) {
   const struct cs_span *spans = unit->spans.items;
   const struct cs_unit_paint *paints = unit->paints.items;
@@ -62,7 +62,7 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
     fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
 }
 
-/// The location of code in `node` at `row` (NULL: unknown line); none when nothing is known.
+/// Returns the location of the code in `node` at `row` (NULL: unknown line), or none if nothing is known.
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;
@@ -77,7 +77,7 @@ static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbo
     location.function = known->function;
     location.parent = known->call_site;
   } else if (row) {
-    // Units of assembler code have lines and no functions.
+    // Units of assembler code have lines, but no functions.
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(symbols, start);
     location.function = symbol ? cs_elf_symbol_function(store, symbol) : 0;
   } else {

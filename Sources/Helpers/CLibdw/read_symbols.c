@@ -1,9 +1,9 @@
-// Reads an image: symbols, then every unit, then the ranges.
+// Reads an image: first the symbols, then every unit, then the ranges.
 #include "pieces.h"
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 
-/// Whether [start, end) contains one of the sorted addresses.
+/// Returns whether [start, end) contains one of the sorted addresses.
 static bool is_asked(const struct cs_addresses *addresses, uint64_t start, uint64_t end) {
   size_t low = 0, high = addresses->count;
   while (low < high) {
@@ -26,7 +26,7 @@ static bool is_unit_asked(const struct cs_addresses *addresses, Dwarf_Die *die) 
   return false;
 }
 
-/// Returns whether all requested units could be read.
+/// Reads the units. Returns whether all requested units could be read.
 static bool read_units(struct cs_image *image, const struct cs_addresses *addresses, const struct cs_buffer *symbols,
                        struct cs_buffer *pieces) {
   struct cs_memo names = {0}, paths = {0};
@@ -37,7 +37,7 @@ static bool read_units(struct cs_image *image, const struct cs_addresses *addres
   Dwarf_Die die;
   bool good = true;
   int status;
-  // Not by address: swiftc emits no .debug_aranges.
+  // The units are not searched by address, because swiftc emits no .debug_aranges.
   while ((status = dwarf_get_units(image->dwarf, next, &next, &version, &type, &die, NULL)) == 0) {
     if ((type != DW_UT_compile && type != DW_UT_partial) || !is_unit_asked(addresses, &die)) continue;
     good = cs_unit_read(&unit, &die, version) && good;
@@ -65,7 +65,7 @@ static bool has_section(Elf *elf, const char *name) {
   return false;
 }
 
-/// Keeps only symbols that contain a requested address; other code gets no function.
+/// Keeps only symbols that contain a requested address. Other code gets no function.
 static void keep_asked(const struct cs_image *image, const struct cs_addresses *addresses, struct cs_buffer *symbols) {
   struct cs_elf_symbol *items = symbols->items;
   size_t kept = 0;
@@ -96,7 +96,7 @@ bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *ad
                                                               : "out of memory");
     return false;
   }
-  GElf_Word checksum; // not looked at: the build ids say which files belong together
+  GElf_Word checksum; // not used: the build ids show which files belong together
   *ret_symbols = (struct cs_symbols){
       .base = image->base,
       .debug_link = has_debug_info ? NULL : dwelf_elf_gnu_debuglink(image->elf, &checksum),

@@ -1,5 +1,5 @@
-// The state of describing the scope at a code address, and the contribution of each file. scope_describe.c calls the
-// others.
+// The state for describing the scope at a code address, and the functions of each file. scope_describe.c calls the
+// other files.
 #pragma once
 
 #include "cs_scope.h"
@@ -9,23 +9,23 @@
 
 #define CS_SCOPE_TYPES 64
 
-/// A type in the description: its index in the list is its number.
+/// A type in the description. Its index in the list is its number.
 struct cs_scope_type {
-  Dwarf_Off offset; // of its DIE
-  uint32_t steps;   // pointers that lead to it from a variable
+  Dwarf_Off offset; // offset of its DIE
+  uint32_t steps;   // number of pointers from a variable to this type
 };
 
 struct cs_scope {
   struct cs_image *image;
   uint64_t pc;
-  Dwarf_CFI *frames; // NULL when the file has none
+  Dwarf_CFI *frames; // NULL if the file has none
   char *text;
   size_t count;
   struct cs_scope_type types[CS_SCOPE_TYPES];
   size_t type_count;
 };
 
-/// The location of a variable: its value is register + offset, or the word of memory there.
+/// The location of a variable: its value is register + offset, or the word of memory at that address.
 struct cs_scope_location {
   int64_t offset;
   uint32_t number;
@@ -34,40 +34,41 @@ struct cs_scope_location {
 
 // scope.c
 
-/// Adds a line; false when it does not fit, and nothing is added.
+/// Adds a line. Returns false and adds nothing if the line does not fit.
 bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // scope_location.c
 
-/// False for an optimized-out variable, and for a location that is not one register and an offset. `function` is the
-/// innermost function that is not inlined.
+/// Finds the location of a variable. Returns false if the variable was optimized out, and if its location is not one
+/// register and an offset. `function` is the innermost function that is not inlined.
 bool cs_scope_locate(const struct cs_scope *scope, Dwarf_Die *variable, Dwarf_Die *function,
                      struct cs_scope_location *ret_location);
 
 // scope_types.c
 
-/// Whether a type is a pointer to anything.
+/// Returns whether a type is a pointer to anything.
 bool cs_scope_is_pointer(Dwarf_Die *die);
 
-/// The number of the target of the type `die`; CS_SCOPE_TYPES when it is no pointer to a type with members.
+/// Returns the number of the type that the type `die` points to, or CS_SCOPE_TYPES if it is no pointer to a type with
+/// members.
 size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps);
 
-/// Adds every type with a number, and those that they lead to.
+/// Adds every type that has a number, and the types that their members refer to.
 void cs_scope_add_types(struct cs_scope *scope);
 
 // scope_swift.c
 
-/// Adds the stored properties of the Swift class whose type has this linkage name: `$s4shop4CartCD`. `has_derived`:
-/// with the sizes of derived classes.
+/// Adds the stored properties of the Swift class whose type has this linkage name, such as `$s4shop4CartCD`. With
+/// `has_derived` it also adds the sizes of derived classes.
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived);
 
 /// Adds the instance sizes of the Swift class whose descriptor has this symbol, and of its derived classes.
 void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
 
-/// The part of a class's full metadata ("Mf") before the address that pointers to it use.
+/// The size of a class's full metadata ("Mf") before the address point, to which pointers refer.
 #define CS_SCOPE_METADATA_BYTES 24
 
-/// Whether a symbol is that of a class's full metadata.
+/// Returns whether a symbol is the full metadata of a class.
 static inline bool cs_scope_is_metadata(const char *name) {
   const size_t length = strlen(name);
   return length > 3 && strcmp(name + length - 3, "CMf") == 0;
@@ -75,6 +76,6 @@ static inline bool cs_scope_is_metadata(const char *name) {
 
 // scope_code.c
 
-/// Adds the Swift classes that the function there names: in its own name, in its calls, or in addresses that it takes.
-/// This needs the image's symbols, and no debug information.
+/// Adds the Swift classes that the function at the address names: in its own name, in its calls, or in addresses that
+/// it loads. This requires the image's symbols, but no debug information.
 void cs_scope_add_named_classes(struct cs_scope *scope);

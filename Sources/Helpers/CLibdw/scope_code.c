@@ -1,23 +1,24 @@
 // Finds the Swift classes that a function names: in its own name, in the names of its callees, and in its references.
 //
-// Code that uses an object almost always names its class: it is a method of it, gets its metadata, or calls a function
-// with the class in its signature. All of these are symbols whose names contain the class.
+// Code that uses an object almost always names the object's class. The code is a method of the class, loads its
+// metadata, or calls a function with the class in its signature. The symbols of all of these contain the name of the
+// class.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define CS_CODE_BYTES   (64u << 10) // of a function
+#define CS_CODE_BYTES   (64u << 10) // of the code of a function
 #define CS_CODE_TARGETS 4096
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
-#define CS_CODE_DEPTH   8 // functions around a closure
-#define CS_CODE_LEAST   8 // of a name of one
+#define CS_CODE_DEPTH   8 // functions that enclose a closure
+#define CS_CODE_LEAST   8 // the name of such a function is longer than this
 
-// Longer names are skipped: each is searched for in every other.
+// Longer names are skipped, because each name is searched in every other name.
 #define CS_CODE_NAME_BYTES 4096
 
-/// The references of a function.
+/// The functions, targets and names that a function refers to.
 struct references {
   uint64_t functions[1 + CS_CODE_DEPTH];
   size_t function_count;
@@ -32,7 +33,7 @@ static int compare(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/// The function that contains the address; NULL: no symbol does.
+/// Returns the function that contains the address, or NULL if no symbol contains it.
 static const char *find_function(const struct cs_scope *scope, const struct cs_scope_symbols *symbols,
                                  GElf_Sym *ret_function) {
   for (size_t i = 1; i < symbols->count; i++) {
@@ -57,14 +58,14 @@ static void add_function(struct references *references, Elf *elf, const GElf_Sym
 #endif
 }
 
-/// The name of a Swift symbol; NULL for any other symbol.
+/// Returns the name of a Swift symbol, or NULL for any other symbol.
 static const char *swift_symbol(const struct cs_scope_symbols *symbols, size_t index, GElf_Sym *ret_symbol) {
   const char *name = cs_scope_symbol(symbols, index, ret_symbol);
   return name && strncmp(name, "$s", 2) == 0 && strnlen(name, CS_CODE_NAME_BYTES) < CS_CODE_NAME_BYTES ? name : NULL;
 }
 
-/// Whether a function is a specialization for another one, which it names with its length
-/// (`…15$s4mainyycfU11_Tf3npf_n`), and that one is the closure or encloses it.
+/// Returns whether a function is a specialization for another function that is the closure or encloses it. The name of
+/// a specialization contains the name and length of that function (`…15$s4mainyycfU11_Tf3npf_n`).
 static bool is_specialized(const char *name, const char *closure) {
   for (const char *at = name + 2; (at = strstr(at, "$s")); at++) {
     const char *digits = at;
@@ -78,7 +79,8 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that enclose a closure: its name begins with theirs, or they are specializations for those.
+/// Adds the functions that enclose a closure. The closure's name begins with their names, or they are specializations
+/// for such functions.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -90,13 +92,13 @@ static void add_around(struct references *references, const struct cs_scope_symb
   }
 }
 
-/// Adds the symbols exactly at the targets of the code, and those of the functions themselves.
+/// Adds the symbols whose addresses are targets of the code, and the symbols of the functions themselves.
 static void add_names(struct references *references, const struct cs_scope_symbols *symbols) {
   for (size_t i = 1; i < symbols->count && references->name_count < CS_CODE_NAMES; i++) {
     GElf_Sym symbol;
     const char *name = swift_symbol(symbols, i, &symbol);
     if (!name) continue;
-    // Code refers to a class's metadata by its address point.
+    // Code refers to the metadata of a class by its address point.
     const uint64_t address = symbol.st_value + (cs_scope_is_metadata(name) ? CS_SCOPE_METADATA_BYTES : 0);
     bool is_named = bsearch(&address, references->targets, references->target_count, sizeof(uint64_t), compare);
     for (size_t function = 0; function < references->function_count; function++)
@@ -105,10 +107,10 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// The class's part of the mangled names of its users: `4CartC` of `$s4shop4CartCMn`. For a more complex name (private,
-/// or with word substitutions) it is everything between `$s` and `Mn`.
+/// Finds the part that the class contributes to mangled names: `4CartC` of `$s4shop4CartCMn`. For a more complex name
+/// (private, or with word substitutions) the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
-  // Name and length of a class: a number, so many characters, and C.
+  // The name of a class consists of a number, as many characters, and C.
   for (size_t start = length - 2; start > 1; start--) {
     if (name[start] < '0' || name[start] > '9') continue;
     char *end;
@@ -126,7 +128,7 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
   return length - 2;
 }
 
-/// Whether a name contains this part, not at the end of a longer number: `14CartCounterC` is no `4CartC`.
+/// Returns whether a name contains this part, but not after another digit: `14CartCounterC` does not contain `4CartC`.
 static bool has_part(const char *name, const char *part, size_t length) {
   const char *end = name + strlen(name);
   for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
@@ -135,11 +137,11 @@ static bool has_part(const char *name, const char *part, size_t length) {
   return false;
 }
 
-/// Whether a name contains all identifiers of the range: modules, and enclosing types.
+/// Returns whether a name contains all identifiers of the range, which are modules and enclosing types.
 static bool has_context(const char *name, const char *from, const char *to) {
   while (from < to) {
     if (*from < '1' || *from > '9') {
-      // Word substitutions from other identifiers cannot be resolved here.
+      // Word substitutions from other identifiers cannot be resolved here, so they count as a match.
       if (*from++ == '0') return true;
       continue;
     }
@@ -157,7 +159,8 @@ static bool is_between(char letter, char first, char last) {
   return letter >= first && letter <= last;
 }
 
-/// Whether the text that ends there is a substitution: `AA`, `AnC`; `7AccountC` is an enclosing type.
+/// Returns whether the text before `end` is a substitution, such as `AA` or `AnC`. In contrast, `7AccountC` is an
+/// enclosing type.
 static bool is_substitution(const char *name, const char *end) {
   if (end - name < 2 || !is_between(end[-1], 'A', 'Z')) return false;
   const char *at = end - 2;
@@ -166,8 +169,8 @@ static bool is_substitution(const char *name, const char *end) {
   return *at == 'A' && (at == name || !is_between(at[-1], '0', '9'));
 }
 
-/// Whether a name contains the class `part` in its `context`: directly after it, or after a substitution (`AA4CartC`)
-/// with the context elsewhere in the name.
+/// Returns whether a name contains the class `part` in its `context`. The class follows the context directly, or
+/// follows a substitution (`AA4CartC`) with the context elsewhere in the name.
 static bool has_class(const char *name, const char *context, const char *part, size_t length) {
   const size_t around = (size_t)(part - context);
   const char *end = name + strlen(name);
@@ -195,7 +198,7 @@ static void add_classes(struct cs_scope *scope, const struct cs_scope_symbols *s
     const char *name = swift_symbol(symbols, i, &symbol);
     const size_t length = name ? strlen(name) : 0;
     if (length < 6 || strcmp(name + length - 3, "CMn") != 0) continue;
-    // Classes of the standard library, which any code may name, are not relevant.
+    // Skip classes of the standard library, because any code may name them.
     if (name[2] == 's') continue;
     const char *start;
     const size_t part = identifier(name, length - 2, &start);
@@ -209,7 +212,7 @@ void cs_scope_add_named_classes(struct cs_scope *scope) {
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);
   GElf_Sym function;
   const char *name = find_function(scope, &symbols, &function);
-  // The code of a program's main file has no other name.
+  // The code of a program's main file has only the name `main`.
   if (!name || (strncmp(name, "$s", 2) != 0 && strcmp(name, "main") != 0)) return;
   struct references *references = calloc(1, sizeof *references);
   if (!references) return;

@@ -5,14 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/// Finds the target of every `call`, `jmp`, `lea` or `mov` relative to rip, as if one began at each byte. Returns their
-/// number, up to `limit`. Some are false: only by chance is there a symbol.
+/// Finds the target of every `call` or `jmp`, and of every `lea` or `mov` relative to rip. It decodes an instruction at
+/// each byte, so some targets are false. A false target rarely has a symbol. Returns the number of targets, at most
+/// `limit`.
 static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t address, uint64_t *ret_targets,
                                      size_t limit) {
   size_t found = 0;
   for (size_t i = 0; i + 5 <= count && found < limit; i++) {
     const int is_branch = code[i] == 0xe8 || code[i] == 0xe9;
-    // REX.W; ModRM of rip and a displacement.
+    // The instruction has REX.W, and a ModRM byte for rip and a displacement.
     const int is_address = i + 7 <= count && (code[i] & 0xf8) == 0x48 && (code[i + 1] == 0x8d || code[i + 1] == 0x8b) &&
                            (code[i + 2] & 0xc7) == 0x05;
     if (!is_branch && !is_address) continue;
@@ -24,9 +25,9 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
   return found;
 }
 
-/// The size in the last `mov esi, SIZE`, `mov edx, ALIGNMENT MASK`; 0: there is none.
+/// Returns the size in the last `mov esi, SIZE`, `mov edx, ALIGNMENT MASK`, or 0 if there is none.
 ///
-/// An allocation gets its size in the same way, and precedes the object's own deallocation.
+/// Allocations load their size with the same instructions, but they precede the deallocation of the object itself.
 static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
   uint32_t found = 0;
   for (size_t i = 0; i + 10 <= count; i++) {

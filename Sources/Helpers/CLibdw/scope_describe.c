@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-// As in unit_tree.c: deeper DIEs are skipped.
+// As in unit_tree.c, deeper DIEs are skipped.
 #define CS_SCOPE_DEPTH 200
 
 static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *function) {
@@ -22,8 +22,8 @@ static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *func
     cs_scope_add(scope, "V %c %u %" PRId64 " - %s\n", kind, location.number, location.offset, name);
 }
 
-/// Walks the DIEs below `parent`. `function` is the innermost enclosing function that is not inlined; `is_around`:
-/// `parent` contains the address.
+/// Visits the DIEs below `parent`. `function` is the innermost enclosing function that is not inlined. `is_around` is
+/// true if `parent` contains the address.
 static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function, bool is_around, int depth) {
   Dwarf_Die die;
   int status = dwarf_child(parent, &die);
@@ -35,11 +35,12 @@ static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function,
       const bool is_function = tag == DW_TAG_subprogram;
       const bool is_code = is_function || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
       const bool has_place = is_code && dwarf_haspc(&die, scope->pc) > 0;
-      // A block without the address contains no block with it; a function may contain others.
+      // A block that does not contain the address has no nested block that contains it. A function may contain other
+      // functions.
       if (!is_code || is_function || has_place)
         walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place, depth + 1);
     }
-    // DW_AT_sibling of a damaged file may lead back.
+    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
     const Dwarf_Off offset = dwarf_dieoffset(&die);
     status = dwarf_siblingof(&die, &die);
     if (status == 0 && dwarf_dieoffset(&die) <= offset) return;
@@ -50,7 +51,7 @@ static bool find_unit(const struct cs_scope *scope, Dwarf_Die *ret_unit) {
   Dwarf_CU *next = NULL;
   Dwarf_Half version;
   uint8_t type;
-  // Not by address: swiftc emits no .debug_aranges.
+  // The units are not searched by address, because swiftc emits no .debug_aranges.
   while (dwarf_get_units(scope->image->dwarf, next, &next, &version, &type, ret_unit, NULL) == 0) {
     if ((type == DW_UT_compile || type == DW_UT_partial) && dwarf_haspc(ret_unit, scope->pc) > 0) return true;
   }
@@ -61,7 +62,7 @@ static void add_code(struct cs_scope *scope) {
   uint8_t code[CS_SCOPE_CODE_BYTES];
   char digits[2 * sizeof code + 1];
   size_t count = scope->pc < sizeof code ? (size_t)scope->pc : sizeof code;
-  // The first function of a section has less code before it.
+  // At the beginning of a section there may be less code before the address.
   while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
     count--;
   for (size_t i = 0; i < count; i++)

@@ -23,7 +23,7 @@ static bool base_of(const Dwarf_Op *op, uint32_t *ret_number, int64_t *ret_offse
   return op->atom == DW_OP_bregx;
 }
 
-/// The canonical frame address, where it is a register and an offset.
+/// Finds the canonical frame address, if it is a register and an offset.
 static bool frame_address(const struct cs_scope *scope, uint32_t *ret_number, int64_t *ret_offset) {
   Dwarf_Frame *frame = NULL;
   if (!scope->frames || dwarf_cfi_addrframe(scope->frames, scope->pc, &frame) != 0) return false;
@@ -34,7 +34,7 @@ static bool frame_address(const struct cs_scope *scope, uint32_t *ret_number, in
   return good;
 }
 
-/// The base of DW_OP_fbreg.
+/// Finds the frame base, to which DW_OP_fbreg refers.
 static bool frame_base(const struct cs_scope *scope, Dwarf_Die *function, uint32_t *ret_number, int64_t *ret_offset) {
   Dwarf_Attribute memory;
   Dwarf_Attribute *attribute = dwarf_attr_integrate(function, DW_AT_frame_base, &memory);

@@ -1,9 +1,10 @@
 // The stored properties of Swift classes.
 //
-// swiftc's DWARF describes a class without its members. But the image has reflection metadata: the class's descriptor
-// ("Mn") leads to the names of its stored properties, and its metadata ("N") has the offset of each, in the file too
-// unless that depends on another library's classes. Both have symbols with the class's name, also for private classes.
-// The layouts are stable: Swift's ABI.md, TypeMetadata.rst and include/swift/ABI/Metadata.h.
+// swiftc's DWARF describes a class without its members. The image, however, contains reflection metadata. The
+// descriptor of a class ("Mn") refers to the names of its stored properties. Its metadata ("N") has the offset of each
+// property. The file contains these offsets too, except if they depend on classes of other libraries. Both have symbols
+// with the name of the class, also for private classes. The layouts are stable: Swift's ABI.md, TypeMetadata.rst and
+// include/swift/ABI/Metadata.h.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include "scope_symbols.h"
@@ -11,11 +12,11 @@
 #include <string.h>
 
 #define CS_SWIFT_FIELDS     256
-#define CS_SWIFT_DERIVED    16   // of one class, at whatever distance
-#define CS_SWIFT_CLASSES    8192 // that are looked at for them
+#define CS_SWIFT_DERIVED    16   // of one class, direct and indirect
+#define CS_SWIFT_CLASSES    8192 // searched for derived classes
 #define CS_SWIFT_NAME_BYTES 256
 
-/// The needed part of a class descriptor; a reference is relative to its own address.
+/// The required part of a class descriptor. A reference is relative to its own address.
 struct class_descriptor {
   uint32_t flags;
   int32_t parent, name, access;
@@ -23,10 +24,10 @@ struct class_descriptor {
   int32_t superclass;
   uint32_t negative_words, positive_words, own_words;
   uint32_t field_count;
-  uint32_t offsets_at; // of the metadata's words
+  uint32_t offsets_at; // in words of the metadata
 };
 
-/// A reference in a type's name to another type of the same image.
+/// A reference in the name of a type to another type of the same image.
 struct type_reference {
   uint8_t control;
   int32_t to;
@@ -48,16 +49,16 @@ _Static_assert(sizeof(struct class_descriptor) == 44, "the beginning of a Target
 _Static_assert(sizeof(struct field_list) == 16, "a FieldDescriptor");
 _Static_assert(sizeof(struct field_record) == 12, "a FieldRecord");
 
-/// Bits of the descriptor's flags.
+/// Bits of the flags of a descriptor.
 enum { KIND_MASK = 0x1f, KIND_CLASS = 16, IS_GENERIC = 0x80, HAS_RESILIENT_SUPERCLASS = 1 << 29 };
 
-/// A type_reference directly to a descriptor.
+/// The kind of a type_reference that refers directly to a descriptor.
 enum { DIRECT = 1 };
 
-/// Offsets in the metadata, after its kind, superclass, flags and address point.
+/// Offsets in the metadata. SIZE_AT follows its kind, superclass, flags and address point.
 enum { SIZE_AT = 24, WORD = 8 };
 
-/// The size of an object's header. A smaller size is computed only at run time.
+/// The size of an object's header. The runtime computes a size that is smaller in the file.
 enum { OBJECT_BYTES = 16 };
 
 static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t metadata_at) {
@@ -90,7 +91,7 @@ static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t 
   }
 }
 
-/// Finds descriptor and metadata of a class by the beginning of its symbols; 0: unknown.
+/// Finds the descriptor and the metadata of a class by the common prefix of its symbols. 0 means unknown.
 static void find_class(const struct cs_scope_symbols *symbols, const char *name, size_t length,
                        uint64_t *ret_descriptor_at, uint64_t *ret_metadata_at) {
   *ret_descriptor_at = *ret_metadata_at = 0;
@@ -100,13 +101,13 @@ static void find_class(const struct cs_scope_symbols *symbols, const char *name,
     if (!symbol || strncmp(symbol, name, length) != 0) continue;
     if (strcmp(symbol + length, "Mn") == 0) *ret_descriptor_at = entry.st_value;
     if (strcmp(symbol + length, "N") == 0) *ret_metadata_at = entry.st_value;
-    // A private class in optimized code has no other symbol.
+    // A private class in optimized code has only this symbol for its metadata.
     if (*ret_metadata_at == 0 && strcmp(symbol + length, "Mf") == 0)
       *ret_metadata_at = entry.st_value + CS_SCOPE_METADATA_BYTES;
   }
 }
 
-/// The descriptor of the superclass; 0: it is not in this image.
+/// Returns the descriptor of the superclass, or 0 if the superclass is not in this image.
 static uint64_t superclass_of(Elf *elf, uint64_t descriptor_at) {
   struct class_descriptor class;
   struct type_reference reference;
@@ -120,12 +121,12 @@ static uint64_t superclass_of(Elf *elf, uint64_t descriptor_at) {
   return at + offsetof(struct type_reference, to) + (uint64_t)(int64_t)reference.to;
 }
 
-/// Adds the instance sizes of derived classes, as far as the image has them.
+/// Adds the instance sizes of the derived classes that the image contains.
 static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *symbols, uint64_t descriptor_at,
                         char letter) {
   uint64_t found[1 + CS_SWIFT_DERIVED] = {descriptor_at};
   size_t count = 1, looked_at = 0;
-  // In each round the subclasses of the classes of the round before.
+  // Each round adds the subclasses of the classes that the previous round added.
   for (size_t known = 0; known < count && count <= CS_SWIFT_DERIVED;) {
     const size_t begin = known, end = known = count;
     for (size_t i = 1; i < symbols->count && count <= CS_SWIFT_DERIVED && looked_at < CS_SWIFT_CLASSES; i++) {
@@ -150,9 +151,9 @@ static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *s
   }
 }
 
-/// The constant size that a class's deallocating deinit passes to the runtime; 0: none.
+/// Returns the constant size that the deallocating deinit of a class passes to the runtime, or 0 if there is none.
 ///
-/// A generic class has its size only there, and only if it does not depend on the parameters.
+/// A generic class has its size only there, and only if its size does not depend on the type parameters.
 static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const char *name, size_t length) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -168,7 +169,7 @@ static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const c
   return 0;
 }
 
-/// The instance size of a class that is not generic; 0: not in the image.
+/// Returns the instance size of a class that is not generic, or 0 if the image does not contain it.
 static uint32_t size_of(Elf *elf, uint64_t descriptor_at, uint64_t metadata_at) {
   struct class_descriptor class;
   uint32_t size;
@@ -198,7 +199,8 @@ void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symb
 }
 
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived) {
-  // Without its last letter, and the two letters of an optional, it is the prefix of all symbols of the class.
+  // Without its last letter, and without the two letters of an optional, the name is the prefix of all symbols of the
+  // class.
   size_t length = strlen(linkage_name) - 1;
   if (length > 2 && strncmp(linkage_name + length - 2, "Sg", 2) == 0) length -= 2;
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);

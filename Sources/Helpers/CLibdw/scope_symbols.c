@@ -1,4 +1,4 @@
-// Finds symbols by their number, and bytes by their address.
+// Finds symbols by their index, and the contents of an image by address.
 #include "scope_symbols.h"
 #include <string.h>
 

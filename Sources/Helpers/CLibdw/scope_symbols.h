@@ -3,22 +3,23 @@
 
 #include "image.h"
 
-/// The image's own table of symbols.
+/// The symbol table of an image.
 struct cs_scope_symbols {
   Elf *elf;
   Elf_Data *data;
-  size_t strings; // their section
+  size_t strings; // index of the section with their names
   size_t count;
 };
 
-/// Empty for a stripped image.
+/// Returns the symbol table, which is empty for a stripped image.
 struct cs_scope_symbols cs_scope_symbols_of(Elf *elf);
 
-/// The name of a defined symbol; NULL: it is undefined, or has none.
+/// Returns the name of a defined symbol, or NULL if the symbol is undefined or has no name.
 const char *cs_scope_symbol(const struct cs_scope_symbols *symbols, size_t index, GElf_Sym *ret_symbol);
 
-/// The loaded image's bytes at an address, and how many the file has there contiguously; NULL: none.
+/// Returns the bytes of the loaded image at an address, and the number of contiguous bytes in the file. NULL if there
+/// are none.
 const uint8_t *cs_scope_bytes(Elf *elf, uint64_t address, size_t *ret_count);
 
-/// The same as a copy; returns how many of `count`.
+/// Copies these bytes, and returns how many of `count` were copied.
 size_t cs_scope_read(Elf *elf, uint64_t address, void *ret_bytes, size_t count);

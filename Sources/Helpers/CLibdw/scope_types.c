@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-// A guess goes no further than a member of a member of a variable's target.
+// Types are described only up to a member of a member of a variable's target, because a longer chain is a weak guess.
 #define CS_SCOPE_STEPS 1
 #define CS_SCOPE_PEELS 16
 
 #ifndef DW_AT_APPLE_runtime_class
-#define DW_AT_APPLE_runtime_class 0x3fe6 // elfutils has no name for it
+#define DW_AT_APPLE_runtime_class 0x3fe6 // elfutils does not define this name
 #endif
 
-/// Strips names and qualifiers of a type.
+/// Removes typedefs and qualifiers from a type.
 static bool peel(Dwarf_Die *die) {
   for (int i = 0; i < CS_SCOPE_PEELS; i++) {
     Dwarf_Attribute attribute;
@@ -37,7 +37,7 @@ static bool has_members(Dwarf_Die *die) {
          !dwarf_hasattr(die, DW_AT_declaration);
 }
 
-/// The linkage name of a Swift class that a variable of this type refers to; NULL for any other type.
+/// Returns the linkage name of the Swift class to which a variable of this type refers, or NULL for any other type.
 static const char *swift_class(Dwarf_Die *die) {
   Dwarf_Attribute attribute;
   Dwarf_Word language;
@@ -47,7 +47,7 @@ static const char *swift_class(Dwarf_Die *die) {
   const char *name = dwarf_formstring(dwarf_attr(die, DW_AT_linkage_name, &attribute));
   const size_t length = name ? strlen(name) : 0;
   if (length < 5 || strncmp(name, "$s", 2) != 0) return NULL;
-  // A class, or an optional one.
+  // Accept a class or an optional class.
   if (strcmp(name + length - 2, "CD") == 0 || strcmp(name + length - 4, "CSgD") == 0) return name;
   return NULL;
 }
@@ -82,7 +82,7 @@ size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps) 
   return number_of(scope, &type, steps);
 }
 
-/// The offset of a member; false where it is no constant.
+/// Reads the offset of a member. Returns false if it is no constant.
 static bool place_of(Dwarf_Die *member, Dwarf_Word *ret_offset) {
   Dwarf_Attribute attribute;
   *ret_offset = 0;
@@ -97,7 +97,7 @@ static void add_member(struct cs_scope *scope, Dwarf_Die *member, uint32_t steps
   Dwarf_Attribute attribute;
   Dwarf_Die type;
   Dwarf_Word offset, size;
-  // A static member of C++ is a declaration.
+  // Skip static members of C++, which are declarations.
   if (dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration)) return;
   if (!place_of(member, &offset) || !dwarf_formref_die(dwarf_attr(member, DW_AT_type, &attribute), &type)) return;
   if (dwarf_aggregate_size(&type, &size) != 0 || !peel(&type)) return;
@@ -130,7 +130,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
   while (status == 0) {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_member || tag == DW_TAG_inheritance) add_member(scope, &child, scope->types[number].steps);
-    // DW_AT_sibling of a damaged file may lead back.
+    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
     const Dwarf_Off offset = dwarf_dieoffset(&child);
     status = dwarf_siblingof(&child, &child);
     if (status == 0 && dwarf_dieoffset(&child) <= offset) return;
@@ -138,7 +138,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
 }
 
 void cs_scope_add_types(struct cs_scope *scope) {
-  // The list grows during the loop, up to its limit.
+  // The loop appends types to the list, up to the list's limit.
   for (size_t i = 0; i < scope->type_count; i++)
     add_type(scope, i);
 }

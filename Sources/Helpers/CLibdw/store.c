@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The file must stay below crash-analyse's RLIMIT_FSIZE; offsets and indexes have 32 bits.
+// The file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes have 32 bits.
 #define CS_STORE_LIMIT_BYTES ((size_t)192 << 20)
 
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes) {
@@ -45,7 +45,7 @@ static uint32_t hash_bytes(const void *bytes, size_t count) {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/// Grows the index, so that at least half of the slots stay free.
+/// Grows the index if less than half of its slots are free.
 static bool index_grow(struct cs_store *store, struct cs_index *index) {
   if (index->count * 2 < index->capacity) return true;
   size_t capacity = index->capacity ? index->capacity * 2 : 4096;
@@ -67,8 +67,8 @@ static bool index_grow(struct cs_store *store, struct cs_index *index) {
   return true;
 }
 
-/// The slot of an equal item, or a free one. `key` is compared over `count` bytes with the item at `items + item *
-/// stride`.
+/// Returns the slot of an equal item, or a free slot. The first `count` bytes of `key` are compared with the item at
+/// `items + item * stride`.
 static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index *index, const struct cs_buffer *items,
                                         size_t stride, const void *key, size_t count) {
   if (!index_grow(store, index)) return NULL;
@@ -82,14 +82,14 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
       return slot;
     }
     size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
-    // A shorter last string must not be read past the end of the table.
+    // This check prevents reading beyond the end of the table if its last string is shorter.
     if (slot->hash == hash && count <= items->count * stride - offset &&
         memcmp((const char *)items->items + offset, key, count) == 0)
       return slot;
   }
 }
 
-/// The index of an item equal to `key`, appended if it is new.
+/// Returns the index of an item equal to `key`. A new item is appended.
 static uint32_t intern(struct cs_store *store, struct cs_index *index, struct cs_buffer *items, size_t stride,
                        const void *key, size_t bytes) {
   struct cs_index_slot *slot = index_find(store, index, items, stride, key, bytes);
@@ -139,7 +139,7 @@ uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function fu
   return intern(store, &store->function_index, &store->functions, sizeof function, &function, sizeof function);
 }
 
-/// The empty string and a nameless function come first, so that 0 means unknown for both.
+/// Stores the empty string and a function without a name first, so that 0 means unknown for both.
 bool cs_store_begin(struct cs_store *store) {
   char *empty = cs_buffer_extend(store, &store->strings, 1, 1);
   if (!empty) return false;

@@ -1,9 +1,10 @@
-// The growing tables of one image: each string, location and function is stored once.
+// The growing tables of one image. Each string, location and function is stored once.
 #pragma once
 
 #include "cs_libdw.h"
 
-/// Why a table stopped growing. It stays set; callers continue with harmless values and check it once per unit.
+/// The reason why a table stopped growing. It stays set. Callers continue with harmless values, and check it once per
+/// unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.
@@ -15,15 +16,15 @@ struct cs_buffer {
 
 struct cs_index_slot {
   uint32_t hash;
-  uint32_t item_plus_one; // free when not above the index's `forgotten`
+  uint32_t item_plus_one; // the slot is free if this is not greater than the index's `forgotten`
 };
 
-/// A hash table over the items of an array.
+/// A hash table of the items of an array.
 struct cs_index {
   struct cs_index_slot *slots;
   size_t capacity; // a power of two
   size_t count;
-  uint32_t forgotten; // so many of the first items are not looked for any more
+  uint32_t forgotten; // number of leading items that are no longer found
 };
 
 struct cs_memo_slot {
@@ -32,7 +33,7 @@ struct cs_memo_slot {
   uint32_t used;
 };
 
-/// Caches a result that is expensive to compute.
+/// A cache of results that are expensive to compute.
 struct cs_memo {
   struct cs_memo_slot *slots;
   size_t capacity;
@@ -52,7 +53,7 @@ struct cs_store {
   enum cs_store_failure failure;
 };
 
-/// A line in a function, and the location that this function was inlined into.
+/// A line in a function, and the location into which this function was inlined.
 struct cs_place {
   uint32_t function;
   uint32_t file;
@@ -64,20 +65,21 @@ struct cs_place {
 bool cs_store_begin(struct cs_store *store);
 void cs_store_free(struct cs_store *store);
 
-/// Room for `count` more items, uninitialized; NULL (with the failure recorded) when there is none.
+/// Appends room for `count` uninitialized items. Returns NULL and records the failure if memory is exhausted.
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes);
 void cs_buffer_free(struct cs_buffer *buffer);
 
-/// Forgets the locations so far: the next unit hardly ever uses those of one unit, since their chains end in a function
-/// of that unit. A small table stays in the processor's cache, one for all units does not.
+/// Removes all previous locations from the index. The next unit hardly ever uses locations of an earlier unit, because
+/// their chains end in a function of that unit. A small table fits the processor's cache, but a table of all units does
+/// not.
 void cs_store_begin_unit(struct cs_store *store);
 
-/// Offset of the string; NULL and "" are 0.
+/// Returns the offset of the string. NULL and "" have the offset 0.
 uint32_t cs_store_string(struct cs_store *store, const char *text);
-/// The location of a place. Columns beyond what a location holds are unknown.
+/// Returns the location of a place. A column that does not fit becomes unknown.
 uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 
-/// The slot for the value of `key`: `used` is 0 when it is new. NULL when memory is exhausted.
+/// Returns the slot for the value of `key`, with `used` 0 if the slot is new. Returns NULL if memory is exhausted.
 struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key);
 void cs_memo_free(struct cs_memo *memo);

@@ -2,10 +2,10 @@
 #include <dwarf.h>
 #include <stdio.h>
 
-/// libdw leaves the paths of clang's units relative to DW_AT_comp_dir.
+/// Makes a path absolute. libdw returns paths of clang's units that are relative to DW_AT_comp_dir.
 static uint32_t absolute_path(struct cs_unit *unit, const char *path) {
   struct cs_store *store = &unit->image->store;
-  // libdw also joins the directory "/" and "<compiler-generated>" with another slash.
+  // libdw joins the directory "/" and "<compiler-generated>" with a second slash, which is removed here.
   while (path[0] == '/' && path[1] == '/')
     path++;
   if (path[0] == '/' || !unit->directory) return cs_store_string(store, path);
@@ -43,7 +43,7 @@ static void read_spans(struct cs_unit *unit) {
   }
 }
 
-/// libdw has sorted the rows by address.
+/// Reads the rows of the line table, which libdw has sorted by address.
 static bool read_rows(struct cs_unit *unit) {
   if (!dwarf_hasattr(&unit->die, DW_AT_stmt_list)) return true;
   Dwarf_Lines *lines;

@@ -3,22 +3,22 @@
 
 #include "image.h"
 
-/// A row of the line table: from `start` to the next row's start.
+/// A row of the line table, which covers the code from `start` to the next row's start.
 struct cs_unit_row {
   uint32_t start;
   uint32_t file;
   uint32_t line;
   uint32_t column;
-  bool is_end; // of a sequence: what follows has no line
+  bool is_end; // end of a sequence: the code after it has no line
 };
 
 /// A function or an inlined call.
 struct cs_unit_node {
   uint32_t function;
-  uint32_t call_site; // location in the caller, none for a function
+  uint32_t call_site; // location in the caller, or none for a function
 };
 
-/// Code that belongs to a node. Later ones are nested in earlier ones and cover them.
+/// Code that belongs to a node. A later paint lies within an earlier one and replaces it there.
 struct cs_unit_paint {
   struct cs_span span;
   uint32_t node;
@@ -31,32 +31,33 @@ struct cs_unit {
   const char *directory; // DW_AT_comp_dir, or NULL
   Dwarf_Files *files;
   size_t file_count;
-  bool says_where;                 // its code is: what is not in `spans` is not its code
-  uint64_t dropped_end;            // up to this link address may be what the linker dropped
+  bool says_where;                 // the debug information gives its ranges: `spans` has all its code
+  uint64_t dropped_end;            // code below this link address may belong to functions that the linker dropped
   struct cs_buffer spans;          // cs_span: all code of the unit
   struct cs_buffer rows;           // cs_unit_row, sorted
   struct cs_buffer nodes;          // cs_unit_node
   struct cs_buffer paints;         // cs_unit_paint
   const struct cs_buffer *symbols; // cs_elf_symbol, of the whole image
-  struct cs_memo *names;           // function by the offset of its abstract origin
-  struct cs_memo *paths;           // string by the address of libdw's path
+  struct cs_memo *names;           // functions by the offset of their abstract origin
+  struct cs_memo *paths;           // strings by the address of libdw's path
 };
 
-/// Clears a unit and reads its code and lines from its DIE. False when libdw could not read some of it.
+/// Clears a unit, and reads its code and lines from its DIE. Returns false if libdw could not read some of it.
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
 
-/// cs_image_span for a unit, which also records the extent of dropped functions: the linker leaves their debug
-/// information at address 0, and a large one seems to overlap other code.
+/// Calls cs_image_span for a unit, and records the extent of dropped functions. The linker leaves their debug
+/// information at address 0, where a large function seems to overlap other code.
 bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_span *ret_span);
 
 void cs_unit_free(struct cs_unit *unit);
 
-/// Removes rows that may belong to dropped functions: libdw has sorted them among the others, and no line is better
-/// than a wrong one. Precondition: cs_unit_read_tree(), which records their extent.
+/// Removes rows that may belong to dropped functions. libdw has sorted these rows among the others, and a missing line
+/// is better than a wrong one. Precondition: cs_unit_read_tree(), which records the extent of dropped functions.
 void cs_unit_drop_rows(struct cs_unit *unit);
 
-/// unit_tree.c: reads the tree of functions and inlined calls into `nodes` and `paints`. False when it is damaged.
+/// Reads the tree of functions and inlined calls into `nodes` and `paints` (unit_tree.c). Returns false if the tree is
+/// damaged.
 bool cs_unit_read_tree(struct cs_unit *unit);
 
-/// The string of a path from libdw, made absolute.
+/// Stores a path from libdw as an absolute path, and returns the offset of the string.
 uint32_t cs_unit_path(struct cs_unit *unit, const char *path);

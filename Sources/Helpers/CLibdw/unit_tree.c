@@ -1,24 +1,24 @@
 // Finds the function, and the chain of inlined calls, of each piece of a unit's code.
 //
-// swiftc puts specializations below modules and closures below functions that have no code of their own, so the
-// complete tree is walked, also below DIEs without addresses. libdw's own searches (dwarf_getscopes,
-// dwfl_module_addrdie) miss a tenth of Swift's inline chains.
+// swiftc places specializations below modules, and closures below functions without code. For this reason the whole
+// tree is visited, also below DIEs without addresses. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss
+// a tenth of Swift's inline chains.
 #include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
 
-// Deeper DIEs are skipped: their code then belongs to the enclosing node.
+// Deeper DIEs are skipped. Their code then belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
-/// The state of a walk.
+/// The state of visiting the tree.
 struct place {
-  uint32_t node; // the innermost function or inlined call around, or none
+  uint32_t node; // the innermost enclosing function or inlined call, or none
   int depth;
 };
 
 static const char *attribute_text(Dwarf_Die *die, unsigned int name) {
   Dwarf_Attribute attribute;
-  // Follows DW_AT_abstract_origin and DW_AT_specification.
+  // dwarf_attr_integrate follows DW_AT_abstract_origin and DW_AT_specification.
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
@@ -31,7 +31,8 @@ static const char *linkage_name(Dwarf_Die *die) {
   return NULL;
 }
 
-/// With -gline-tables-only a C++ function has no linkage name in its debug information, but one in the symbol table.
+/// Returns the linkage name. With -gline-tables-only the debug information of a C++ function has none, but the symbol
+/// table has.
 static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uint32_t entry) {
   if (!attribute_text(die, DW_AT_linkage_name) && !attribute_text(die, DW_AT_MIPS_linkage_name)) {
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(unit->symbols, entry);
@@ -50,25 +51,25 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise
   return number_of(dwarf_attr(die, name, &attribute), otherwise);
 }
 
-/// The string of a file by its number in the unit's table; 0 when it has none there.
+/// Returns the string of a file by its number in the unit's table, or 0 if the table does not contain it.
 static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
-  // Before DWARF 5, file 0 means none.
+  // Before DWARF 5, the number 0 means no file.
   if (file >= unit->file_count || (file == 0 && unit->version < 5)) return 0;
   return cs_unit_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL));
 }
 
-/// A function with its declaration.
+/// Stores a function with its declaration.
 static uint32_t store_function(struct cs_unit *unit, Dwarf_Die *die, const char *name, uint32_t entry) {
   struct cs_symbols_function function = {.name = cs_store_string(&unit->image->store, name), .entry = entry};
   Dwarf_Attribute attribute;
-  // File numbers count in the unit that has the attribute.
+  // A file number refers to the table of the unit that contains the attribute.
   if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) && attribute.cu == unit->die.cu)
     function.file = file_string(unit, number_of(&attribute, UINT64_MAX));
   if (function.file) function.line = (uint32_t)number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), 0);
   return cs_store_function(&unit->image->store, function);
 }
 
-/// Many inlined calls share one abstract origin, whose name is read once.
+/// Returns the function of an inlined call. Many calls share one abstract origin, so its name is read only once.
 static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   struct cs_store *store = &unit->image->store;
   Dwarf_Attribute attribute;
@@ -83,7 +84,7 @@ static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   return slot->value;
 }
 
-/// The call's line in the caller, with the caller's own chain.
+/// Returns the location of the call in the caller, which includes the caller's inline chain.
 static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
   if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
   const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;
@@ -96,7 +97,7 @@ static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller)
                                                 });
 }
 
-/// Makes the node of a function or an inlined call.
+/// Creates the node of a function or an inlined call.
 static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t entry, uint32_t caller) {
   struct cs_unit_node node = {.call_site = CS_SYMBOLS_NONE};
   if (tag == DW_TAG_subprogram) {
@@ -111,7 +112,7 @@ static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t
   return (uint32_t)(unit->nodes.count - 1);
 }
 
-/// Records the code of a function or an inlined call; none when it has no code.
+/// Records the code of a function or an inlined call. Returns none if it has no code.
 static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t caller) {
   uint32_t node = CS_SYMBOLS_NONE;
   Dwarf_Addr base, low, high;
@@ -127,7 +128,7 @@ static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t ca
   return node;
 }
 
-/// Whether a DIE never has code below it.
+/// Returns whether a DIE never has code below it.
 static bool is_leaf(int tag) {
   switch (tag) {
   case DW_TAG_array_type:
@@ -141,11 +142,11 @@ static bool is_leaf(int tag) {
   }
 }
 
-/// The node that the children of a DIE belong to.
+/// Returns the node to which the children of a DIE belong.
 static uint32_t visit(struct cs_unit *unit, Dwarf_Die *die, uint32_t around) {
   int tag = dwarf_tag(die);
   if (tag == DW_TAG_subprogram)
-    return paint(unit, die, tag, CS_SYMBOLS_NONE); // a function inside of another one starts a chain of its own
+    return paint(unit, die, tag, CS_SYMBOLS_NONE); // a function inside another function begins a new inline chain
   if (tag != DW_TAG_inlined_subroutine) return around;
   uint32_t node = paint(unit, die, tag, around);
   return node == CS_SYMBOLS_NONE ? around : node;
@@ -164,7 +165,7 @@ static bool walk(struct cs_unit *unit, Dwarf_Die *parent, struct place place) {
       else
         good = false;
     }
-    // DW_AT_sibling of a damaged file may lead back.
+    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
     Dwarf_Off offset = dwarf_dieoffset(&die);
     status = dwarf_siblingof(&die, &die);
     if (status == 0 && dwarf_dieoffset(&die) <= offset) return false;

@@ -2,33 +2,37 @@ import CConfine
 import CLibdw
 import Glibc
 
-/// `crash-analyse build-cache`: the image on stdin, its cache on stdout, one line on stderr when there is none.
+/// `crash-analyse build-cache`: reads the image on stdin, and writes its cache to stdout.
+///
+/// If there is no cache, it writes one line to stderr.
 public enum BuildCacheJob: Sendable {
   /// The exit statuses, from sysexits.h.
   public enum Status: Int32, Sendable {
-    /// The cache is written.
+    /// The cache was written.
     case good = 0
     /// The command line is wrong.
     case usage = 64
-    /// The image is unusable; another attempt would end the same way.
+    /// The image is unusable, and another attempt would fail in the same way.
     case badImage = 65
-    /// Something of this machine failed; another attempt may succeed.
+    /// An operation on this machine failed, and another attempt may succeed.
     case inputOutput = 74
   }
 
-  /// Above the number of frames in all threads of a record.
+  /// This limit exceeds the number of frames in all threads of a record.
   private static let addressLimit = 1 << 16
 
-  /// Link addresses from hexadecimal digits, separated by commas; nil for invalid text, or too many.
+  /// Parses link addresses, which are hexadecimal digits separated by commas.
+  ///
+  /// Returns nil for invalid text, and for too many addresses.
   public static func addresses(of text: String) -> [UInt64]? {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let addresses = parts.compactMap { UInt64($0, radix: 16) }
     return addresses.count == parts.count && addresses.count <= addressLimit ? addresses : nil
   }
 
-  /// Confines the process, then builds the cache: all of the image, or what these addresses need.
+  /// Confines the process, then builds the cache of the whole image, or only the part that the addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
-    // No crash waits for a whole image; the server that uses the image needs the processors more.
+    // No crash waits for the cache of a whole image, so the server that uses the image gets more processor time.
     if addresses == nil { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
@@ -51,16 +55,17 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Writes the line for stderr, and returns the status.
+  /// Writes one line to stderr, and returns the status.
   public static func fail(_ status: Status, _ message: String) -> Status {
     let line = Array("crash-analyse: \(message)\n".utf8)
-    // The array is the buffer. A failed write to stderr is ignored: the status still reports the failure.
+    // write reads as many bytes as the array has. A failed write to stderr is ignored, because the status reports the
+    // failure too.
     _ = unsafe line.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     return status
   }
 
   private static func reason(_ code: Int32) -> String {
-    // strerror answers for every number, with a string of the C library.
+    // strerror returns a string of the C library for every number.
     unsafe String(cString: strerror(code))
   }
 }

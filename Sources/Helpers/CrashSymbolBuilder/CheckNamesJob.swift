@@ -2,15 +2,16 @@ import CConfine
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse check-names`: reads linkage names on stdin, each ended by a zero, and writes a byte for each to
-/// stdout: 1 where the demangled name is short enough.
+/// `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
-/// Demangling a name of 250 bytes may take terabytes. The names of a symbol cache are untrusted, so crashd has each
-/// checked here before it demangles one. A name that ends the process gets no byte, as those after it.
+/// A NUL byte ends each name. The job writes one byte per name to stdout, which is 1 if the demangled name is short
+/// enough. Demangling a name of 250 bytes may take terabytes, and the names of a symbol cache are untrusted. crashd
+/// therefore checks each name here before demangling it. If a name ends the process, that name and all later names get
+/// no byte.
 public enum CheckNamesJob: Sendable {
-  /// Above the frames of a report.
+  /// This limit exceeds the size of all frames of a report.
   public static let limitBytes = 8 << 20
-  /// An honest report's names take a hundredth.
+  /// The names of an honest report take a hundredth of this time.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then checks the names.
@@ -31,10 +32,10 @@ public enum CheckNamesJob: Sendable {
       guard got > 0 else { break }
       count += got
     }
-    // Bytes after the last zero are no name.
+    // The bytes after the last NUL byte are no complete name, and are ignored.
     for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
       var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 0
-      // Immediately, because the next name may end the process. write reads one byte.
+      // The verdict is written immediately, because the next name may end the process. write reads one byte.
       guard unsafe write(STDOUT_FILENO, &verdict, 1) == 1 else {
         return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)")
       }

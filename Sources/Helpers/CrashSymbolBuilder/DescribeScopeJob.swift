@@ -3,17 +3,20 @@ import CLibdw
 public import CrashSymbols
 import Glibc
 
-/// `crash-analyse describe-scope`: reads the image on stdin, and writes the scope at a link address to stdout; nothing
-/// where the image has no debug information about it.
+/// `crash-analyse describe-scope`: reads the image on stdin, and writes the scope at a link address to stdout.
 ///
-/// `crash-analyse describe-classes`: writes the Swift classes that the function there names.
+/// It writes nothing if the image has no debug information for the address.
+///
+/// `crash-analyse describe-classes`: writes the Swift classes that the function at the address names.
 public enum DescribeScopeJob: Sendable {
-  /// The limit for a forged image; a large server's takes a tenth.
+  /// The limit for a forged image.
+  ///
+  /// The image of a large server takes a tenth of this time.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then describes the scope.
   ///
-  /// `buildID` is the required build id, in lower-case hexadecimal digits; empty accepts any image.
+  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
   public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // setrlimit reads one struct rlimit.
@@ -41,8 +44,9 @@ public enum DescribeScopeJob: Sendable {
 }
 
 extension SymbolCacheBuilder {
-  /// The scope at the link address `pc` of the image open as `image`, with demangled names; or the classes that its
-  /// function names.
+  /// Returns the scope at the link address `pc` of the image open as `image`, with demangled names.
+  ///
+  /// With `isOfClasses` it returns the classes that the function at `pc` names.
   public static func scope(
     image descriptor: Int32, buildID: String, pc: UInt64, isOfClasses: Bool = false
   ) throws(Failure) -> ScopeDescription {
@@ -67,12 +71,14 @@ extension SymbolCacheBuilder {
 }
 
 extension ScopeDescription.Structure {
-  /// Demangles the name of a Swift class, and computes the sizes of its properties: each ends where the next one
-  /// begins.
+  /// Demangles the name of a Swift class, and computes the sizes of its properties.
+  ///
+  /// Each property ends at the start of the next one.
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
     name = Self.readable(name)
-    // An object begins with two words of the runtime's header: an offset of 0 is unknown before run time.
+    // An object begins with a header of two words. A property with a smaller offset gets its real offset only at run
+    // time.
     fields.removeAll { $0.offset < 16 }
     fields.sort { $0.offset < $1.offset }
     for index in fields.indices {
@@ -81,12 +87,12 @@ extension ScopeDescription.Structure {
     }
   }
 
-  /// Demangles a linkage name.
+  /// Returns the demangled form of a linkage name.
   static func readable(_ name: String) -> String {
     Demangler.isReasonable(name) ? lastPart(of: Demangler.full(name)) : ""
   }
 
-  /// `Cart` of `shop.Cart?`, and of `shop.(Cart in _0123…)`, which is private.
+  /// Returns `Cart` for `shop.Cart?`, and for the private `shop.(Cart in _0123…)`.
   private static func lastPart(of name: String) -> String {
     var last = name.split(separator: ".").last ?? ""
     if last.hasSuffix("?") { last = last.dropLast() }

@@ -3,29 +3,29 @@ public import CrashSymbols
 
 /// Builds the symbol cache of an ELF image.
 public enum SymbolCacheBuilder: Sendable {
-  /// Why there is no cache.
+  /// The reason why there is no cache.
   public enum Failure: Error, Sendable, Equatable {
-    /// The image cannot be used; one line for people says why.
+    /// The image cannot be used. The text is the reason, in one line for people.
     case badImage(String)
-    /// The image is of another build than the requested one.
+    /// The image belongs to another build than the requested one.
     case wrongBuildID(expected: String, found: String)
-    /// The cache could not be written: the errno.
+    /// The cache could not be written. The number is the errno.
     case write(Int32)
   }
 
-  /// Reads the image open as `image` and writes its cache into the file open as `output`.
+  /// Reads the image open as `image`, and writes its cache into the file open as `output`.
   ///
-  /// It takes about a second for a server of 150 MB, and reads the debug information once, in C. `buildID` is the
-  /// required build id, in lower-case hexadecimal digits; empty accepts any image, also one without a build id.
-  /// `addresses` are the link addresses that the cache must contain, nil for all of the image: a partial cache takes a
-  /// fifth of the time.
+  /// This takes about a second for a server of 150 MB. C code reads the debug information once. `buildID` is the
+  /// required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image, also one without a
+  /// build id. `addresses` are the link addresses that the cache must contain. Nil means the whole image, and a partial
+  /// cache takes a fifth of the time.
   public static func build(
     image: Int32, buildID: String, addresses: [UInt64]? = nil, output: Int32
   ) throws(Failure) {
     try write(contents(image: image, buildID: buildID, addresses: addresses), to: output)
   }
 
-  /// The tables of the cache, not yet written.
+  /// Returns the tables of the cache without writing them.
   public static func contents(
     image descriptor: Int32, buildID: String, addresses: [UInt64]? = nil
   ) throws(Failure) -> SymbolCacheContents {
@@ -38,7 +38,7 @@ public enum SymbolCacheBuilder: Sendable {
     }
     var contents = unsafe contents(of: symbols, buildID: image.buildID)
     contents.isPartial = addresses != nil
-    // A string of the image, which is still open.
+    // The string belongs to the image, which is still open.
     if let link = unsafe symbols.debug_link { contents.debugLink = unsafe String(cString: link) }
     return contents
   }
@@ -46,7 +46,7 @@ public enum SymbolCacheBuilder: Sendable {
   private static func read(
     _ image: OpaquePointer, _ addresses: [UInt64]?, _ symbols: inout cs_symbols, _ problem: inout cs_image_problem
   ) -> Bool {
-    // All of these outlive the calls, which keep none of them.
+    // All arguments outlive the calls, which keep no pointer.
     guard let sorted = addresses?.sorted() else {
       return unsafe cs_image_read_symbols(image, nil, &symbols, &problem)
     }
@@ -56,9 +56,9 @@ public enum SymbolCacheBuilder: Sendable {
     }
   }
 
-  /// Copies the tables out of C's memory.
+  /// Copies the tables from C's memory.
   private static func contents(of symbols: cs_symbols, buildID: [UInt8]) -> SymbolCacheContents {
-    // Each pointer is either NULL with a count of 0, or points at `count` items of whole 32-bit words.
+    // Each pointer is either NULL with a count of 0, or points to `count` items that consist of 32-bit words.
     unsafe SymbolCacheContents(
       base: symbols.base, buildID: buildID,
       ranges: words(symbols.ranges, count: symbols.range_count),
@@ -68,13 +68,16 @@ public enum SymbolCacheBuilder: Sendable {
       hasDebugInformation: symbols.has_debug_info, isIncomplete: symbols.debug_info_damaged)
   }
 
-  /// The functions; those with an unreadable name have none.
+  /// Returns the functions.
   ///
-  /// crashd never demangles a name that is in no cache: a name that breaks a demangler does so here.
+  /// A function whose name cannot be demangled gets no name.
+  ///
+  /// crashd demangles only names that are in a cache. A name that makes the demangler crash or hang therefore does so
+  /// in this process.
   private static func functions(of symbols: cs_symbols) -> [UInt32] {
     var functions = unsafe words(symbols.functions, count: symbols.function_count)
     for index in stride(from: 0, to: functions.count, by: 4) where functions[index] != 0 {
-      // Names are offsets of zero-terminated strings in the table.
+      // Names are offsets of NUL-terminated strings in the table.
       let name = unsafe String(cString: symbols.strings + Int(functions[index]))
       if !Demangler.isReasonable(name) { functions[index] = 0 }
     }
@@ -82,7 +85,7 @@ public enum SymbolCacheBuilder: Sendable {
   }
 
   private static func words<Item>(_ items: UnsafePointer<Item>?, count: Int) -> [UInt32] {
-    // The structs hold nothing but 32-bit words; the header asserts their sizes.
+    // The structs consist only of 32-bit words, and the header asserts their sizes.
     let bytes = unsafe UnsafeRawBufferPointer(start: items, count: count * MemoryLayout<Item>.stride)
     return unsafe Array(bytes.bindMemory(to: UInt32.self))
   }

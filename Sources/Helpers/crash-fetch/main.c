@@ -1,5 +1,5 @@
-// crashd's child: requests the debug information of a build from debuginfod servers, and writes it to stdout. It is C,
-// so that a confined process with a network has no more code than it needs.
+// A child process of crashd. It downloads the debug information of a build from debuginfod servers, and writes it to
+// stdout. It is written in C to keep the code of a confined process with a network small.
 #include "cs_confine.h"
 #include "cs_fetch.h"
 #include <errno.h>
@@ -9,18 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/// Why it exits, as an exit status of sysexits.h.
+/// The exit statuses, from sysexits.h.
 enum status {
   STATUS_GOOD = 0,
   STATUS_USAGE = 64,
-  STATUS_NOT_THERE = 66, // every server replied that it has no debug information of this build
-  STATUS_FAILED = 69,    // no server has sent it, and not all have denied it
+  STATUS_NOT_THERE = 66, // every server replied that it has no debug information for this build
+  STATUS_FAILED = 69,    // no server sent it, and not every server replied that it has none
   STATUS_CONFINEMENT = 71,
 };
 
-/// The request on the command line.
+/// The request from the command line.
 struct question {
-  char path[160]; // behind a server's URL
+  char path[160]; // appended to a server's URL
   uint64_t limit_bytes;
   uint32_t timeout_ms;
   const char *const *urls;
@@ -37,13 +37,13 @@ __attribute__((noreturn, format(printf, 2, 3))) static void end(enum status stat
   _exit(status);
 }
 
-/// Whether it consists of lower-case hexadecimal digits only: it becomes a part of a URL.
+/// Returns whether the text consists only of lower-case hexadecimal digits. It becomes part of a URL.
 static bool is_build_id(const char *text) {
   size_t count = strlen(text);
   return count >= 2 && count <= 128 && strspn(text, "0123456789abcdef") == count;
 }
 
-/// Digits alone, from 1 to `most`; 0: it is none.
+/// Parses a number from 1 to `most` that consists only of digits. Returns 0 for any other text.
 static uint64_t number(const char *text, uint64_t most) {
   if (*text == 0 || strspn(text, "0123456789") != strlen(text)) return 0;
   errno = 0;
@@ -96,11 +96,11 @@ int main(int count, char **arguments) {
     if (result != CS_FETCH_FAILED) continue;
     int length = snprintf(problems + used, sizeof problems - used, "%s%s: %s", used > 0 ? "; " : "", question.urls[at],
                           problem.text);
-    // What does not fit is cut.
+    // Text that does not fit is truncated.
     used = length < 0 || used + (size_t)length >= sizeof problems ? sizeof problems - 1 : used + (size_t)length;
   }
-  // A partial transfer is discarded.
+  // Discards a partial transfer.
   if (ftruncate(STDOUT_FILENO, 0) != 0 && errno == EIO) end(STATUS_FAILED, "cannot discard a partial transfer");
-  if (used == 0) end(STATUS_NOT_THERE, "no server has it");
+  if (used == 0) end(STATUS_NOT_THERE, "no server has the debug information");
   end(STATUS_FAILED, "%s", problems);
 }

@@ -1,21 +1,23 @@
 public import CrashReport
 
-/// Selects incidents; nil does not restrict.
+/// Selects incidents.
+///
+/// A nil property does not restrict the selection.
 public struct IncidentFilter: Codable, Sendable, Hashable {
-  /// The beginning of the id, or of its digits after the dash.
+  /// The first digits of the id, or of its part after the dash.
   public var id: String?
-  /// The part of the shield that recorded it.
+  /// The part of the shield that recorded the incident.
   public var source: IncidentReport.Source?
-  /// The kind.
+  /// The kind of the incident.
   public var kind: IncidentReport.Kind?
   /// A part of the guard's call site, such as `Shop.swift:12`.
   public var site: String?
   /// A part of the program's name.
   public var name: String?
-  /// Last seen at this time or later, RFC 3339 in UTC.
+  /// The earliest time of the last occurrence, RFC 3339 in UTC.
   public var since: String?
 
-  /// Makes a filter.
+  /// Creates a filter.
   public init(
     id: String? = nil, source: IncidentReport.Source? = nil, kind: IncidentReport.Kind? = nil, site: String? = nil,
     name: String? = nil, since: String? = nil

@@ -1,55 +1,58 @@
-/// An error of crashd's interface, or of `org.varlink.service`, which a reply contains instead of parameters.
+/// An error of crashd's interface, or of `org.varlink.service`.
+///
+/// The reply contains it instead of parameters.
 public enum ProtocolError: Error, Equatable, Sendable {
   /// No report has an id that begins with `id`.
   case noSuchReport(id: String)
-  /// `count` reports have such an id: give more digits.
+  /// `count` reports have an id that begins with `id`. Pass more digits.
   case ambiguousID(id: String, count: Int)
-  /// No group's key begins with this, or several do.
+  /// No group's key begins with `key`, or several keys do.
   case noSuchGroup(key: String)
-  /// The stored record cannot be analyzed again; the text says why.
+  /// The stored record cannot be analyzed again, for the given reason.
   case notReanalysable(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)
   /// The settings of crashd name this collector.
   case subscriberInUse(String)
-  /// The user has as many named subscribers as the limit allows.
+  /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
-  /// crashd knows no program of this name.
+  /// No program with this name is known to crashd.
   case noSuchService(name: String)
-  /// No attached process of the programs has a class of this name.
+  /// No attached process of the selected programs has a class of this name.
   case noSuchClass(name: String)
-  /// As many clients are connected to crashd, of this user or in all, as the limit allows: try again later.
+  /// crashd already has the maximum number of clients, of this user or in total. Try again later.
   case tooManyClients(limit: Int)
-  /// As many classes of one program are listed as the limit allows.
+  /// One program already has the maximum number of listed classes.
   case tooManyClasses(limit: Int)
   /// The store never issued this cursor.
   case invalidCursor(String)
-  /// Events after the cursor were removed before they were read; not `exact`: a few of them preceded it.
+  /// Events after the cursor were removed before they were read. If `exact` is false, a few of them preceded the
+  /// cursor.
   case cursorExpired(lost: Int, exact: Bool)
-  /// crashd runs but cannot read or write its store now.
+  /// crashd runs, but cannot currently read or write its store.
   case storeUnavailable(reason: String)
 
-  /// The method does not have this parameter, requires it, or does not accept this value.
+  /// The parameter is unknown, missing, or has an invalid value.
   case invalidParameter(String)
   /// The interface has no such method.
   case methodNotFound(String)
-  /// The service does not implement the method, or not in this way.
+  /// The service does not implement the method, or not with these options.
   case methodNotImplemented(String)
   /// The service has no such interface.
   case interfaceNotFound(String)
-  /// The method has many replies, and the call did not request them.
+  /// The method sends many replies, which the call did not request.
   case expectedMore
 
-  /// An error that this version does not know.
+  /// An error that this version does not define.
   case other(name: String, parameters: [String: JSONValue])
 }
 
-// The names and parameters of the interface files.
+// The names and parameters of errors, as in the interface files.
 extension ProtocolError {
   private static let own = "io.crashshield.Crashd."
   private static let service = "org.varlink.service."
 
-  /// The complete name.
+  /// The full name.
   public var name: String { wire.name }
   package var parameters: [String: JSONValue] { wire.parameters }
 
@@ -80,7 +83,9 @@ extension ProtocolError {
     }
   }
 
-  /// The error of a reply; a missing parameter is empty.
+  /// Decodes the error of a reply.
+  ///
+  /// A missing parameter becomes an empty value.
   package init(name: String, parameters: [String: JSONValue]) {
     self = Self.known[name]?(Members(values: parameters)) ?? .other(name: name, parameters: parameters)
   }
@@ -92,7 +97,7 @@ extension ProtocolError {
     func number(_ key: String, or missing: Int = 0) -> Int { values[key]?.int ?? missing }
   }
 
-  /// The names of all errors that this version knows.
+  /// The names of all errors that this version defines.
   package static var names: Set<String> { Set(known.keys) }
 
   private typealias Making = @Sendable (Members) -> ProtocolError

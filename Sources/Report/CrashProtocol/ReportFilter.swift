@@ -1,34 +1,38 @@
 package import CrashReport
 
-/// Selects reports; nil does not restrict.
+/// Selects reports.
+///
+/// A nil property does not restrict the selection.
 ///
 /// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding and the options of crashctl share
 /// this filter.
 public struct ReportFilter: Codable, Sendable, Hashable {
-  /// The process.
+  /// The pid of the process.
   public var pid: Int?
   /// A part of the program's name.
   public var name: String?
-  /// The group's key, or its beginning.
+  /// The group's key, or the first digits of the key.
   public var group: String?
   /// The systemd unit.
   public var unit: String?
-  /// The signal, such as `SIGSEGV`.
+  /// The name of the signal, such as `SIGSEGV`.
   public var signal: String?
   /// A part of the executable's path.
   public var executable: String?
-  /// The release that the program names.
+  /// The release, from the program's annotation.
   public var release: String?
-  /// The environment that it names.
+  /// The environment, from the program's annotation.
   public var environment: String?
-  /// Annotations, each as `KEY=VALUE`; a report has all of them.
+  /// Annotations, each as `KEY=VALUE`.
+  ///
+  /// A report must have all of them.
   public var tags: [String]?
-  /// Only crashes at or after this time, RFC 3339.
+  /// The earliest time of the crash, RFC 3339.
   public var since: String?
-  /// Only crashes before or at this time, RFC 3339.
+  /// The latest time of the crash, RFC 3339.
   public var until: String?
 
-  /// Makes a filter.
+  /// Creates a filter.
   public init(
     pid: Int? = nil, name: String? = nil, group: String? = nil, unit: String? = nil, signal: String? = nil,
     executable: String? = nil, release: String? = nil, environment: String? = nil, tags: [String]? = nil,
@@ -40,26 +44,28 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   }
 }
 
-// Filters by one text of a report.
+// The filters that compare one text of a report.
 extension ReportFilter {
-  /// A field of the filter, which gives the parameter, the setting and the store's column their name.
+  /// A field of the filter.
+  ///
+  /// It defines the name of the parameter, the setting and the store's column.
   package struct Text: Sendable {
-    /// How the text of a report must match the filter's.
+    /// How the text of a report must match the text of the filter.
     package enum Match: Sendable {
       case whole
       case part
-      /// The whole text of a tag with the field's name.
+      /// The value of the tag with the field's name must be equal.
       case tag
     }
 
     package var name: String
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
-    /// The values that a setting takes, for its error message.
+    /// Describes the values that a setting accepts, for its error message.
     package var takes: String
-    /// Whether a setting takes this value.
+    /// Returns whether a setting accepts this value.
     package var isGood: @Sendable (String) -> Bool = { !$0.isEmpty }
-    /// The text of a report.
+    /// Returns the text of a report.
     package var text: @Sendable (CrashReport) -> String?
   }
 
@@ -69,7 +75,7 @@ extension ReportFilter {
       name: "unit", path: \.unit, match: .whole, takes: "the name of a unit, such as shop.service",
       isGood: { $0.contains(".") }
     ) { $0.process.unit },
-    // As reports write it.
+    // The value must be a signal's name as reports contain it.
     Text(
       name: "signal", path: \.signal, match: .whole, takes: "the name of a signal, such as SIGSEGV",
       isGood: { text in (1...64).contains { SignalNames.name(of: $0) == text } }
@@ -83,39 +89,43 @@ extension ReportFilter {
     },
   ]
 
-  /// The wanted value of the text with this name.
+  /// Returns the filter's value of the field with this name.
   package subscript(text name: String) -> String? {
     get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }
     set { if let field = Self.texts.first(where: { $0.name == name }) { self[keyPath: field.path] = newValue } }
   }
 
-  /// The texts that it filters by.
+  /// The fields that the filter compares, with their values.
   package var wantedTexts: [(field: Text, wanted: String)] {
     Self.texts.compactMap { field in self[keyPath: field.path].map { (field, $0) } }
   }
 }
 
-// Filters by tags.
+// The filters by tags.
 extension ReportFilter {
-  /// A key and the wanted value.
+  /// A key and the value that it must have.
   package typealias Tag = (key: String, value: String)
 
-  /// The limit of tags in one filter: the store looks up each for every report that has the first one.
+  /// The maximum number of tags in one filter, because the store looks up every tag for each report with the first tag.
   package static let tagLimit = 8
 
-  /// Splits `KEY=VALUE`; nil: it has no key, or no value.
+  /// Splits `KEY=VALUE`.
+  ///
+  /// Returns nil if the key or the value is missing.
   package static func tag(_ text: String) -> Tag? {
     guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
     let value = text[text.index(after: mark)...]
     return value.isEmpty ? nil : (String(text[..<mark]), String(value))
   }
 
-  /// Whether each of `tags` is one.
+  /// Whether every element of `tags` is valid.
   package var hasGoodTags: Bool {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// Every tag that it filters by, once; one without a key matches nothing.
+  /// The distinct tags that the filter compares.
+  ///
+  /// A tag without a key matches nothing.
   package var wantedTags: [Tag] {
     let all =
       wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }

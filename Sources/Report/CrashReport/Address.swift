@@ -1,28 +1,29 @@
-/// An address in the crashed process; in JSON a string such as `"0x7f12…"`, because numbers above 2⁵³ do not survive
-/// every JSON reader.
+/// An address in the crashed process.
+///
+/// In JSON it is a string such as `"0x7f12…"`, because many JSON parsers round numbers above 2⁵³.
 public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
   ExpressibleByIntegerLiteral
 {
   /// The address as a number.
   public var rawValue: UInt64
 
-  /// Makes an address from a number.
+  /// Creates an address from a number.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// Makes an address from a number.
+  /// Creates an address from a number.
   public init(_ value: UInt64) { rawValue = value }
 
-  /// Makes an address from a literal.
+  /// Creates an address from a literal.
   public init(integerLiteral value: UInt64) { rawValue = value }
 
-  /// `0x` and lower-case hexadecimal digits, without leading zeros.
+  /// The text `0x`, followed by lower-case hexadecimal digits without leading zeros.
   public var description: String { "0x" + String(rawValue, radix: 16) }
 
-  /// Orders by number.
+  /// Compares the numbers.
   public static func < (left: Address, right: Address) -> Bool { left.rawValue < right.rawValue }
 
-  /// Reads the string form.
-  /// - Throws: `DecodingError.dataCorrupted` when it is not `0x` and hexadecimal digits.
+  /// Decodes the string form.
+  /// - Throws: `DecodingError.dataCorrupted` if the string is not `0x` and hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -33,7 +34,7 @@ public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable
     rawValue = value
   }
 
-  /// Writes the string form.
+  /// Encodes the string form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -1,14 +1,14 @@
-/// Makes untrusted text safe to show: a crashed process must not control the operator's terminal.
+/// Makes untrusted text safe to show, because a crashed process must not control the operator's terminal.
 ///
-/// Control characters can move the cursor, recolor or retitle a terminal; bidirectional marks can show another path
-/// than the stored one.
+/// Control characters can move the cursor, and can change the colors or the title of a terminal. Bidirectional marks
+/// can display a path that differs from the stored one.
 public enum CleanText: Sendable {
-  /// Repairs UTF-8 and makes control characters visible.
+  /// Decodes UTF-8, replaces invalid bytes, and makes control characters visible.
   public static func decode(_ bytes: some Sequence<UInt8>) -> String {
     clean(String(decoding: Array(bytes), as: UTF8.self))
   }
 
-  /// Replaces each control character but line feed and tab by its picture (`␛`), or by U+FFFD when it has none.
+  /// Replaces each control character except line feed and tab with its picture (`␛`), or with U+FFFD if it has none.
   public static func clean(_ text: String) -> String {
     if isPlain(text) || !text.unicodeScalars.contains(where: isUnsafe) { return text }
     var scalars = String.UnicodeScalarView()
@@ -16,7 +16,7 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Like `clean`, for a single line: line feeds become `␊`, tabs a space.
+  /// Cleans a text like `clean`, and makes it a single line: a line feed becomes `␊`, and a tab becomes a space.
   public static func line(_ text: String) -> String {
     if isPlain(text) { return text }
     var scalars = String.UnicodeScalarView()
@@ -30,8 +30,9 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Escapes in JSON what a terminal would interpret and JSON allows unescaped, which is only possible inside of
-  /// strings.
+  /// Escapes characters that JSON allows unescaped but a terminal would interpret.
+  ///
+  /// They can only occur within JSON strings.
   public static func json(_ json: String) -> String {
     if !json.unicodeScalars.contains(where: isUnsafe) { return json }
     var scalars = String.UnicodeScalarView()
@@ -45,15 +46,15 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Whether it contains only printable ASCII and blanks, as most texts.
+  /// Returns whether the text contains only printable ASCII and blanks, as most texts do.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
-  /// Whether a terminal would interpret it, or display something else than what is stored.
+  /// Returns whether a terminal would interpret the character, or would display it as something else.
   public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0a: false
     case 0x00...0x1f, 0x7f...0x9f: true
-    // Arabic letter mark, direction marks, line and paragraph separators, embeddings, overrides and isolates.
+    // The Arabic letter mark, direction marks, line and paragraph separators, embeddings, overrides and isolates.
     case 0x061c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
     default: false
     }

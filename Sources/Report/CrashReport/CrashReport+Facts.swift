@@ -1,14 +1,17 @@
-// The machine and the process in words, for every form that people read.
+// Texts about the machine and the process, for all formats that people read.
 extension CrashReport {
-  /// A titled line; an empty text is not shown.
+  /// A line with a title.
+  ///
+  /// A line with an empty text is not shown.
   typealias Fact = (title: String, text: String)
 
-  /// For a header: `on web-3 · release shop@2.4.1 · environment production`; empty where nothing is known.
+  /// The text for a header, such as `on web-3 · release shop@2.4.1 · environment production`, or empty if nothing is
+  /// known.
   var originText: String {
     [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// What machine it was.
+  /// Facts about the machine.
   var machineFacts: [Fact] {
     guard let machine else { return [] }
     let memory = machine.memoryBytes.map { "\(Quantity.size($0)) memory" }
@@ -20,7 +23,7 @@ extension CrashReport {
     ])
   }
 
-  /// What the process was, and what it used.
+  /// Facts about the process and its resources.
   var processFacts: [Fact] {
     let container = container.map { container in
       [container.id, container.runtime, "by its \(container.source)"].compactMap { $0 }.joined(separator: ", ")
@@ -35,7 +38,8 @@ extension CrashReport {
 
   private static func known(_ facts: [Fact]) -> [Fact] { facts.filter { !$0.text.isEmpty } }
 
-  /// Such as `410.0 MiB resident (498.2 MiB at most); the limit is 512.0 MiB (cgroup, 511.9 MiB used)`.
+  /// The memory as text, such as `410.0 MiB resident (498.2 MiB at most); the limit is 512.0 MiB (cgroup, 511.9 MiB
+  /// used)`.
   private var memoryFacts: String {
     guard let resources, let resident = resources.residentBytes else { return "" }
     var more: [String] = []
@@ -55,7 +59,7 @@ extension CrashReport {
     return "\(open) open" + (resources.descriptorLimit.map { ", the limit is \($0)" } ?? "")
   }
 
-  /// How long before the crash the reading was; empty for one of the crash itself.
+  /// Returns how long before the crash the resources were read, or an empty text if they were read during the crash.
   private func readingAge(of resources: Resources) -> String {
     guard let read = Timestamp.nanoseconds(rfc3339: resources.time), let end = Timestamp.nanoseconds(rfc3339: time),
       end > read, end - read >= 1_000_000_000

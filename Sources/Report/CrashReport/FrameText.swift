@@ -1,18 +1,22 @@
-/// The texts of one frame, safe to show, for all forms of a report.
+/// The texts of one frame, safe to show, for all formats of a report.
 enum FrameText {
-  /// Nil also for compiler-generated code, whose "file" cannot be opened.
+  /// Returns the source file.
+  ///
+  /// Returns nil for compiler-generated code, whose "file" does not exist.
   static func sourceFile(of frame: CrashReport.Frame) -> String? {
     guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
     return CleanText.line(file)
   }
 
-  /// The function, else its linkage name, in at most `FunctionName.limit` characters; else the address.
+  /// Returns the function or its linkage name, in at most `FunctionName.limit` characters.
+  ///
+  /// Without a name it returns the address.
   static func name(of frame: CrashReport.Frame) -> String {
     if !frame.function.isEmpty { return CleanText.line(FunctionName.short(frame.function)) }
     return frame.mangled.isEmpty ? frame.address.description : CleanText.line(FunctionName.short(frame.mangled))
   }
 
-  /// `file:line:column`, or the image where the line is unknown.
+  /// Returns `file:line:column`, or the image if the line is unknown.
   static func place(of frame: CrashReport.Frame, in report: CrashReport) -> String {
     guard var place = sourceFile(of: frame) else { return offset(of: frame, in: report, short: true) }
     if let line = frame.line {
@@ -26,7 +30,7 @@ enum FrameText {
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
     if frame.isLineApproximate == true { notes += " [nearest line]" }
-    // Only uncertain frames are marked.
+    // Only frames with an uncertain address get a note.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"
     case .framePointer: notes += " [by frame pointer]"
@@ -36,7 +40,9 @@ enum FrameText {
     return notes
   }
 
-  /// Address, image and linkage name; `short` where the image's path is elsewhere.
+  /// Returns the address, the image and the linkage name.
+  ///
+  /// With `short` only the file name of the image is included.
   static func machineDetail(of frame: CrashReport.Frame, in report: CrashReport, short: Bool = false) -> String {
     let inImage = offset(of: frame, in: report, short: short)
     let found =
@@ -44,7 +50,7 @@ enum FrameText {
     return frame.mangled.isEmpty ? found : "\(found), \(CleanText.line(frame.mangled))"
   }
 
-  /// Such as `libc.so.6+0x1234`: the argument for addr2line.
+  /// Returns the image and the offset, such as `libc.so.6+0x1234`, which addr2line accepts.
   static func offset(of frame: CrashReport.Frame, in report: CrashReport, short: Bool) -> String {
     guard let path = frame.image else { return "" }
     let name = short ? path.split(separator: "/").last.map(String.init) ?? path : path
@@ -57,7 +63,7 @@ enum FrameText {
 }
 
 extension CrashReport.Frame {
-  /// Such as `main.swift:42`; empty where the file is unknown.
+  /// Formats a source location, such as `main.swift:42`, or empty if the file is unknown.
   package static func position(file: String?, line: Int?) -> String {
     guard let file, !file.isEmpty else { return "" }
     let name = file.split(separator: "/").last.map(String.init) ?? file

@@ -1,6 +1,6 @@
-/// Quantities for people.
+/// Formats quantities for people.
 package enum Quantity {
-  /// Such as `412.0 MiB`.
+  /// Formats a size, such as `412.0 MiB`.
   package static func size(_ bytes: Int) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
     var value = Double(bytes)
@@ -14,7 +14,7 @@ package enum Quantity {
     return "\(tenths / 10).\(tenths % 10) \(units[unit])"
   }
 
-  /// Such as `3d 4h`; the two largest units.
+  /// Formats a duration with its two largest units, such as `3d 4h`.
   package static func duration(_ seconds: Int) -> String {
     let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
     guard let first = units.firstIndex(where: { seconds >= $0.0 }) else { return "0s" }

@@ -1,11 +1,11 @@
-/// The usual order of registers.
+/// The conventional order of registers.
 enum RegisterOrder {
   private static let known = [
     "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
     "r15", "rflags",
   ]
 
-  /// The well-known names first, then others by name.
+  /// Sorts names: first those of known registers in their conventional order, then other names alphabetically.
   static func sorted(_ names: some Collection<String>) -> [String] {
     let rest = names.filter { !known.contains($0) }.sorted()
     return known.filter { names.contains($0) } + rest
@@ -13,6 +13,6 @@ enum RegisterOrder {
 }
 
 extension IncidentReport {
-  /// The names of `registers` in their usual order.
+  /// The names of `registers` in their conventional order.
   public var registerNames: [String] { RegisterOrder.sorted((registers ?? [:]).keys) }
 }

@@ -1,11 +1,13 @@
 internal import FoundationEssentials
 
-/// Reports as JSON: the form that crashd stores and streams, and that `crashctl --json` prints.
+/// Encodes and decodes reports as JSON, in the form that crashd stores and streams, and that `crashctl --json` prints.
 public enum ReportCoding: Sendable {
-  /// The report as JSON with sorted keys, on one line unless `pretty`.
+  /// Encodes a report as JSON with sorted keys.
   ///
-  /// The text contains no control character but the line feeds of the pretty form, so it can be printed.
-  /// - Throws: `EncodingError` when a number has no JSON form (`confidence` is not finite).
+  /// The text is one line, unless `pretty` is true.
+  ///
+  /// The text is safe to print: it contains no control character, except the line feeds of the pretty form.
+  /// - Throws: `EncodingError` if a number cannot be encoded as JSON (`confidence` is not finite).
   public static func encode(_ report: CrashReport, pretty: Bool = false) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -13,8 +15,10 @@ public enum ReportCoding: Sendable {
     return CleanText.json(String(decoding: try encoder.encode(report), as: UTF8.self))
   }
 
-  /// Reads a report; keys that this version does not know are ignored.
-  /// - Throws: `DecodingError`, which names the key and the problem of its value.
+  /// Decodes a report.
+  ///
+  /// Unknown keys are ignored.
+  /// - Throws: `DecodingError`, which contains the key and the problem of its value.
   public static func decode(_ json: some Sequence<UInt8>) throws -> CrashReport {
     try JSONDecoder().decode(CrashReport.self, from: Data(json))
   }

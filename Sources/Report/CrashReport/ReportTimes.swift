@@ -1,11 +1,11 @@
-/// How a text or a page shows the times of a report, which are RFC 3339 in UTC.
+/// The format of the times of a report, which are RFC 3339 in UTC.
 public struct ReportTimes: Sendable {
-  /// A whole time.
+  /// Formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String
-  /// A time of the day of the crash; on another day the date, too.
+  /// Formats a time without its date if it is on the day of the crash, otherwise with its date.
   public var ofDay: @Sendable (_ time: String, _ crash: String) -> String
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   public init(
     moment: @escaping @Sendable (_ time: String) -> String,
     ofDay: @escaping @Sendable (_ time: String, _ crash: String) -> String
@@ -14,7 +14,7 @@ public struct ReportTimes: Sendable {
     self.ofDay = ofDay
   }
 
-  /// As reports have them.
+  /// The times as reports contain them.
   public static let utc = ReportTimes(
     moment: { $0 },
     ofDay: { time, crash in

@@ -1,18 +1,20 @@
 /// A few lines of a source file around the line of a frame.
 public struct SourceExcerpt: Sendable, Equatable {
-  /// The number of lines on each side of the frame's own.
+  /// The number of lines before and after the frame's line.
   public static let context = 3
 
   /// The number of the first line, from 1.
   public var first: Int
-  /// The lines, without line ends.
+  /// The text of the lines, without line ends.
   public var lines: [String]
-  /// The frame's own line.
+  /// The number of the frame's line.
   public var line: Int
 
-  /// Extracts the lines around `line` from a file; nil when it has no such line.
+  /// Extracts the lines around `line` from a file.
   ///
-  /// One pass over the bytes up to there, in which only the extracted lines become text.
+  /// Fails if the file has no such line.
+  ///
+  /// The bytes are read once, up to the last extracted line. Only the extracted lines are converted to text.
   public init?(of bytes: [UInt8], around line: Int) {
     guard line >= 1, line <= bytes.count + 1 else { return nil }
     first = max(1, line - Self.context)
@@ -36,5 +38,5 @@ public struct SourceExcerpt: Sendable, Equatable {
   }
 }
 
-/// Finds the source of a frame; nil where it is not available.
+/// Finds the source excerpt of a frame, or returns nil if it is not available.
 public typealias SourceLookup = @Sendable (CrashReport.Frame) -> SourceExcerpt?

@@ -1,4 +1,4 @@
-// A file of its own: a new commit recompiles this file and links the programs, nothing else.
+// This function has its own file, because a new commit then only recompiles this file and links the programs.
 #include "cs_build_commit.h"
 
 #ifndef CRASHSHIELD_COMMIT

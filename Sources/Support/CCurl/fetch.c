@@ -19,15 +19,15 @@ enum {
 struct cs_fetcher {
   struct cs_fetch_server servers[CS_FETCH_SERVER_LIMIT];
   size_t count;
-  void *certificates; // NULL where the machine has none: then no https
+  void *certificates; // NULL if the machine has no certificates; https is then impossible
   size_t certificate_bytes;
 };
 
-/// One transfer: its output and its limit.
+/// One transfer: its output and its limits.
 struct transfer {
   CURL *curl;
   int output;
-  int error; // of write
+  int error; // the errno of write
   uint64_t left_bytes;
   bool is_too_large;
 };
@@ -36,7 +36,7 @@ static void tell(struct cs_fetch_problem *problem, const char *text) {
   (void)snprintf(problem->text, sizeof problem->text, "%s", text);
 }
 
-/// Reads the file that curl would read itself later, when it can open none any more.
+/// Reads the certificates now, because curl would read the file later, when the confined process cannot open it.
 static void read_certificates(struct cs_fetcher *fetcher) {
   const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
   const char *path = version->age >= CURLVERSION_SEVENTH && version->cainfo ? version->cainfo : NULL;
@@ -77,7 +77,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   (void)size; // always 1
   struct transfer *transfer = argument;
   long status = 0;
-  // An error page of a server is discarded.
+  // The body of an error response is discarded.
   if (curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK || status != STATUS_OK) return 0;
   if (count > transfer->left_bytes) {
     transfer->is_too_large = true;
@@ -96,13 +96,13 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// False in the same cases as cs_curl_set_common.
+/// Returns false in the same cases as cs_curl_set_common.
 static bool set(CURL *curl, const struct cs_fetcher *fetcher, const struct cs_fetch_server *server, const char *url,
                 const struct cs_fetch_request *request) {
   struct curl_blob certificates = {
       .data = fetcher->certificates, .len = fetcher->certificate_bytes, .flags = CURL_BLOB_NOCOPY};
   return cs_curl_set_common(curl, url, request->timeout_ms) &&
-         // Ignores the environment.
+         // An empty proxy makes libcurl ignore the environment.
          curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->limit_bytes) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_RESOLVE, server->addresses) == CURLE_OK &&
@@ -114,12 +114,12 @@ static enum cs_fetch_result judge(CURLcode code, const struct transfer *transfer
                                   struct cs_fetch_problem *ret_problem) {
   long status = 0;
   (void)curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-  // A file that is announced as too large is refused by its header; the size of another answer does not matter.
+  // A file whose header announces too large a size is refused early. The size of an error response does not matter.
   if (status == STATUS_NOT_FOUND || status == STATUS_GONE) return CS_FETCH_NOT_THERE;
   if (transfer->error != 0)
     (void)snprintf(ret_problem->text, sizeof ret_problem->text, "cannot write: errno %d", transfer->error);
   else if (transfer->is_too_large || code == CURLE_FILESIZE_EXCEEDED)
-    tell(ret_problem, "the file is larger than is allowed");
+    tell(ret_problem, "the file exceeds the size limit");
   else if (status != 0 && status != STATUS_OK)
     (void)snprintf(ret_problem->text, sizeof ret_problem->text, "the server answers with status %ld", status);
   else if (code != CURLE_OK)
@@ -139,7 +139,7 @@ enum cs_fetch_result cs_fetcher_get(struct cs_fetcher *fetcher, size_t index, co
   *ret_problem = server->problem;
   if (!server->is_usable) return CS_FETCH_FAILED;
   if (needed < 0 || (size_t)needed >= sizeof url) {
-    tell(ret_problem, "its URL is too long");
+    tell(ret_problem, "the URL is too long");
     return CS_FETCH_FAILED;
   }
   if (ftruncate(request->output, 0) != 0 || lseek(request->output, 0, SEEK_SET) != 0) {

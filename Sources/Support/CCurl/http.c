@@ -29,7 +29,7 @@ void cs_http_free(struct cs_http *http) {
   free(http);
 }
 
-/// Keeps the beginning of the answer, and discards the rest.
+/// Keeps the first bytes of the response, and discards the rest.
 static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
   (void)size; // always 1
   struct cs_http_answer *answer = argument;
@@ -40,14 +40,14 @@ static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// Not 0 ends the transfer; libcurl calls it about once a second.
+/// Returns a value other than 0 to end the transfer. libcurl calls this function about once a second.
 static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
   (void)a, (void)b, (void)c, (void)d;
   struct pollfd stop = {.fd = *(const int *)argument};
   return poll(&stop, 1, 0) > 0;
 }
 
-/// False in the same cases as cs_curl_set_common.
+/// Returns false in the same cases as cs_curl_set_common.
 static bool set(CURL *curl, const struct cs_http_request *request, struct curl_slist *headers,
                 struct cs_http_answer *answer) {
   return cs_curl_set_common(curl, request->url, request->timeout_ms) &&
@@ -64,9 +64,10 @@ static bool set(CURL *curl, const struct cs_http_request *request, struct curl_s
          curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer->problem) == CURLE_OK;
 }
 
-/// NULL when memory is exhausted.
+/// Returns NULL if memory is exhausted.
 static struct curl_slist *make_headers(const char *text) {
-  // Without it libcurl asks before it sends a large body, and servers that do not support that cost a second.
+  // An empty Expect header is needed, because libcurl otherwise asks before it sends a large body. Servers that do not
+  // support that question delay the request by a second.
   struct curl_slist *list = curl_slist_append(NULL, "Expect:");
   char *copy = strdup(text);
   char *rest = NULL;
@@ -86,7 +87,7 @@ static struct curl_slist *make_headers(const char *text) {
 void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer) {
   CURL *curl = http->curl;
   memset(ret_answer, 0, sizeof *ret_answer);
-  // The options are reset, the connection is kept.
+  // curl_easy_reset resets the options, and keeps the connection.
   curl_easy_reset(curl);
   struct curl_slist *headers = make_headers(request->headers);
   if (!headers || !set(curl, request, headers, ret_answer)) {
@@ -97,14 +98,14 @@ void cs_http_post(struct cs_http *http, const struct cs_http_request *request, s
     curl_off_t retry_after_s = 0;
     (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
-    // A truncated answer proves nothing.
+    // A truncated response is not used.
     if (code == CURLE_OK)
       ret_answer->status = (int)status;
     else if (!ret_answer->problem[0])
       (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "%s", curl_easy_strerror(code));
     ret_answer->retry_after_s = retry_after_s > 0 ? (int64_t)retry_after_s : 0;
   }
-  // Drops the caller's pointers.
+  // This call removes the caller's pointers from the handle.
   curl_easy_reset(curl);
   curl_slist_free_all(headers);
 }

@@ -1,4 +1,4 @@
-// A server of a run: its URL, and its addresses, resolved before the process was confined.
+// A server with its URL and its addresses, which were resolved before the process was confined.
 #pragma once
 
 #include "cs_fetch.h"
@@ -6,10 +6,10 @@
 
 struct cs_fetch_server {
   const char *url;
-  struct curl_slist *addresses; // as CURLOPT_RESOLVE wants them; NULL where the host is an address itself
+  struct curl_slist *addresses; // in the form of CURLOPT_RESOLVE; NULL if the host is an address
   struct cs_fetch_problem problem;
   bool is_usable;
 };
 
-/// Fills `server` for its URL; on failure it is not usable and has a problem.
+/// Fills in `server` for its URL. If that fails, the server has a problem and must not be used.
 void cs_fetch_server_find(struct cs_fetch_server *server, const char *url);

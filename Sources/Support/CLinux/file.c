@@ -1,4 +1,4 @@
-// Files with untrusted names, and memory files.
+// Opens files with untrusted names, and creates memory files.
 #include "cd_system.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-// A group without members.
+// The id of a group without members.
 #define NO_GROUP 65534
 
-// Opens the file behind `place` (O_PATH, negative: missing), and closes that.
+// Opens the file behind `place`, which is an O_PATH descriptor or negative for a missing file, and closes `place`.
 static int open_place(int place, int *ret_descriptor) {
   if (place < 0) return errno;
   struct stat status;
@@ -38,12 +38,12 @@ static int open_place(int place, int *ret_descriptor) {
 }
 
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor) {
-  // O_PATH opens nothing yet: opening a device or a pipe has side effects.
+  // O_PATH does not open the file itself, because opening a device or a pipe has side effects.
   return open_place(openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), ret_descriptor);
 }
 
-// Opens a path through none of the links of /proc, whose targets may be in the mounts of a container. Kernels before
-// 5.6 (ENOSYS) and filters that do not know openat2 (EPERM) follow them.
+// Opens a path without following the links of /proc, whose targets may be in the mounts of a container. Kernels before
+// 5.6 (ENOSYS), and filters that do not allow openat2 (EPERM), follow these links.
 static int open_named(const char *path, int *ret_descriptor) {
   const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
   int place = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -51,8 +51,8 @@ static int open_named(const char *path, int *ret_descriptor) {
   return open_place(place, ret_descriptor);
 }
 
-// Whether crashd was dumpable before the first thread changed its user: the kernel clears that with the change, and
-// another thread may read it meanwhile.
+// Whether crashd was dumpable before a thread first changed its user. The kernel clears the attribute with that change,
+// and another thread may read it at the same time.
 static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
 static int dumpable;
 
@@ -60,7 +60,7 @@ static void note_dumpable(void) {
   dumpable = prctl(PR_GET_DUMPABLE);
 }
 
-// Only the calling thread: libc's functions of these names would change all threads.
+// Changes only the calling thread. libc's functions of these names would change all threads.
 static void act_as(uint32_t user, uint32_t group) {
   syscall(SYS_setfsgid, group);
   syscall(SYS_setfsuid, user);

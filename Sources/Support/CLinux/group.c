@@ -1,4 +1,4 @@
-// Names of groups.
+// Finds groups by name and number.
 #include "cd_system.h"
 
 #include <errno.h>
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An entry lists the members: one with a hundred thousand fits.
+// An entry lists the members of a group. The limit is large enough for a hundred thousand members.
 #define ENTRY_LIMIT_BYTES (4 << 20)
 
-// Finds a group by its name, or by its number where that is NULL. `*ret_bytes` holds the strings of the entry.
+// Finds a group by its name, or by its number if `name` is NULL. `*ret_bytes` contains the strings of the entry.
 static int look(const char *name, uint32_t number, struct group *ret_entry, char **ret_bytes) {
   for (size_t size = 4096; size <= ENTRY_LIMIT_BYTES; size *= 4) {
     char *bytes = malloc(size);
@@ -23,7 +23,7 @@ static int look(const char *name, uint32_t number, struct group *ret_entry, char
     }
     free(bytes);
     if (code == EINTR || code == ERANGE) continue;
-    // Some databases report this instead of "not found", see getgrnam(3).
+    // Some databases return these errors instead of "not found", see getgrnam(3).
     return code == 0 || code == ESRCH || code == EBADF || code == EPERM ? ENOENT : code;
   }
   return ERANGE;

@@ -1,4 +1,4 @@
-// How another process ended, by its pidfd.
+// Reads how another process ended, by its pidfd.
 #include "cd_system.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// <linux/pidfd.h> of Linux 6.15; Debian 12's headers lack it. The size of the structure is part of the request number:
-// an older kernel fills the fields that it knows.
+// The structure of <linux/pidfd.h> of Linux 6.15, which Debian 12's headers lack. The request number contains the size
+// of the structure, and an older kernel fills in the fields that it supports.
 typedef struct pidfd_info {
   uint64_t mask;
   uint64_t cgroup_id;
@@ -25,7 +25,7 @@ _Static_assert(sizeof(pidfd_info) == 72, "PIDFD_INFO_SIZE_VER1");
 #define INFO_EXIT (1ULL << 3)
 #define GET_INFO  _IOWR(0xFF, 11, pidfd_info)
 
-// PID_FS_MAGIC of <linux/magic.h> of Linux 6.9.
+// The value of PID_FS_MAGIC in <linux/magic.h> of Linux 6.9.
 #define PIDFS_MAGIC 0x50494446
 
 int cd_process_end(int pidfd, int *ret_status) {
@@ -37,8 +37,8 @@ int cd_process_end(int pidfd, int *ret_status) {
   if (ready < 0) return errno;
   if (ready == 0) return EAGAIN;
 
-  // Twice: a parent that reaps the process at this very moment makes the call fail with ESRCH (measured: of 20,000
-  // children 400 to 800); the second call succeeds.
+  // The call is made twice. It fails with ESRCH if the parent reaps the process at the same moment (measured: for 400
+  // to 800 of 20,000 children). The second call succeeds.
   for (int attempt = 0; attempt < 2; attempt++) {
     pidfd_info info = {.mask = INFO_EXIT};
     if (ioctl(pidfd, GET_INFO, &info) == 0) {
@@ -46,7 +46,7 @@ int cd_process_end(int pidfd, int *ret_status) {
         *ret_status = info.exit_code;
         return 0;
       }
-      // Until its parent has reaped it, the kernel does not report the status.
+      // The kernel does not report the status until the parent has reaped the process.
       return (wanted.revents & POLLHUP) == 0 ? EBUSY : ENOTSUP;
     }
     if (errno != ESRCH) break;
@@ -55,7 +55,7 @@ int cd_process_end(int pidfd, int *ret_status) {
 }
 
 bool cd_process_exists(int pidfd) {
-  // EPERM: another user's. ESRCH is checked before the right to send.
+  // EPERM means that the process belongs to another user. The kernel checks for ESRCH before it checks the permission.
   return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 

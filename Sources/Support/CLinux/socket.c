@@ -1,4 +1,4 @@
-// Peers and messages of Unix sockets.
+// Reads the peers of Unix sockets, and transfers messages.
 #include "cd_system.h"
 
 #include <errno.h>
@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The kernel's SCM_MAX_FD.
+// The value of the kernel's SCM_MAX_FD.
 #define DESCRIPTOR_LIMIT 253
 
-// The kernel's NGROUPS_MAX: limits.h may have another one.
+// The value of the kernel's NGROUPS_MAX, because limits.h may define another value.
 #define GROUP_LIMIT 65536
 
 #ifndef SO_PEERPIDFD
@@ -41,7 +41,8 @@ int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member) 
   gid_t *groups = few, *many = NULL;
   socklen_t size = sizeof few;
   code = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0 ? 0 : errno;
-  // The kernel has reported the size; the groups are those at the time of the connection, so it never grows.
+  // The kernel has returned the required size. The size cannot grow, because the groups are those at the time of the
+  // connection.
   if (code == ERANGE && size <= GROUP_LIMIT * sizeof *groups) {
     groups = many = malloc(size);
     if (many == NULL) return ENOMEM;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Runs between fork and exec; returns the errno of what failed.
+// Prepares the child between fork and exec. Returns the errno of the step that failed.
 static int become(const char *file, char *const arguments[], char *const environment[],
                   const struct cs_process_options *options, pid_t parent) {
   if (options->own_group && setpgid(0, 0) != 0) {
@@ -18,7 +18,7 @@ static int become(const char *file, char *const arguments[], char *const environ
     if (prctl(PR_SET_PDEATHSIG, options->death_signal) != 0) {
       return errno;
     }
-    // The parent may have ended before the line above.
+    // The parent may have ended before the call of prctl.
     if (getppid() != parent) {
       return ESRCH;
     }
@@ -38,7 +38,7 @@ static int become(const char *file, char *const arguments[], char *const environ
 
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid) {
-  // exec closes the write end; a failure is sent through it.
+  // The child reports a failure through this pipe. If exec succeeds, it closes the write end.
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) {
     return errno;
@@ -47,7 +47,7 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
   const pid_t child = fork();
   if (child == 0) {
     const int error = become(file, arguments, environment, options, parent);
-    // When this write fails too, the child exits with 127, as in a shell.
+    // If this write fails too, the child exits with 127, as in a shell.
     (void)!write(failure[1], &error, sizeof error);
     _exit(127);
   }
@@ -77,8 +77,8 @@ bool cs_process_is_secure(void) {
 }
 
 void cs_process_die_by(int signal_number) {
-  // The program has dumped its core; a second dump would only hide it. The limit has no effect where core_pattern names
-  // a program, hence both.
+  // The program has already dumped its core, and a second dump would replace the first one. The limit has no effect if
+  // core_pattern names a program, so the process is also made undumpable.
   const struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
   (void)prctl(PR_SET_DUMPABLE, 0);
@@ -88,6 +88,6 @@ void cs_process_die_by(int signal_number) {
   sigaddset(&set, signal_number);
   (void)raise(signal_number);
   (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-  // Reached only for a signal whose default action does not end the process.
+  // This line is only reached for a signal whose default action does not end the process.
   _exit(128 + signal_number);
 }

@@ -1,29 +1,33 @@
-/// The value of a key: one text, or several.
+/// The value of a key, which is one text or several texts.
 package enum SettingValue: Sendable, Equatable {
   case text(String)
   case list([String])
 }
 
-/// Why a value is refused, beyond the general description of the key's values.
+/// The specific reason why a value is refused, in addition to the general description of the key's values.
 package struct SettingProblem: Error {
   package var reason: String
 
   package init(_ reason: String) { self.reason = reason }
 }
 
-/// One key: its name, its values, and the property that it sets.
+/// One key, with its name, its valid values, and the property that it sets.
 package struct SettingKey<Settings>: Sendable {
-  /// Such as `retention.age`.
+  /// The name, such as `retention.age`.
   package var name: String
-  /// The description of valid values in errors: `an age such as 30d`.
+  /// The description of valid values in error messages, such as `an age such as 30d`.
   package var takes: String
-  /// Whether a reload changes it in a running program.
+  /// Whether a reload applies a changed value to a running program.
   package var isLive = false
-  /// Whether it is forbidden in a file, which several users may read.
+  /// Whether the key is forbidden in a settings file, because several users may read the file.
   package var isSecret = false
-  /// Sets the property; false: the value is invalid.
+  /// Sets the property.
+  ///
+  /// Returns false if the value is invalid.
   package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
-  /// The value as in a file, empty for none; nil: it is never shown.
+  /// Formats the value as in a file.
+  ///
+  /// The text is empty if there is no value. Nil means that the value is never shown.
   package var show: (@Sendable (Settings) -> String)?
 
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -36,7 +40,7 @@ package struct SettingKey<Settings>: Sendable {
     (self.name, self.takes, self.isLive, self.apply, self.show) = (name, takes, isLive, apply, show)
   }
 
-  /// A key that takes one text.
+  /// Creates a key with one text as its value.
   package static func value<Value>(
     _ name: String, _ path: Path<Value>, _ takes: String, isLive: Bool = false,
     _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
@@ -61,7 +65,9 @@ package struct SettingKey<Settings>: Sendable {
       SettingText.text(bytes:))
   }
 
-  /// A number, and `what` it counts, such as `minutes,`.
+  /// Creates a key with a number as its value.
+  ///
+  /// `what` describes what is counted, such as `minutes,`.
   package static func number(
     _ name: String, _ path: Path<Int>, _ what: String, _ range: ClosedRange<Int>, isLive: Bool = false
   ) -> Self {
@@ -85,7 +91,7 @@ package struct SettingKey<Settings>: Sendable {
     value(name, path, takes, isLive: isLive, { isGood($0) ? .some(.some($0)) : .none }, { $0.map(write) ?? standard })
   }
 
-  /// A text that must not be empty.
+  /// Creates a key with a text that must not be empty.
   package static func requiredText(
     _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool,
     write: @escaping @Sendable (String) -> String = { $0 }
@@ -101,9 +107,10 @@ package struct SettingKey<Settings>: Sendable {
     value(name, path, "true or false", isLive: isLive, SettingText.flag, { "\($0)" })
   }
 
-  /// A list in a file.
+  /// Creates a key with a list as its value.
   ///
-  /// In a text its parts are between separators; without a separator the text is the only part.
+  /// A file contains a list. In an environment variable, separators split the text into parts. Without a separator the
+  /// whole text is the only part.
   package static func list(
     _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
     where isGood: @escaping @Sendable ([String]) -> Bool
@@ -124,7 +131,7 @@ package struct SettingKey<Settings>: Sendable {
 
   /// Sets the property.
   ///
-  /// An error names the key as `name`, and repeats the value where it `tellsValue`.
+  /// An error message contains `name` as the name of the key. It contains the value only if `tellsValue` is true.
   func set(
     _ value: SettingValue, as name: String, at place: String, tellsValue: Bool = true, in settings: inout Settings
   ) throws(SettingsError) {

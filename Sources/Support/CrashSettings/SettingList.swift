@@ -1,19 +1,23 @@
 import CrashReport
 import Yams
 
-/// A list of parts that have keys of their own: only a file can contain it.
+/// A list of parts that have keys of their own.
+///
+/// Only a settings file can contain such a list.
 package struct SettingList<Settings>: Sendable {
   var name: String
-  /// Such as `collectors`.
+  /// Describes the parts, such as `collectors`.
   var what: String
   var read: @Sendable (Node, SettingsFile, inout Settings) throws(SettingsError) -> Void
   var show: @Sendable (Settings) -> String
   var isSame: @Sendable (Settings, Settings) -> Bool
 
-  /// A list of parts that start as `empty`.
+  /// Creates a list.
   ///
-  /// Errors describe what it `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and show an `example` of a key
-  /// with its value. `check` returns the problem of a part, given the earlier parts.
+  /// Each part starts as `empty`.
+  ///
+  /// Error messages contain the text `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a
+  /// key with its value. `check` returns the problem of a part, given the earlier parts.
   package init<Part: Equatable & Sendable>(
     _ name: String, of what: String, _ path: SettingKey<Settings>.Path<[Part]>, takes: String, example: String,
     empty: Part, keys: [SettingKey<Part>], isInline: Bool = false,
@@ -25,7 +29,7 @@ package struct SettingList<Settings>: Sendable {
       var parts: [Part] = []
       for node in nodes {
         guard case .mapping(let mapping) = node else {
-          throw file.error(node, "each of \(name)'s has keys, such as \(example)")
+          throw file.error(node, "each entry of \(name) must have keys, such as \(example)")
         }
         var part = empty
         for (keyNode, value) in mapping {
@@ -53,6 +57,6 @@ package struct SettingList<Settings>: Sendable {
   }
 
   func onlyInFiles(_ place: String) -> SettingsError {
-    SettingsError(place: place, reason: "\(name) is a list of \(what), which only a file can name")
+    SettingsError(place: place, reason: "\(name) is a list of \(what), which only a settings file can contain")
   }
 }

@@ -1,6 +1,6 @@
-/// Parses values as people write them.
+/// Parses and formats the values of settings.
 ///
-/// Values beyond any machine's size are invalid, so that later sums and products do not overflow.
+/// Values larger than any machine are invalid, to prevent overflows in later sums and products.
 package enum SettingText {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50
@@ -12,7 +12,7 @@ package enum SettingText {
     ("G", 1 << 30), ("T", 1 << 40), ("", 1),
   ]
 
-  /// Parses an age into seconds.
+  /// Parses an age, and returns its seconds.
   package static func age(_ text: String) -> Int? {
     guard let (_, factor) = ages.first(where: { $0.0 == text.last }) else { return nil }
     return product(text.dropLast(), factor, upTo: longestAge_s)
@@ -42,26 +42,28 @@ package enum SettingText {
     return isTooLarge || value > limit ? nil : value
   }
 
-  /// Whether it is an absolute path.
+  /// Returns whether the text is an absolute path.
   @Sendable package static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
 
-  /// The words between separators, without blanks at either end.
+  /// Splits a text at separators, and removes blanks at both ends of each part.
   static func parts(of text: String, between separator: Character) -> [String] {
     text.split(separator: separator).map { part in
       String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
   }
 
-  /// The text in YAML quotes, which may contain anything.
+  /// Quotes a text for YAML.
+  ///
+  /// The text may contain any character.
   package static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
-  /// The shortest text of an age, for people.
+  /// Returns the shortest text of an age.
   package static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
     return "\(seconds / unit.1)\(unit.0)"
   }
 
-  /// The shortest text of a size.
+  /// Returns the shortest text of a size.
   package static func text(bytes: Int) -> String {
     let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
     return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"

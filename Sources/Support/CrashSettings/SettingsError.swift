@@ -1,15 +1,15 @@
 import CrashReport
 
-/// Why settings cannot be used: one sentence, with the place.
+/// The reason why settings cannot be used: a place, and one sentence.
 public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Such as `crashd.yaml:12`, `CRASHD_RETENTION_AGE` or `--set`.
+  /// The place of the error, such as `crashd.yaml:12`, `CRASHD_RETENTION_AGE` or `--set`.
   public var place: String
-  /// What is wrong there.
+  /// The reason of the error.
   public var reason: String
 
-  /// An error at a place.
+  /// Creates an error.
   public init(place: String, reason: String) { (self.place, self.reason) = (place, reason) }
 
-  /// Place and reason, in one line.
+  /// The place and the reason, in one line.
   public var description: String { CleanText.line("\(place): \(reason)") }
 }

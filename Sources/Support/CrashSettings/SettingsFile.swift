@@ -1,20 +1,25 @@
 import LinuxSystem
 import Yams
 
-/// A file of settings: YAML, or JSON, which YAML contains.
+/// A settings file in YAML.
+///
+/// JSON is also valid, because it is a subset of YAML.
 struct SettingsFile {
-  // Yams takes disproportionately long for keys that are mappings of mappings: this limit is enough for any valid file.
+  // The limit is large enough for any valid file. It is needed because Yams is very slow for keys that are mappings of
+  // mappings.
   static let limitBytes = 64 << 10
 
   let path: String
-  /// Whether errors may repeat the values of the file.
+  /// Whether error messages may contain values of the file.
   let tellsValues: Bool
 
   func place(_ node: Node) -> String { node.mark.map { "\(path):\($0.line)" } ?? path }
 
   func error(_ node: Node, _ reason: String) -> SettingsError { SettingsError(place: place(node), reason: reason) }
 
-  /// Its keys and values; nil: it contains only comments.
+  /// Parses the keys and values of the file.
+  ///
+  /// Returns nil if the file contains only comments.
   func mapping(of text: String) throws(SettingsError) -> Node.Mapping? {
     if let alias = YAMLAlias.first(in: text) {
       let example = tellsValues ? " such as '*\(alias.name)'" : ""
@@ -25,7 +30,7 @@ struct SettingsFile {
     do { root = try Yams.compose(yaml: text) } catch { throw problem(error) }
     guard let root, !root.isNothing else { return nil }
     guard case .mapping(let mapping) = root else {
-      throw self.error(root, "the file is to have keys and values, such as log-level: info")
+      throw self.error(root, "the file must contain keys and values, such as log-level: info")
     }
     return mapping
   }
@@ -36,20 +41,20 @@ struct SettingsFile {
       .composer(_, let problem, let mark, _)?:
       SettingsError(
         place: "\(path):\(mark.line)",
-        reason: tellsValues ? problem : "it is no YAML from column \(mark.column) on")
+        reason: tellsValues ? problem : "invalid YAML from column \(mark.column) on")
     case .duplicatedKeysInMapping(let duplicates, let context)?:
-      // The location is that of all equal keys together.
+      // Yams gives one location for all equal keys together.
       SettingsError(
         place: "\(path):\(context.mark.line)",
-        reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " stands here a second time")
+        reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " is set twice")
     default:
-      SettingsError(place: path, reason: tellsValues ? "\(error)".replacing("\n", with: " ") : "it is no YAML in UTF-8")
+      SettingsError(place: path, reason: tellsValues ? "\(error)".replacing("\n", with: " ") : "invalid YAML or UTF-8")
     }
   }
 }
 
 extension SettingText {
-  /// The contents of a file, as text.
+  /// Returns the contents of a file as text.
   package static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
     let bytes: ArraySlice<UInt8>
     do { bytes = try Descriptor.contents(of: path, upTo: limitBytes + 1) } catch {
@@ -61,7 +66,7 @@ extension SettingText {
 }
 
 extension SettingsTable {
-  /// Reads a file.
+  /// Reads a settings file.
   package func read(file path: String, into settings: inout Settings) throws(SettingsError) {
     let text: String
     do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: SettingsFile.limitBytes) } catch {
@@ -70,7 +75,7 @@ extension SettingsTable {
     try read(yaml: text, at: path, into: &settings)
   }
 
-  /// Reads the text of a file.
+  /// Reads the text of a settings file.
   package func read(yaml text: String, at path: String, into settings: inout Settings) throws(SettingsError) {
     let file = SettingsFile(path: path, tellsValues: tellsValues)
     if let mapping = try file.mapping(of: text) { try read(mapping, under: "", file, into: &settings) }
@@ -80,11 +85,11 @@ extension SettingsTable {
     _ mapping: Node.Mapping, under prefix: String, _ file: SettingsFile, into settings: inout Settings
   ) throws(SettingsError) {
     for (keyNode, value) in mapping {
-      guard let part = keyNode.scalar?.string else { throw file.error(keyNode, "a key is a word") }
+      guard let part = keyNode.scalar?.string else { throw file.error(keyNode, "a key must be a single word") }
       let name = prefix + part
       let (key, list) = (keys.first { $0.name == name }, lists.first { $0.name == name })
       let isSection = keys.contains { $0.name.hasPrefix(name + ".") }
-      // Such as a section whose keys are all comments.
+      // Skip a key without a value, such as a section whose keys are all comments.
       if value.isNothing, isSection || key != nil || list != nil { continue }
       if let list {
         try list.read(value, file, &settings)
@@ -113,7 +118,9 @@ extension Node {
     return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
   }
 
-  /// A word, or a list of words; nil: it contains keys or lists.
+  /// The node as a text or a list of texts.
+  ///
+  /// Nil if it contains keys or nested lists.
   fileprivate var settingValue: SettingValue? {
     switch self {
     case .scalar(let scalar): return .text(scalar.string)

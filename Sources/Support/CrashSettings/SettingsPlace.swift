@@ -1,19 +1,19 @@
 import Glibc
 
-/// Finds a program's settings.
+/// Finds the settings file of a program.
 package enum SettingsPlace {
-  /// The named file, else the service's; nil: there is none.
+  /// Returns the path of the given file, or of the service's settings file, or nil if that does not exist.
   ///
-  /// The service's is in `directory` when systemd names no directory.
+  /// The service's file is in `directory` if systemd sets no configuration directory.
   package static func file(
     _ name: String, named path: String?, _ environment: [String: String], else directory: String?
   ) -> String? {
     if let path, !path.isEmpty { return path }
-    // systemd lists several, separated by colons; the first is ours.
+    // systemd may list several directories, separated by colons. The first one belongs to this program.
     let service = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     guard let directory = service ?? directory else { return nil }
     let file = "\(directory)/\(name)"
-    // An unreadable file is an error later, when it is read. The path is read during the call only.
+    // An unreadable file causes an error later, when it is read. access reads the path only during the call.
     return unsafe access(file, F_OK) != 0 && errno == ENOENT ? nil : file
   }
 }

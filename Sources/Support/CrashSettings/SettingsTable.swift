@@ -1,16 +1,18 @@
 import CrashReport
 
-/// Every key of a program's settings, with the readers of file and environment.
+/// All keys of a program's settings, with functions that read files and the environment.
 ///
-/// An unknown key is an error that suggests the nearest one.
+/// An unknown key is an error, whose message suggests the most similar key.
 package struct SettingsTable<Settings>: Sendable {
   package var keys: [SettingKey<Settings>]
   var lists: [SettingList<Settings>]
-  /// The prefix of variables.
+  /// The prefix of environment variables.
   var prefix: String
-  /// Variables with that prefix that are no settings.
+  /// The variables with this prefix that are no settings.
   var otherVariables: Set<String>
-  /// Whether errors may repeat values: not where a secret may be in the wrong place.
+  /// Whether error messages may contain values.
+  ///
+  /// It must be false if a secret may be in the wrong place.
   var tellsValues: Bool
 
   package init(
@@ -21,12 +23,12 @@ package struct SettingsTable<Settings>: Sendable {
     (self.otherVariables, self.tellsValues) = (otherVariables, tellsValues)
   }
 
-  /// The name of a key in the environment.
+  /// Returns the environment variable of a key.
   func variable(_ name: String) -> String {
     prefix + String(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
   }
 
-  /// Reads the variables that are settings.
+  /// Reads the environment variables that are settings.
   package func read(environment: [String: String], into settings: inout Settings) throws(SettingsError) {
     for (variable, value) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix(prefix) && !otherVariables.contains(variable) {
@@ -39,7 +41,7 @@ package struct SettingsTable<Settings>: Sendable {
     }
   }
 
-  /// Reads one setting.
+  /// Sets one setting.
   package func set(
     _ name: String, _ value: SettingValue, at place: String, in settings: inout Settings
   ) throws(SettingsError) {
@@ -48,14 +50,16 @@ package struct SettingsTable<Settings>: Sendable {
     try key.set(value, as: name, at: place, tellsValue: tellsValues, in: &settings)
   }
 
-  /// Every key with its value, one per line, and the lists: a file with the same settings, without secrets.
+  /// Formats all keys with their values, one per line, and the lists.
+  ///
+  /// The text is a settings file without secrets.
   package func text(_ settings: Settings) -> String {
     let values = keys.compactMap { key in key.show.map { (key.name, $0(settings)) } }
     return values.map { $1.isEmpty ? "\($0):\n" : "\($0): \($1)\n" }.joined()
       + lists.map { $0.show(settings) }.joined()
   }
 
-  /// The names of the changed settings, by whether a reload applies them.
+  /// Returns the names of the changed settings, separated by whether a reload applies them.
   package func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
     let changed = keys.filter { $0.show?(old) != $0.show?(new) }
     return (
@@ -64,11 +68,11 @@ package struct SettingsTable<Settings>: Sendable {
     )
   }
 
-  /// The error for an unknown key or section.
+  /// Returns the error for an unknown key or section.
   func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
     let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
-    // The text in a key's place may be a secret whose key was forgotten.
+    // A text in the place of a key may be a secret whose key was forgotten, so only plausible names are shown.
     let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
     return SettingsError(
       place: place,

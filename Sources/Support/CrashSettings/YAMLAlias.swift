@@ -1,9 +1,12 @@
-/// Finds an alias in YAML before Yams composes it: a few nested ones expand to more values than any machine can handle,
-/// and Yams visits all of them when such a value is a key.
+/// Finds an alias in YAML before Yams composes the document.
+///
+/// A few nested aliases expand to more values than any machine can handle. Yams visits all of them if such a value is a
+/// key.
 enum YAMLAlias {
-  /// The first `*name` after its `&name`.
+  /// Returns the first alias `*name` that follows its anchor `&name`.
   ///
-  /// Quoted text and comments count, too: both with the same name are no accident, and no setting needs them.
+  /// Quoted texts and comments are searched too, because an anchor and an alias with the same name are hardly
+  /// accidental there, and no setting needs them.
   static func first(in text: String) -> (name: String, line: Int)? {
     var anchors: Set<String> = []
     var line = 1
@@ -21,7 +24,9 @@ enum YAMLAlias {
     return nil
   }
 
-  /// YAML allows more; libyaml does not.
+  /// Returns whether libyaml allows the byte in a name.
+  ///
+  /// YAML itself allows more.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,16 +1,20 @@
-/// Exponential back-off with jitter: the delay doubles each time, and differs between clients.
+/// Exponential back-off with jitter.
+///
+/// The delay doubles each time, and the jitter makes clients retry at different times.
 public struct Backoff: Sendable {
   private static let first_ms = 250
   private static let longest_ms = 60_000
-  /// The limit of a server's request for a longer delay.
+  /// The limit for a longer delay that a server requests.
   private static let longestRequest = Duration.seconds(3_600)
 
   private var next_ms = Self.first_ms
 
-  /// Starts with a quarter of a second.
+  /// Creates a back-off that begins with a quarter of a second.
   public init() {}
 
-  /// Between half of the current delay and all of it; at least what the other side requests, up to an hour.
+  /// Returns a random delay between half of the current delay and all of it.
+  ///
+  /// If the other side requests a longer delay, that applies, up to an hour.
   public mutating func delay(
     atLeast request: Duration? = nil, random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }
   ) -> Duration {
@@ -18,6 +22,6 @@ public struct Backoff: Sendable {
     return max(.milliseconds(random(next_ms / 2...next_ms)), min(request ?? .zero, Self.longestRequest))
   }
 
-  /// Starts again after a success.
+  /// Resets the delay after a success.
   public mutating func reset() { next_ms = Self.first_ms }
 }

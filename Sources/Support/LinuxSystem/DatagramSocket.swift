@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A Unix datagram socket that is connected, as to systemd or journald.
+/// A connected Unix datagram socket, for example to systemd or journald.
 public struct DatagramSocket: Sendable {
   private let socket: Descriptor
 
   /// Connects to a path, or to an abstract name that begins with `@`.
   ///
-  /// Sending blocks while the other side's queue is full, unless `waits` is false or the time-out has passed.
+  /// Sending blocks while the queue of the other side is full, until the timeout. With `waits` false it never blocks.
   public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
     let what = "connect to '\(pathOrName)'"
     guard let address = UnixAddress(pathOrName: pathOrName) else {
@@ -19,22 +19,24 @@ public struct DatagramSocket: Sendable {
     socket = Descriptor(owning: number)
     if let timeout_ms {
       var limit = timeval(tv_sec: timeout_ms / 1_000, tv_usec: timeout_ms % 1_000 * 1_000)
-      // The structure is read during the call only.
+      // setsockopt reads the structure only during the call.
       _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
     try SystemError.check(address.connect(number), what)
   }
 
-  /// Sends one datagram; returns 0, or an errno.
+  /// Sends one datagram.
+  ///
+  /// Returns 0, or an errno.
   public func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) -> Int32 {
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call says; they and the descriptors live until it returns.
+    // Both arrays have as many elements as the call is given. The arrays and the descriptors outlive the call.
     return withExtendedLifetime((socket, descriptors)) {
       unsafe cd_socket_send(socket.number, bytes, bytes.count, numbers, numbers.count)
     }
   }
 
-  /// - Returns: Whether it was accepted.
+  /// - Returns: Whether the other side's queue accepted the datagram.
   public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
     send(Array(text.utf8), descriptors) == 0
   }

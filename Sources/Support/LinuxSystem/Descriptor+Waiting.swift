@@ -10,22 +10,22 @@ extension Descriptor {
   }
 }
 
-/// The index of the first descriptor that becomes readable, or is hung up, before the time-out.
+/// Returns the index of the first descriptor that becomes readable or reports a hang-up, or nil after the timeout.
 ///
-/// A time-out of -1 means none.
+/// A timeout of -1 means no limit.
 package func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
   let end = timeout_ms < 0 ? nil : ContinuousClock.now + .milliseconds(Int64(timeout_ms))
   var set = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
   while true {
     let left = end.map { Int32(max(0, (ContinuousClock.now.duration(to: $0) / .milliseconds(1)).rounded(.up))) }
-    // The pointer covers the array and is used during the call only.
+    // The pointer covers the array, and poll uses it only during the call.
     let count = unsafe poll(&set, UInt(set.count), left ?? -1)
     if count < 0 && errno == EINTR { continue }
     return count > 0 ? set.firstIndex { $0.revents != 0 } : nil
   }
 }
 
-/// Whether the descriptor becomes readable before the time-out.
+/// Returns whether the descriptor becomes readable before the timeout.
 package func isReadable(_ descriptor: Int32, timeout_ms: Int32) -> Bool {
   firstReadable([descriptor], timeout_ms: timeout_ms) != nil
 }

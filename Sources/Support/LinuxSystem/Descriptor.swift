@@ -4,34 +4,42 @@ import Synchronization
 
 /// A file descriptor that is closed when its last reference is dropped.
 public final class Descriptor: Sendable {
-  /// Valid as long as this object lives.
+  /// The number, which is valid as long as this object exists.
   public let number: Int32
-  /// Closes the descriptor; nil: the current thread does.
+  /// Closes the descriptor.
+  ///
+  /// If it is nil, the current thread closes it.
   private let closing: Mutex<(@Sendable (Int32) -> Void)?>
 
-  /// Takes ownership of an open descriptor; `closing` closes it where close(2) may block this thread for too long.
+  /// Takes ownership of an open descriptor.
+  ///
+  /// `closing` closes it if close(2) might block this thread for too long.
   public init(owning number: Int32, closing: (@Sendable (Int32) -> Void)? = nil) {
     self.number = number
     self.closing = Mutex(closing)
   }
 
-  /// Closes it on the thread that drops the last reference, because close(2) does not block for it.
+  /// Makes the thread that drops the last reference close the descriptor.
+  ///
+  /// Use it if close(2) cannot block.
   public func closeAtOnce() { closing.withLock { $0 = nil } }
 
   deinit {
     if let close = closing.withLock({ $0 }) { close(number) } else { cd_close(number) }
   }
 
-  /// Whether it is ready to be read now.
+  /// Whether the descriptor is ready to be read now.
   public var isReadable: Bool {
     var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-    // poll reads and writes one pollfd.
+    // poll reads and writes one pollfd, and uses the pointer only during the call.
     return unsafe poll(&wanted, 1, 0) == 1
   }
 
-  /// Reads a file, `limit` bytes at most; does not block on a FIFO or device.
+  /// Reads at most `limit` bytes of a file.
+  ///
+  /// The call does not block on a FIFO or device.
   public static func contents(of path: String, upTo limit: Int) throws(SystemError) -> ArraySlice<UInt8> {
-    // open reads the path up to its end.
+    // open reads the path only during the call.
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { throw SystemError("read '\(path)'") }
     let (bytes, code) = Descriptor(owning: number).read(upTo: limit)
@@ -39,8 +47,8 @@ public final class Descriptor: Sendable {
     return bytes
   }
 
-  /// Reads up to the end, `limit` bytes at most.
-  /// - Returns: The bytes, and the errno of a read that failed after them, else 0.
+  /// Reads at most `limit` bytes, up to the end.
+  /// - Returns: The bytes, and the errno of a read that failed after them, or 0.
   public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
     var bytes = [UInt8](repeating: 0, count: limit)
     var count = 0
@@ -55,10 +63,12 @@ public final class Descriptor: Sendable {
     return (bytes[..<count], 0)
   }
 
-  /// The result of fstat; the file system of the file may have to answer.
+  /// Returns the result of fstat.
+  ///
+  /// The call may wait for the file system.
   public func status() throws(SystemError) -> stat {
     var status = stat()
-    // fstat writes one struct stat, which `status` is.
+    // fstat fills in one struct stat.
     guard unsafe fstat(number, &status) == 0 else { throw SystemError("fstat descriptor \(number)") }
     return status
   }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The environment of this process.
+/// Returns the environment of this process.
 public func processEnvironment() -> [String: String] {
   var result: [String: String] = [:]
-  // environ is an array of C strings with a null pointer at the end; no code of this package changes it.
+  // environ is an array of C strings that ends with a null pointer. No code of this package changes it.
   var next = unsafe environ
   while let entry = unsafe next.pointee {
     let text = unsafe String(cString: entry)

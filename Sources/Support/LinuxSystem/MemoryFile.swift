@@ -1,18 +1,20 @@
 import CLinux
 import Glibc
 
-/// A file in memory, for a reader that needs a file: a child, or the reader of rings.
+/// A file in memory, for readers that need a file, such as a child process or the reader of rings.
 package struct MemoryFile {
   package let descriptor: Descriptor
 
-  /// Creates an empty file, or one of `size` zeros.
+  /// Creates a file of `size` zeros.
   package init(size: Int = 0) throws(SystemError) {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_memory_create(size, &number), "make a file in memory")
     descriptor = Descriptor(owning: number)
   }
 
-  /// Fixes its size for all holders, and its contents, unless it `staysWritable`.
+  /// Seals the size for all holders of the file.
+  ///
+  /// Unless `staysWritable` is true, it also seals the contents.
   package func seal(staysWritable: Bool = true) throws(SystemError) {
     try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }
@@ -31,7 +33,9 @@ package struct MemoryFile {
     }
   }
 
-  /// Copies all of another file; nil, and nothing is copied, when it is larger than `limitBytes`.
+  /// Copies the whole of another file.
+  ///
+  /// If it is larger than `limitBytes`, nothing is copied and the result is nil.
   package func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
     let size = try Int(source.status().st_size)
     guard size <= limitBytes else { return nil }
@@ -39,12 +43,12 @@ package struct MemoryFile {
     return size
   }
 
-  /// Its first bytes.
+  /// Returns the first bytes of the file.
   package func read(limitBytes: Int) throws(SystemError) -> [UInt8] {
     try Self.read(descriptor, limitBytes: limitBytes)
   }
 
-  /// The first bytes of a file.
+  /// Returns the first bytes of another file.
   package static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
     var done = 0

@@ -1,38 +1,42 @@
 /// Notifies systemd of a service's state (sd_notify(3), without libsystemd).
 ///
-/// Without `NOTIFY_SOCKET` it does nothing.
+/// Without `NOTIFY_SOCKET` no message is sent.
 public struct Notifier: Sendable {
   private let path: String?
   private let timeout_ms: Int?
 
   /// - Parameters:
   ///   - environment: The environment of this process.
-  ///   - timeout_ms: How long a message may wait while systemd's queue is full; nil: for ever.
+  ///   - timeout_ms: The maximum time for which a message waits while systemd's queue is full. Nil means no limit.
   public init(environment: [String: String], timeout_ms: Int? = nil) {
     path = environment["NOTIFY_SOCKET"]
     self.timeout_ms = timeout_ms
   }
 
-  /// Whether the environment names a socket.
+  /// Whether the environment contains the path of a socket.
   public var hasListener: Bool { path?.isEmpty == false }
 
-  /// Best effort, as sd_notify itself: systemd's own time-out detects missing messages.
+  /// Sends a message by best effort, as sd_notify does.
   ///
-  /// Blocks while systemd's queue is full.
+  /// systemd detects missing messages by its own timeout.
+  ///
+  /// The call blocks while systemd's queue is full.
   public func send(_ text: String) { _ = send(text, []) }
 
-  /// The same with descriptors; blocks while systemd's queue is full.
+  /// Sends a message with descriptors.
   ///
-  /// - Returns: Whether systemd's queue accepted it.
+  /// The call blocks while systemd's queue is full.
+  ///
+  /// - Returns: Whether systemd's queue accepted the message.
   public func send(_ text: String, _ descriptors: [Descriptor]) -> Bool {
     connect(waits: true)?.send(text, descriptors) == true
   }
 
-  /// A connection to keep, which never blocks; nil: there is no socket.
+  /// Returns a permanent connection, which never blocks, or nil if there is no socket.
   public func connection() -> DatagramSocket? { connect(waits: false) }
 
   private func connect(waits: Bool) -> DatagramSocket? {
-    // Without systemd there is no receiver.
+    // Without systemd there is no receiver, so an error is ignored.
     path.flatMap { try? DatagramSocket($0, waits: waits, timeout_ms: timeout_ms) }
   }
 }

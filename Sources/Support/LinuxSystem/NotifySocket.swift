@@ -1,13 +1,15 @@
 import Glibc
 
-/// A service manager's end of sd_notify(3): the socket that `NOTIFY_SOCKET` names.
+/// The service manager's end of sd_notify(3), which is the socket that `NOTIFY_SOCKET` names.
 public struct NotifySocket: Sendable {
-  /// Its path.
+  /// The path of the socket.
   public let path: String
-  /// Becomes readable when a message arrives.
+  /// The descriptor, which becomes readable when a message arrives.
   public let descriptor: Descriptor
 
-  /// Binds it; ENAMETOOLONG where the path is too long for a socket.
+  /// Binds the socket.
+  ///
+  /// Fails with ENAMETOOLONG if the path is too long for a socket.
   public init(path: String) throws(SystemError) {
     let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError("make a socket") }
@@ -17,15 +19,15 @@ public struct NotifySocket: Sendable {
     try SystemError.check(address.bind(number), "bind '\(path)'")
   }
 
-  /// The next message, empty when none has arrived.
+  /// Returns the next message, or an empty text if no message has arrived.
   public func message() -> String {
-    // The message is the first `count` bytes.
+    // recv initializes the first `count` bytes, which are the message.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { space, count in
       count = max(0, unsafe recv(descriptor.number, space.baseAddress, space.count, Int32(MSG_DONTWAIT)))
     }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether the next message says that the service is ready.
+  /// Returns whether the next message reports that the service is ready.
   public func isReadyMessage() -> Bool { message().split(separator: "\n").contains("READY=1") }
 }

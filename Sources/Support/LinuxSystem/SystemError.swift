@@ -4,25 +4,25 @@ public import Glibc
 public struct SystemError: Error, Equatable, CustomStringConvertible {
   /// The operation, such as `bind '/run/crashd/attach'`.
   public var what: String
-  /// Its errno.
+  /// The errno of the call.
   public var code: Int32
 
-  /// Uses the errno of the call that has just failed, unless another code is given.
+  /// Creates an error with the errno of the call that has just failed, unless another code is given.
   public init(_ what: String, code: Int32 = errno) {
     self.what = what
     self.code = code
   }
 
-  /// One sentence: what failed, and why.
+  /// Describes the failure in one sentence: what failed, and why.
   public var description: String { "cannot \(what): \(Self.text(code))" }
 
-  /// The text of an errno.
+  /// Returns the text of an errno.
   public static func text(_ code: Int32) -> String {
-    // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
+    // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never NULL.
     unsafe String(cString: strerror(code))
   }
 
-  /// Throws when a function of `CLinux` returned an errno value.
+  /// Throws if a function of `CLinux` returned an errno value.
   public static func check(_ code: Int32, _ what: @autoclosure () -> String) throws(SystemError) {
     if code != 0 { throw SystemError(what(), code: code) }
   }

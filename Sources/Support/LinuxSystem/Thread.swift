@@ -1,20 +1,24 @@
 import CLinux
 import Glibc
 
-/// A dedicated thread for work that blocks in the kernel. (Foundation's Thread would pull in all of Foundation.)
+/// A dedicated thread for work that blocks in the kernel.
+///
+/// Foundation's Thread would link all of Foundation.
 public enum Thread: Sendable {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts a detached thread; `name` has at most 15 bytes.
+  /// Starts a detached thread.
+  ///
+  /// `name` has at most 15 bytes.
   public static func start(named name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
     var thread = pthread_t()
-    // The thread's first line balances the retain, or the code below when there is no thread.
+    // The first line of the thread balances this retain. If no thread was created, the code below does.
     let body = unsafe Unmanaged.passRetained(
       Body {
-        // The string lives during the call.
+        // The string is valid during the call.
         unsafe name.withCString { unsafe cd_thread_set_name($0) }
         run()
       })

@@ -6,7 +6,7 @@ public enum ClientError: Error, Equatable, Sendable {
   case unreachable(path: String, errno: Int32)
   /// crashd did not answer in time; it may still complete the call.
   case timedOut(path: String)
-  /// The connection ended before the reply was whole: crashd stopped, or cut off a reader that was too slow.
+  /// The connection ended before the reply was complete: crashd stopped, or disconnected a slow reader.
   case closed(path: String)
   /// Reading from or writing to the connection failed.
   case failed(path: String, errno: Int32)
@@ -16,7 +16,7 @@ public enum ClientError: Error, Equatable, Sendable {
   case tooOld(String)
   /// The reply exceeds the maximum size.
   case messageTooLarge(limitBytes: Int)
-  /// The descriptor that an `EventStream` watches was hung up.
+  /// The descriptor that an `EventStream` watches reported a hang-up.
   case cancelled
 
   /// crashd returned an error.

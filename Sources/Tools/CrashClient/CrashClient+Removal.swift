@@ -4,17 +4,20 @@ internal import CrashProtocol
 extension CrashClient {
   /// Removes the reports of crashes before a time; their groups still count them.
   /// - Parameters:
-  ///   - time: RFC 3339.
-  ///   - isDryRun: Only counts them.
-  ///   - limit: Stops after about this many, never before; call it again if it removed as many.
-  /// - Returns: The number of reports.
+  ///   - time: The time in RFC 3339.
+  ///   - isDryRun: Whether to count the reports without removing them.
+  ///   - limit: The number of removed reports after which the call stops. It may remove slightly more, but never stops
+  ///     earlier while reports remain. Call it again if it removed as many.
+  /// - Returns: The number of removed reports.
   /// - Throws: `ClientError`.
   public func prune(before time: String, isDryRun: Bool = false, limit: Int? = nil) throws(ClientError) -> Int {
     try call(Methods.Prune.self, .init(before: time, dryRun: isDryRun, limit: limit)).removed
   }
 
-  /// Removes the reports whose ids begin with these, all of them or none; their groups no longer count them.
-  /// - Returns: The whole ids.
+  /// Removes the reports whose ids begin with `ids`, either all of them or none.
+  ///
+  /// Their groups no longer count them.
+  /// - Returns: The full ids.
   public func remove(ids: [String]) throws(ClientError) -> [String] {
     try call(Methods.Remove.self, .init(ids: ids)).removed
   }

@@ -2,16 +2,18 @@ public import CrashProtocol
 
 // Named subscribers.
 extension CrashClient {
-  /// The subscribers of the caller's user; of all users, if the caller has full access.
+  /// Returns the subscribers of the caller's user, or of all users if the caller has full access.
   /// - Throws: `ClientError`.
   public func subscribers() throws(ClientError) -> [Subscriber] {
     try call(Methods.Subscribers.self, NoParameters()).subscribers
   }
 
-  /// Forgets a subscriber; if it subscribes again, it starts with new reports.
+  /// Forgets a subscriber.
+  ///
+  /// If it subscribes again, it starts with new reports.
   /// - Parameters:
-  ///   - name: Its name; `forward PATH` is a collector that was removed from the settings.
-  ///   - uid: Its user; nil for the caller.
+  ///   - name: The subscriber's name. `forward PATH` is a collector that was removed from the settings.
+  ///   - uid: The subscriber's user. Nil means the caller's user.
   /// - Throws: `noSuchSubscriber`, `subscriberInUse`, or another `ClientError`.
   public func unsubscribe(_ name: String, uid: Int? = nil) throws(ClientError) {
     _ = try call(Methods.Unsubscribe.self, SubscriberName(subscriber: name, uid: uid))

@@ -3,8 +3,8 @@ internal import CrashReport
 
 /// A client of crashd's Varlink interface.
 ///
-/// Each call connects, waits for the reply and disconnects; calls block. Any thread. The types of parameters and
-/// replies are in `CrashProtocol`, which the product contains, too: import both.
+/// Each call connects, waits for the reply and disconnects. Calls block, and may be made from any thread. The types of
+/// parameters and replies are in `CrashProtocol`, which the product also contains. Import both modules.
 ///
 /// ```swift
 /// import CrashClient
@@ -28,75 +28,86 @@ public struct CrashClient: Sendable {
     self.messageLimitBytes = messageLimitBytes
   }
 
-  /// A page of reports, newest first; the cursor of its last report continues the list.
+  /// Returns a page of reports, newest first.
+  ///
+  /// The cursor of its last report continues the list.
   public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [ReportSummary] {
     try page(query).reports
   }
 
-  /// A page of reports, with the number of older ones if the query asks for it.
+  /// Returns a page of reports, with the number of older reports if the query asks for that number.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }
 
-  /// Groups, the one seen last first; `offset` skips the groups of previous pages.
+  /// Returns groups, starting with the group seen last.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports; an older crashd refuses these three.
+  /// `offset` skips the groups of previous pages.
+  ///
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. An older crashd refuses these three
+  /// parameters.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
     try groups(GroupQuery(limit: limit, offset: offset), filter)
   }
 
-  /// Groups in some states, in an order; an older crashd refuses both.
+  /// Returns groups in the given states and order.
+  ///
+  /// An older crashd refuses both parameters.
   public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
   {
     try call(Methods.Groups.self, Joined(query, filter)).groups
   }
 
-  /// The group whose key begins with `key`, with its crashes by build and by day.
+  /// Returns the group whose key begins with `key`, with its crashes by build and by day.
   public func group(key: String) throws(ClientError) -> GroupDetail {
     try call(Methods.GetGroup.self, .init(key: key))
   }
 
   /// Marks the group whose key begins with `key` as resolved, or reopens it.
-  /// - Returns: The whole key.
+  /// - Returns: The full key.
   public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {
     try call(Methods.ResolveGroup.self, .init(key: key, resolved: isResolved)).key
   }
 
-  /// The report whose id begins with `id`; the newest without one.
+  /// Returns the report whose id begins with `id`, or the newest report if `id` is nil.
   ///
-  /// With scrubbing, crashd applies the privacy rules of its settings; an older crashd refuses that.
+  /// With scrubbing, crashd applies the privacy rules of its settings. An older crashd refuses that parameter.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
 
-  /// The stacks of the crashing threads of a report, if crashd still has the record; empty from an older crashd.
+  /// Returns the stacks of a report's crashing threads, if crashd still has the record.
+  ///
+  /// An older crashd returns none.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    // Skip the report: this version may not be able to decode one of a later version.
+    // The report itself is not decoded, because a later version may have a format that this version cannot decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
   }
 
-  /// The stacks of a received report.
+  /// Returns the stacks of a received report.
   public func stacks(of received: ReceivedReport) throws(ClientError) -> [RecordedStack] {
     try stacks(id: received.report.id)
   }
 
-  /// The results of all diagnosis rules for the report whose id begins with `id`; for the newest without one.
+  /// Returns the results of all diagnosis rules for the report whose id begins with `id`, or for the newest report.
   public func explain(id: String? = nil) throws(ClientError) -> Explanation {
     try call(Methods.Explain.self, OptionalID(id: id))
   }
 
-  /// Analyzes the report whose id begins with `id` again; the newest without one.
+  /// Analyzes the report whose id begins with `id` again, or the newest report.
   public func reanalyse(id: String? = nil) throws(ClientError) -> ReanalysedReport {
     try call(Methods.Reanalyse.self, OptionalID(id: id))
   }
 
-  /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
+  /// Opens a stream of reports: those stored after `cursor`, then new ones.
   ///
-  /// With the name of a `subscriber` and no cursor, it starts after that subscriber's last acknowledgement. If some
-  /// reports were removed meanwhile, it throws `ProtocolError.cursorExpired` with their number; `expired` starts with
-  /// the remaining ones instead.
+  /// Without a cursor the stream has only new reports.
+  ///
+  /// With the name of a `subscriber` and no cursor, the stream starts after that subscriber's last acknowledgement. If
+  /// reports after this position were removed meanwhile, the call throws `ProtocolError.cursorExpired` with their
+  /// number. With `expired` it starts with the remaining reports instead.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
@@ -115,14 +126,15 @@ public struct CrashClient: Sendable {
     return EventStream(connection: connection)
   }
 
-  /// Opens a stream of incidents: those stored, or whose count grew, after `cursor`, then new ones; without a cursor those since
-  /// the filter's `since`, and without that new ones only.
+  /// Opens a stream of incidents that were stored, or whose count grew, after `cursor`.
+  ///
+  /// Without a cursor the stream starts at the filter's `since`. Without `since` it has only new incidents.
   ///
   /// - Parameters:
-  ///   - filter: Which incidents.
-  ///   - cursor: That of a page of an earlier stream.
+  ///   - filter: The filter that incidents must match.
+  ///   - cursor: The cursor of a page of an earlier stream.
   /// - Returns: The stream.
-  /// - Throws: The reason why it did not begin.
+  /// - Throws: `ClientError` if the stream did not begin.
   public func followIncidents(
     _ filter: IncidentFilter = IncidentFilter(), after cursor: String? = nil
   ) throws(ClientError) -> IncidentStream {
@@ -134,35 +146,37 @@ public struct CrashClient: Sendable {
     return IncidentStream(connection: connection)
   }
 
-  /// Acknowledges all events up to `cursor` for a subscriber.
+  /// Acknowledges all events up to `cursor` on behalf of a subscriber.
   /// - Returns: The subscriber's position.
   @discardableResult
   public func acknowledge(_ cursor: String, subscriber: String) throws(ClientError) -> String {
     try call(Methods.Ack.self, .init(subscriber: subscriber, cursor: cursor)).cursor
   }
 
-  /// The classes that attached processes protect.
+  /// Returns the classes that attached processes protect.
   public func protectedClasses(pid: Int? = nil, name: String? = nil) throws(ClientError) -> [ProtectedClassReport] {
     try call(Methods.ProtectedClasses.self, .init(pid: pid, name: name)).classes
   }
 
-  /// Processes that are attached now.
+  /// Returns the attached processes.
   public func processes() throws(ClientError) -> [ProcessSummary] {
     try call(Methods.Processes.self, NoParameters()).processes
   }
 
-  /// Waits until crashd has stored the crashes that process `pid` has recorded; all of them if the process has ended.
+  /// Waits until crashd has stored the crashes that process `pid` has recorded.
+  ///
+  /// If the process has ended, these are all its crashes.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
     try call(
       Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)
   }
 
-  /// crashd's health and counters.
+  /// Returns crashd's health and counters.
   public func status() throws(ClientError) -> DaemonStatus {
     try call(Methods.Status.self, NoParameters())
   }
 
-  /// crashd's metrics as OpenMetrics text.
+  /// Returns crashd's metrics as OpenMetrics text.
   public func metrics() throws(ClientError) -> String {
     try call(Methods.Metrics.self, NoParameters()).text
   }
@@ -180,7 +194,7 @@ public struct CrashClient: Sendable {
     try call(method, parameters, returning: M.Reply.self, extra: extra)
   }
 
-  /// Calls a method, and decodes its reply as another type than the method's own.
+  /// Calls a method, and decodes its reply as another type than the method's reply type.
   private func call<M: Method, Reply: Decodable>(
     _: M.Type, _ parameters: M.Parameters, returning _: Reply.Type, extra: Duration = .zero
   ) throws(ClientError) -> Reply {
@@ -191,7 +205,7 @@ public struct CrashClient: Sendable {
   }
 }
 
-/// Any JSON value.
+/// Decodes any JSON value without reading it.
 private struct Unread: Decodable {
   init(from _: any Decoder) {}
 }

@@ -1,7 +1,7 @@
 public import CrashProtocol
 
 extension CrashClient {
-  /// Groups of use-after-free incidents, the one seen last first.
+  /// Returns groups of use-after-free incidents, starting with the group seen last.
   ///
   /// - Parameters:
   ///   - name: A part of the program's name.
@@ -16,17 +16,17 @@ extension CrashClient {
     try call(Methods.DanglingGroups.self, .init(limit: limit, offset: offset, name: name, since: since)).groups
   }
 
-  /// The policies of programs whose name contains this, of all without one.
+  /// Returns the policies of the programs whose name contains `name`, or of all programs.
   public func danglingPolicies(name: String? = nil) throws(ClientError) -> [DanglingPolicyReport] {
     try call(Methods.DanglingPolicies.self, OptionalName(name: name)).services
   }
 
-  /// The estimates of their classes.
+  /// Returns the estimates of the classes of these programs.
   public func danglingClasses(name: String? = nil) throws(ClientError) -> [DanglingClass] {
     try call(Methods.DanglingClasses.self, OptionalName(name: name)).classes
   }
 
-  /// The decisions about them, the latest first.
+  /// Returns the decisions about these programs, the latest first.
   public func danglingEvents(name: String? = nil, limit: Int? = nil) throws(ClientError) -> [DanglingEventReport] {
     try call(Methods.DanglingEvents.self, .init(name: name, limit: limit)).events
   }
@@ -34,13 +34,13 @@ extension CrashClient {
   /// Protects a class.
   ///
   /// - Parameters:
-  ///   - className: Its full or its mangled name.
-  ///   - name: In programs whose name contains this; in all without one.
-  ///   - limit: The maximum number of its objects in quarantine.
+  ///   - className: The full name of the class, or its mangled name.
+  ///   - name: A part of the programs' names. Nil selects all programs.
+  ///   - limit: The maximum number of the class's objects in quarantine.
   ///   - mode: `absorb`, `zero` or `diagnose`.
-  ///   - isForced: Also where attached processes have no such class.
-  /// - Returns: The programs, and the results in their processes.
-  /// - Throws: `noSuchClass` where attached processes have no such class, unless `isForced`; another `ClientError`.
+  ///   - isForced: Whether to set the protection even if no attached process has the class.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
+  /// - Throws: `noSuchClass` if no attached process has the class and `isForced` is false, or another `ClientError`.
   @discardableResult
   public func protect(
     class className: String, name: String? = nil, limit: Int? = nil, mode: String? = nil, isForced: Bool = false
@@ -51,7 +51,7 @@ extension CrashClient {
   }
 
   /// Ends the protection of a class.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func release(
     class className: String, name: String? = nil, isForced: Bool = false
@@ -59,15 +59,15 @@ extension CrashClient {
     try call(Methods.DanglingRelease.self, .init(class: className, name: name, force: isForced ? true : nil))
   }
 
-  /// Removes the override of a class: the program and the statistics decide again.
-  /// - Returns: The programs, and the results in their processes.
+  /// Removes the override of a class, so that the program and the statistics decide again.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func reset(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
     try call(Methods.DanglingReset.self, .init(class: className, name: name))
   }
 
-  /// Changes rules of programs.
-  /// - Returns: The programs, and the results in their processes.
+  /// Changes the rules of programs.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func setRules(_ rules: DanglingRules, name: String) throws(ClientError) -> DanglingChange {
     try call(Methods.PolicySet.self, Joined(.init(name: name), rules))

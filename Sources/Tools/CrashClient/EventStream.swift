@@ -1,43 +1,48 @@
 public import CrashProtocol
 
-/// A stream of reports as crashd stores them; used by one thread.
+/// A stream of reports in the order in which crashd stores them.
+///
+/// Only one thread may use it.
 public final class EventStream {
   /// An event of the stream.
   public enum Event: Sendable, Equatable {
-    /// From here on no new report is missed.
+    /// The stream has begun. Every report that is stored from now on is delivered.
     case ready
-    /// A report, and the cursor that continues after it. The same report may come again with more in it.
+    /// A report, and the cursor that continues after it. The same report may be delivered again when it has more
+    /// details.
     case report(ReceivedReport, cursor: String)
   }
 
   private let connection: VarlinkConnection
   private var isOver = false
-  /// A received event that `next` has not returned yet.
+  /// An event that was received before `next` was called.
   private var pending: Result<Event?, ClientError>?
-  /// The cursor of the event that `next` has just refused to read, where it is known.
+  /// The cursor of the event that `next` has just failed to decode, if the cursor is known.
   ///
-  /// A subscriber that acknowledges it goes on behind that event. After `ClientError.malformedReply` the stream itself
-  /// goes on, too.
+  /// A subscriber that acknowledges this cursor continues after that event. After `ClientError.malformedReply` the
+  /// stream itself also continues.
   public private(set) var unreadableCursor: String?
 
   init(connection: VarlinkConnection) { self.connection = connection }
 
-  /// Waits until crashd has said that the stream begins, or why it does not.
-  /// - Throws: Such as `ProtocolError.cursorExpired`, in `ClientError.refused`.
+  /// Waits until crashd reports that the stream begins, or the reason why it cannot begin.
+  /// - Throws: `ClientError.refused`, with an error such as `ProtocolError.cursorExpired`.
   public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
     if pending != nil { return self }
     do throws(ClientError) { pending = .success(try next(timeout: timeout)) } catch {
-      // The stream has begun, by an event that is not to be read.
+      // An undecodable event with a cursor also shows that the stream has begun.
       guard unreadableCursor != nil else { throw error }
       pending = .failure(error)
     }
     return self
   }
 
-  /// Waits for the next event, for ever without a `timeout`; nil when crashd ended the stream.
+  /// Waits for the next event.
   ///
-  /// `hangup` is a descriptor whose hang-up ends the wait with `ClientError.cancelled`, such as the output that the
-  /// events are written to.
+  /// Without a `timeout` the wait has no limit. Returns nil if crashd ended the stream.
+  ///
+  /// `hangup` is a descriptor, such as the output of the events. If it reports a hang-up, the wait ends with
+  /// `ClientError.cancelled`.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Event? {
     if let pending {
       self.pending = nil
@@ -69,7 +74,9 @@ public final class EventStream {
 }
 
 extension EventStream {
-  /// A report, or what is wrong with it: the cursor beside it is of use all the same.
+  /// A report, or the reason why it cannot be decoded.
+  ///
+  /// In both cases the event's cursor is usable.
   private enum Attempt: Decodable {
     case report(ReceivedReport)
     case problem(String)
@@ -84,7 +91,9 @@ extension EventStream {
     }
   }
 
-  /// The cursor that stands before the report in an event of which only the beginning was read.
+  /// Returns the cursor of an oversized event, of which only the beginning was read.
+  ///
+  /// The cursor precedes the report.
   private static func cursor(atBeginningOf bytes: some Sequence<UInt8>) -> String? {
     let text = String(decoding: Array(bytes), as: UTF8.self)
     let head = text.prefix(upTo: text.firstRange(of: "\"report\":")?.lowerBound ?? text.endIndex)
@@ -96,6 +105,6 @@ extension EventStream {
   }
 }
 
-// The connection's buffer has no lock: one thread reads.
+// The connection's buffer has no lock, so only one thread may read.
 @available(*, unavailable)
 extension EventStream: Sendable {}

@@ -2,7 +2,7 @@ public import CrashProtocol
 public import CrashReport
 
 extension CrashClient {
-  /// The overrides of guard modes in programs whose name contains this; in all without one.
+  /// Returns the overrides of guard modes in programs whose name contains `name`, or in all programs.
   public func guardModes(name: String? = nil) throws(ClientError) -> [GuardService] {
     try call(Methods.GuardModes.self, OptionalName(name: name)).services
   }
@@ -11,10 +11,10 @@ extension CrashClient {
   ///
   /// - Parameters:
   ///   - mode: `off`, `observe` or `absorb`; `program` removes the override.
-  ///   - kind: Such as `index`; all kinds without one.
-  ///   - name: In programs that crashd knows now and whose name contains this; in all of them without one.
+  ///   - kind: The kind of fault, such as `index`. Nil selects all kinds.
+  ///   - name: A part of the names of known programs. Nil selects all known programs.
   ///   - isImplicit: Whether to set implicit protections instead of guards at call sites.
-  /// - Returns: The programs, and the results in their processes.
+  /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   /// - Throws: `ClientError`.
   @discardableResult
   public func setGuards(

@@ -1,15 +1,21 @@
 import CrashProtocol
 public import CrashReport
 
-/// A stream of incidents as crashd stores them; used by one thread.
+/// A stream of incidents in the order in which crashd stores them.
+///
+/// Only one thread may use it.
 public final class IncidentStream {
   /// The incidents of one message.
   public struct Page: Sendable, Equatable {
-    /// In the order in which crashd has stored them; none in the first page, which says that none is missed from here on.
+    /// The incidents, in the order in which crashd stored them.
+    ///
+    /// The first page has none, and shows that the stream has begun.
     public var incidents: [IncidentReport]
-    /// Where `followIncidents` goes on.
+    /// The cursor at which `followIncidents` continues.
     public var cursor: String
-    /// Incidents since the page before that crashd's store evicted before they were read, whatever the filter; at least so many.
+    /// The minimum number of incidents since the previous page that the store evicted before they were read.
+    ///
+    /// The filter does not apply to this number.
     public var lost = 0
   }
 
@@ -18,23 +24,25 @@ public final class IncidentStream {
 
   init(connection: VarlinkConnection) { self.connection = connection }
 
-  /// Waits for the next page, for ever without a `timeout`; nil when crashd ended the stream.
+  /// Waits for the next page.
   ///
-  /// `hangup` is a descriptor whose hang-up ends the wait with `ClientError.cancelled`, such as the output that the
-  /// incidents are written to.
+  /// Without a `timeout` the wait has no limit. Returns nil if crashd ended the stream.
+  ///
+  /// `hangup` is a descriptor, such as the output of the incidents. If it reports a hang-up, the wait ends with
+  /// `ClientError.cancelled`.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Page? {
     if isOver { return nil }
     let deadline = timeout.map { Deadline.after($0) } ?? .never
     let reply = try connection.receive(Methods.Incidents.Reply.self, until: deadline, watching: hangup)
     isOver = !reply.continues
     guard let cursor = reply.parameters.cursor else {
-      // A crashd that knows no streams of incidents answers with a list.
+      // A crashd that does not support streams of incidents answers with a list.
       throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
     }
     return Page(incidents: reply.parameters.incidents, cursor: cursor, lost: max(0, reply.parameters.lost ?? 0))
   }
 }
 
-// The connection's buffer has no lock: one thread reads.
+// The connection's buffer has no lock, so only one thread may read.
 @available(*, unavailable)
 extension IncidentStream: Sendable {}

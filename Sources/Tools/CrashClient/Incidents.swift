@@ -2,7 +2,7 @@ public import CrashProtocol
 public import CrashReport
 
 extension CrashClient {
-  /// Non-fatal incidents, the one seen last first.
+  /// Returns non-fatal incidents, starting with the incident seen last.
   ///
   /// - Parameter query: The filter and the page.
   /// - Returns: The incidents.
@@ -11,11 +11,13 @@ extension CrashClient {
     try call(Methods.Incidents.self, query).incidents
   }
 
-  /// Non-fatal incidents, with the parts of the query as parameters.
+  /// Returns non-fatal incidents.
+  ///
+  /// The parts of the query are separate parameters.
   ///
   /// - Parameters:
   ///   - id: The first digits of the id.
-  ///   - source: Such as `quarantine`.
+  ///   - source: The source, such as `quarantine`.
   ///   - name: A part of the program's name.
   ///   - offset: The number of incidents in the previous pages.
   ///   - limit: The maximum number of incidents.
@@ -28,11 +30,11 @@ extension CrashClient {
       IncidentQuery(limit: limit, offset: offset, filter: IncidentFilter(id: id, source: source, name: name)))
   }
 
-  /// Sums of incidents by a common key, the most frequent first.
+  /// Returns sums of incidents by a common key, the most frequent first.
   ///
   /// - Parameters:
   ///   - key: The key to group by.
-  ///   - filter: Which incidents.
+  ///   - filter: The filter that incidents must match.
   ///   - limit: The maximum number of sums; 100 by default.
   /// - Returns: The sums.
   /// - Throws: `ClientError`.

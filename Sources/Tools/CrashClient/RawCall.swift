@@ -1,8 +1,8 @@
 public import CrashProtocol
 
-/// Calls by name, for what this version has no typed call for.
+/// Calls methods by name, for methods without a typed call in this version.
 extension CrashClient {
-  /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns its parameters.
+  /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns the parameters of the reply.
   public func call(method: String, parameters: JSONValue = .object([:])) throws(ClientError) -> JSONValue {
     let deadline = Deadline.after(timeout)
     let connection = try connect()
@@ -10,7 +10,7 @@ extension CrashClient {
     return try connection.receive(JSONValue.self, until: deadline).parameters
   }
 
-  /// Calls a method that has many replies.
+  /// Calls a method that sends many replies.
   public func stream(method: String, parameters: JSONValue = .object([:])) throws(ClientError) -> ReplyStream {
     let connection = try connect()
     try connection.send(method: method, parameters: parameters, more: true, until: .after(timeout))
@@ -18,16 +18,20 @@ extension CrashClient {
   }
 }
 
-/// The replies of one call with `more`; used by one thread.
+/// The replies of one call with `more`.
+///
+/// Only one thread may use it.
 public final class ReplyStream {
   private let connection: VarlinkConnection
   private var isOver = false
 
   init(connection: VarlinkConnection) { self.connection = connection }
 
-  /// Waits for the parameters of the next reply; nil behind the last one.
+  /// Waits for the next reply, and returns its parameters.
   ///
-  /// `hangup` is a descriptor whose hang-up ends the wait with `ClientError.cancelled`.
+  /// Returns nil after the last reply.
+  ///
+  /// If the descriptor `hangup` reports a hang-up, the wait ends with `ClientError.cancelled`.
   public func next(hangup: Int32? = nil) throws(ClientError) -> JSONValue? {
     if isOver { return nil }
     let (reply, continues) = try connection.receive(JSONValue.self, until: .never, watching: hangup)
@@ -36,6 +40,6 @@ public final class ReplyStream {
   }
 }
 
-// The connection's buffer has no lock: one thread reads.
+// The connection's buffer has no lock, so only one thread may read.
 @available(*, unavailable)
 extension ReplyStream: Sendable {}

@@ -1,12 +1,14 @@
 import Glibc
 import LinuxSystem
 
-/// A connected stream socket: every wait has a deadline, signals interrupt nothing, a closed peer raises no SIGPIPE.
+/// A connected stream socket.
+///
+/// Every wait has a deadline, signals do not interrupt calls, and a closed peer raises no SIGPIPE.
 final class UnixSocket {
   let path: String
   private let descriptor: Int32
 
-  /// Takes over a connected socket.
+  /// Takes ownership of a connected socket.
   init(adopting descriptor: Int32, path: String) throws(ClientError) {
     self.path = path
     self.descriptor = descriptor
@@ -32,9 +34,9 @@ final class UnixSocket {
 
   private static func connect(_ descriptor: Int32, to path: String, timeout: Duration) throws(ClientError) {
     guard let address = UnixAddress(path: path) else { throw .unreachable(path: path, errno: ENAMETOOLONG) }
-    // A blocking connect waits for a place in the listener's queue, for as long as a send may take.
+    // A blocking connect waits until the listener's queue has room, limited by the send timeout.
     var limit = timeval(tv_sec: Int(max(1, timeout.components.seconds)), tv_usec: 0)
-    // The pointer is read during the call only.
+    // setsockopt reads the pointer only during the call.
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     while true {
       let code = address.connect(descriptor)
@@ -51,7 +53,7 @@ final class UnixSocket {
   func send(_ bytes: [UInt8], until deadline: Deadline) throws(ClientError) {
     var sent = 0
     while sent < bytes.count {
-      // The pointer covers `bytes` and is used during the call only.
+      // The pointer covers `bytes`, and send uses it only during the call.
       let count = unsafe bytes.withUnsafeBytes { buffer in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[sent...])
         return unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
@@ -69,13 +71,16 @@ final class UnixSocket {
     }
   }
 
-  /// Appends what has come to `buffer`; returns how much, 0 at the end of the stream.
+  /// Appends received bytes to `buffer`.
+  ///
+  /// Returns their number, or 0 at the end of the stream.
   func receive(into buffer: inout [UInt8], until deadline: Deadline, watching: Int32? = nil) throws(ClientError)
     -> Int
   {
     while true {
       var error: Int32 = 0
-      // `append(addingCapacity:)` would do without the copy; the array is only as long as what came.
+      // recv initializes the first `count` bytes of the array. `append(addingCapacity:)` would avoid the copy of the
+      // received bytes.
       let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { space, count in
         let received = unsafe recv(descriptor, space.baseAddress, space.count, 0)
         error = errno
@@ -94,14 +99,16 @@ final class UnixSocket {
     }
   }
 
-  /// Waits until the socket is ready; throws `cancelled` when `watching` is hung up.
+  /// Waits until the socket is ready.
+  ///
+  /// Throws `cancelled` if the descriptor `watching` reports a hang-up.
   private func wait(for events: Int32, until deadline: Deadline, watching: Int32? = nil) throws(ClientError) {
     while true {
-      // A negative descriptor is skipped by poll.
+      // poll skips a negative descriptor.
       var set = [
         pollfd(fd: descriptor, events: Int16(events), revents: 0), pollfd(fd: watching ?? -1, events: 0, revents: 0),
       ]
-      // The pointer covers the array's two elements and is used during the call only.
+      // The pointer covers the array's two elements, and poll uses it only during the call.
       let count = unsafe poll(&set, 2, deadline.pollTimeout_ms())
       if count < 0 && errno != EINTR { throw .failed(path: path, errno: errno) }
       guard count > 0 else {
@@ -126,7 +133,9 @@ enum Deadline {
     return instant <= .now
   }
 
-  /// The timeout for poll: -1 for forever, else at most a minute, rounded up so that no wait spins.
+  /// The timeout for poll: -1 for no limit, otherwise at most a minute.
+  ///
+  /// It is rounded up to avoid a busy loop.
   func pollTimeout_ms() -> Int32 {
     guard case .at(let instant) = self else { return -1 }
     let left = ContinuousClock.now.duration(to: instant)

@@ -2,13 +2,15 @@ internal import CrashProtocol
 internal import CrashReport
 internal import FoundationEssentials
 
-/// Calls and replies over one connection: JSON, each message ended by a NUL byte.
+/// Sends calls and receives replies over one connection.
+///
+/// Each message is JSON that a NUL byte ends.
 final class VarlinkConnection {
   private let socket: UnixSocket
   private var buffer: [UInt8] = []
   private var boundary: FrameBoundary
 
-  /// The start of an oversized message.
+  /// The first bytes of an oversized message.
   var beginning: ArraySlice<UInt8> { buffer.prefix(512) }
 
   init(socket: UnixSocket, messageLimitBytes: Int) {
@@ -26,18 +28,22 @@ final class VarlinkConnection {
     do throws(ClientError) {
       try socket.send(frame, until: deadline)
     } catch .closed {
-      // crashd may have sent the reason before it closed: `receive` reads it, or the end.
+      // crashd may have sent the reason before it closed the connection. `receive` reads that reason, or the end of the
+      // stream.
     }
   }
 
-  /// The next reply's parameters, and whether more replies follow.
+  /// Receives the next reply.
+  ///
+  /// Returns its parameters, and whether more replies follow.
   func receive<Parameters: Decodable>(
     _ type: Parameters.Type, until deadline: Deadline, watching: Int32? = nil
   ) throws(ClientError) -> (parameters: Parameters, continues: Bool) {
     let message = try nextMessage(until: deadline, watching: watching)
     let reply: VarlinkReply<Parameters>
     do {
-      // Another user's socket may answer: `JSONValue` below costs more the deeper a text is nested.
+      // The socket may belong to another user, so the reply is untrusted. Limit the depth first, because the cost of
+      // decoding `JSONValue` grows with the depth.
       try JSONDepth.check(message)
       reply = try JSONDecoder().decode(VarlinkReply<Parameters>.self, from: message)
     } catch {

@@ -7,7 +7,7 @@ internal import LinuxSystem
 public enum ExitStatus: Int32, Sendable {
   /// The request succeeded.
   case done = 0
-  /// No such report, no such process.
+  /// The report, process or other item does not exist.
   case nothingFound = 1
   /// The command line is wrong.
   case usage = 2
@@ -19,7 +19,7 @@ public enum ExitStatus: Int32, Sendable {
 public struct Failure: Error, Sendable, Equatable {
   /// The exit code.
   public var status: Int32
-  /// What failed, on what, why, and what to do.
+  /// Says what failed, on what, why, and what to do.
   ///
   /// An empty message is not printed.
   public var message: String
@@ -30,13 +30,15 @@ public struct Failure: Error, Sendable, Equatable {
     self.message = message
   }
 
-  /// Makes a failure with an exit code that is not one of crashctl's own.
+  /// Makes a failure with an exit code that `ExitStatus` does not have.
   public init(status: Int32, _ message: String) {
     self.status = status
     self.message = message
   }
 
-  /// Describes a failed call; with the `client` that made it, also the caller's limited access.
+  /// Describes a failed call.
+  ///
+  /// With the `client` that made the call, the message also describes the caller's limited access.
   public init(_ error: ClientError, of client: CrashClient? = nil) {
     switch error {
     case .unreachable(let path, let number): self.init(.unreachable, Self.unreachable(path, number))
@@ -75,40 +77,43 @@ public struct Failure: Error, Sendable, Equatable {
     case .cursorExpired(let lost, _):
       self.init(.nothingFound, "\(lost) reports behind the cursor were removed before they were read")
     case .storeUnavailable(let reason):
-      self.init(.unreachable, "crashd cannot read its store now (\(reason)): see its log")
+      self.init(.unreachable, "crashd cannot read its store now (\(reason)): see crashd's log")
     case .noSuchSubscriber(let name):
       self.init(.nothingFound, "there is no subscriber '\(name)': see crashctl subscribers" + Self.note(client))
     case .subscriberInUse(let name):
       self.init(
-        .usage, "crashd's settings name the collector of '\(name)': remove it from forward and reload crashd first")
+        .usage,
+        "crashd's settings name the collector of '\(name)': remove the collector from forward and reload crashd first")
     case .noSuchService(""):
       self.init(.nothingFound, "no attached program and no use-after-free crash yet" + Self.note(client))
     case .noSuchService(let name):
-      self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.note(client))
+      self.init(.nothingFound, "unknown program '\(name)': see crashctl dangling policy" + Self.note(client))
     case .noSuchClass(let name):
       self.init(
         .nothingFound,
-        "no attached process has a class '\(name)': check its full name (crashctl dangling classes), or add --force")
+        "no attached process has a class '\(name)': check the full name (crashctl dangling classes), or add --force")
     case .tooManyClients(let limit):
       self.init(
         .unreachable,
         "crashd has too many clients (limit \(limit), of one user or in total): end some, or try again later")
     case .tooManyClasses(let limit):
       self.init(
-        .usage, "the limit of \(limit) named classes of a program is reached: pin the protection on or off instead")
+        .usage, "a program already has the maximum of \(limit) named classes: pin the protection on or off instead")
     case .methodNotFound(let name):
       self.init(.usage, "crashd has no method '\(name)': see crashctl varlink interface")
     case .interfaceNotFound(let name):
       self.init(.usage, "crashd has no interface '\(name)': see crashctl varlink info")
     case .invalidParameter(let name):
       self.init(.usage, "invalid parameter '\(name)', or its value: see crashctl varlink interface")
-    // Errors that crashctl causes only if the versions differ.
+    // The remaining errors occur only if crashd and crashctl have different versions.
     default:
       self.init(.unreachable, "crashd refused the call (\(error.name)): are crashd and crashctl of the same version?")
     }
   }
 
-  /// There is no crash, or none yet: crashd may be reading a new one.
+  /// Describes an empty store.
+  ///
+  /// crashd may still be reading the ring of a process that has just ended.
   public static func noCrash(of client: CrashClient?) -> Failure {
     let ending = (try? client?.status().ending) ?? 0
     let who = ending == 1 ? "a process has just ended" : "\(ending) processes have just ended"
@@ -122,13 +127,13 @@ public struct Failure: Error, Sendable, Equatable {
     Failure(.nothingFound, sentence + note(client))
   }
 
-  /// A note about an empty result: crashd shows users their own crashes, and all crashes only to privileged ones.
+  /// Returns a note about the caller's access, because crashd shows most users only their own crashes.
   private static func note(_ client: CrashClient?) -> String {
     // Root sees all crashes.
     if geteuid() == 0 { return "" }
     let access = try? client?.status().access
     if access?.all == true { return "" }
-    return " (those of other users are shown to \(access.map(AccessText.whoSeesAll) ?? "root"))"
+    return " (data of other users is shown only to \(access.map(AccessText.whoSeesAll) ?? "root"))"
   }
 
   private static func unreachable(_ path: String, _ number: Int32) -> String {

@@ -3,16 +3,17 @@ public import CrashProtocol
 
 /// Fetches reports page by page.
 public enum ReportQuery: Sendable {
-  /// The newest `limit` reports of the query, all without a limit; the last crash first.
+  /// Returns the newest `limit` reports of the query, or all reports if there is no limit.
   ///
-  /// crashd returns them in the order of storage, in which a report that waited for symbols, or in the spool, comes
-  /// later
-  /// than it crashed.
+  /// The last crash comes first.
+  ///
+  /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or in the spool,
+  /// was stored later than reports of later crashes.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
 
-  /// The same with the number of older ones, if the query asks for it and crashd supports it.
+  /// Returns the same reports and the number of older ones, if the query asks for that number and crashd supports it.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)
@@ -25,7 +26,9 @@ public enum ReportQuery: Sendable {
   }
 }
 
-/// The pages of a query, only one of which is in memory.
+/// The pages of a query.
+///
+/// Only one page is in memory at a time.
 public struct ReportPages: Sendable {
   private static let pageCount = 500
 
@@ -35,10 +38,12 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// Preliminary reports of earlier pages, which may be stored by the next one.
+  /// Preliminary reports of earlier pages, which the next page may contain again as stored reports.
   private var preliminary: Set<String> = []
 
-  /// Creates the pages of the query's first `limit` reports, of all without a limit, without a call.
+  /// Creates the pages without a call.
+  ///
+  /// They contain the query's first `limit` reports, or all reports if there is no limit.
   ///
   /// - Parameters:
   ///   - query: The query.
@@ -51,7 +56,7 @@ public struct ReportPages: Sendable {
     limit = query.limit
   }
 
-  /// The next page, which is never empty; nil after the last one.
+  /// Returns the next page, which is never empty, or nil after the last page.
   public mutating func next() throws(ClientError) -> ReportPage? {
     while var page = try nextAsListed() {
       page.reports.removeAll { report in
@@ -69,7 +74,7 @@ public struct ReportPages: Sendable {
     guard !isAtEnd, query.limit != 0 else { return nil }
     let page = try client.page(query)
     let isOldestFirst = query.oldestFirst == true
-    // A cursor that does not move would return the same page forever.
+    // If the cursor does not advance, the next call would return the same page again.
     guard let last = page.reports.last, last.cursor != (isOldestFirst ? query.after : query.before) else {
       isAtEnd = true
       return nil
@@ -80,16 +85,16 @@ public struct ReportPages: Sendable {
   }
 }
 
-/// Pages of items that crashd returns by offset, such as groups.
+/// Reads pages of items that crashd returns by offset, such as groups.
 public enum OffsetPages: Sendable {
   private static let pageCount = 500
 
-  /// The first `limit` items, and whether there are more.
+  /// Returns the first `limit` items, and whether more items exist.
   public static func fetch<Item>(
     limit: Int, _ ask: (_ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
   ) throws(ClientError) -> (items: [Item], hasMore: Bool) {
     var items: [Item] = []
-    // One extra item shows that there are more.
+    // Read one item more than the limit, to find out whether more items exist.
     while items.count <= limit {
       let wanted = min(Self.pageCount, limit - items.count + 1)
       let page = try ask(items.isEmpty ? nil : items.count, wanted)

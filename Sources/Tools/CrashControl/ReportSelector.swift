@@ -1,21 +1,23 @@
 public import CrashClient
 public import CrashProtocol
 
-/// Finds the report, or the reports, that a word of a user names: an id, pid, program, unit, path or group.
+/// Finds the reports that an argument of the command line selects: by id, pid, program, unit, path or group.
 public enum ReportSelector: Sendable {
-  /// Pids have at most seven digits; the ids of a list have eight or more.
+  /// Pids have at most seven digits.
+  ///
+  /// The ids in a list have at least eight.
   private static let pidDigits = 7
   private static let unitTypes = ["service", "scope", "slice", "socket", "timer", "mount"]
 
-  /// Makes a call about the report that `word` names: about the newest one where there are several.
+  /// Makes a call about the report that `word` selects, or about the newest one if it selects several.
   ///
-  /// Without a word `call` gets none: the newest report of all.
-  /// - Throws: `noSuchReport` where the word names none, or what `call` throws.
+  /// Without a word, `call` receives nil, which means the newest of all reports.
+  /// - Throws: `noSuchReport` if the word selects no report, or what `call` throws.
   public static func ask<Result>(
     about word: String?, of client: CrashClient, _ call: (_ id: String?) throws(ClientError) -> Result
   ) throws(ClientError) -> Result {
     guard let word else { return try call(nil) }
-    // Lists show pids; an id of digits alone has more of them.
+    // Lists show pids, so a short number is a pid. An id that consists of digits has more of them.
     let isPID = pid(word) != nil
     if isPID, let found = try newest(ReportFilter(pid: pid(word)), of: client) { return try call(found) }
     if word.allSatisfy(\.isHexDigit) {
@@ -29,7 +31,7 @@ public enum ReportSelector: Sendable {
     throw .refused(.noSuchReport(id: word))
   }
 
-  /// The filter with what `word` names in it; nil where it names no report that passes `base`.
+  /// Returns `base` with a filter for `word`, or nil if no report matches.
   public static func filter(
     _ word: String?, over base: ReportFilter, of client: CrashClient
   ) throws(ClientError) -> ReportFilter? {
@@ -40,7 +42,7 @@ public enum ReportSelector: Sendable {
     return nil
   }
 
-  /// What a word may mean, the most likely meaning first.
+  /// Returns the possible meanings of a word as filters, the most likely meaning first.
   static func filters(_ word: String, over base: ReportFilter) -> [ReportFilter] {
     func with(_ change: (inout ReportFilter) -> Void) -> ReportFilter {
       var filter = base

@@ -1,4 +1,4 @@
-// The program's command line: options, settings, and a call.
+// Parses the program's command line and its settings, and runs the forwarder.
 import ArgumentParser
 import CBuildCommit
 import CrashClient
@@ -14,15 +14,15 @@ struct CrashForward: ParsableCommand {
     commandName: "crash-forward",
     abstract: "Forward crash reports to the systemd journal, Sentry, OpenTelemetry and webhooks",
     discussion: """
-      Each sink gets every report at least once, and resumes after its last acknowledged one. The settings are a YAML or \
-      JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or /etc/crashd/crash-forward.yaml, and variables \
-      such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets are in separate files, or in CRASH_FORWARD_SENTRY_DSN, \
-      CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the \
-      environment (https_proxy, no_proxy).
+      Each sink receives every report at least once, and resumes after its last acknowledged report. Settings come \
+      from a YAML or JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or \
+      /etc/crashd/crash-forward.yaml, and from variables such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets come from \
+      separate files, or from CRASH_FORWARD_SENTRY_DSN, CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and \
+      CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
 
       Exit codes: 0 stopped by SIGTERM or SIGINT, or no sink is enabled, 1 failed, 2 wrong usage or settings.
       """,
-    // The text lives as long as the program.
+    // The C string has static storage duration.
     version: ProductVersion.line(of: "crash-forward", commit: unsafe String(cString: cs_build_commit())))
 
   @Option(help: ArgumentHelp("Read settings from this file", valueName: "file"), completion: .file())
@@ -31,7 +31,9 @@ struct CrashForward: ParsableCommand {
   @Flag(help: "Check the settings, print them without secrets, and exit")
   var checkConfig = false
 
-  /// Exits with 2 for a usage error, as the other commands; ArgumentParser's own main would exit with 64 (EX_USAGE).
+  /// Exits with 2 for a usage error, like crashd and crashctl.
+  ///
+  /// ArgumentParser's own main would exit with 64 (EX_USAGE).
   static func main() {
     do {
       let command = try parseAsRoot()
@@ -77,9 +79,9 @@ struct CrashForward: ParsableCommand {
   }
 
   private func run(_ settings: ForwardSettings, _ environment: [String: String]) throws {
-    // Before any thread starts, so that all threads inherit it.
+    // Block the signals before any thread starts, because threads inherit the mask.
     var signals = sigset_t()
-    // Each call changes or reads one set.
+    // Each of these calls uses the pointer to one set only during the call.
     unsafe sigemptyset(&signals)
     for signal in [SIGTERM, SIGINT] { unsafe sigaddset(&signals, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -98,7 +100,7 @@ struct CrashForward: ParsableCommand {
     }
     try forwarder.run {
       var signal: Int32 = 0
-      // One number is written.
+      // sigwait writes one number, and uses the pointers only during the call.
       while unsafe sigwait(&signals, &signal) != 0 {}
       notifier.send("STOPPING=1")
     }

@@ -5,7 +5,9 @@ public import CrashSettings
 internal import Glibc
 public import LinuxSystem
 
-/// Runs all sinks of one `crash-forward`, each with its own thread and cursor.
+/// Runs all sinks of one `crash-forward`.
+///
+/// Each sink has its own thread and cursor.
 public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
   private let stop: StopSignal
@@ -79,22 +81,22 @@ public struct CrashForwarder: Sendable {
 
   private static func headers(_ secret: Secret?, _ key: String) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
-    // libcurl gives a line without a colon another meaning.
+    // Every line must have a colon, because libcurl interprets a line without one differently.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
       throw SettingsError(
-        place: key, reason: "a line is a header such as Authorization: Bearer TOKEN")
+        place: key, reason: "each line must be a header such as Authorization: Bearer TOKEN")
     }
     return lines
   }
 
   private static func hostName() -> String? {
     var bytes = [CChar](repeating: 0, count: 256)
-    // The last byte stays zero for a name of any length.
+    // gethostname leaves the last byte zero, even for a truncated name.
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
     return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Sends until `stop`, and a few seconds longer if a server does not answer.
+  /// Sends reports until `wait` returns, and then for a few seconds more if a server does not answer.
   /// - Throws: `SystemError` if no thread can be created.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
     var ends: [StopSignal] = []
@@ -109,7 +111,7 @@ public struct CrashForwarder: Sendable {
     }
     wait()
     stop.stop()
-    // crashd sends unacknowledged reports again.
+    // Stop waiting after five seconds. crashd sends unacknowledged reports again.
     for end in ends { _ = end.wait(for: .seconds(5)) }
   }
 }

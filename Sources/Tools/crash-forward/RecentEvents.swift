@@ -1,9 +1,12 @@
 import CrashReport
 
-/// The last crashes of a sink, to skip duplicates: a report comes again with more details, or after a lost
-/// acknowledgement.
+/// The most recent crashes of a sink, by which it skips duplicates.
+///
+/// crashd sends a report again when it has more details, or after a lost acknowledgement.
 struct RecentEvents {
-  /// The key includes the group, so that a report that moved to another group is sent again.
+  /// The key includes the group.
+  ///
+  /// A report that moved to another group is therefore sent again.
   struct Key: Hashable {
     var id: String
     var group: String

@@ -1,9 +1,11 @@
 public import CrashProtocol
 public import CrashReport
 
-/// A receiver of reports; used by one thread.
+/// A receiver of reports.
+///
+/// Only one thread uses it.
 public protocol Sink: Sendable {
-  /// One word, such as `journal`: the name of the cursor, and the prefix of log lines.
+  /// The name of the cursor and the prefix of log lines. It is one word, such as `journal`.
   var name: String { get }
   /// Sends one event and waits for the outcome.
   func deliver(_ event: SinkEvent) -> Delivery
@@ -13,10 +15,12 @@ public protocol Sink: Sendable {
 public enum Delivery: Sendable, Equatable {
   /// The server accepted it.
   case delivered
-  /// The server will never accept this event, for the given reason; it may accept others.
+  /// The server will never accept this event, for the given reason, but may accept others.
   case refused(String)
-  /// The server does not accept it now, for the given reason; `after` is the retry delay that it asks for.
-  /// `maybeNever`: it rejected the event or the key, and may do so forever.
+  /// The server does not accept the event now, for the given reason.
+  ///
+  /// `after` is the retry delay that the server requests. `maybeNever` means that the server rejected the event or the
+  /// key, and may always do so.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 
@@ -24,10 +28,10 @@ public enum Delivery: Sendable, Equatable {
 public struct SinkEvent: Sendable, Equatable {
   /// The scrubbed report.
   public var report: CrashReport
-  /// All of it as JSON, with keys of later versions.
+  /// The whole report as JSON, with keys of later versions.
   public var json: JSONValue
 
-  /// Creates an event of a received report, scrubbed if there is a scrubber.
+  /// Creates the event of a received report, which the scrubber scrubs if there is one.
   public init(_ received: ReceivedReport, scrubbedBy scrubber: TextScrubber? = nil) throws {
     guard let scrubber else {
       (report, json) = (received.report, received.json)

@@ -9,14 +9,16 @@ public struct SinkCounts: Sendable, Equatable {
   public var refused = 0
   /// Events that crashd's retention removed before they were read.
   public var lost = 0
-  /// Duplicates: the same crash came again with nothing new for the sink.
+  /// The number of skipped duplicates: a crash was received again with nothing new for the sink.
   public var repeated = 0
-  /// Failed attempts with a retry.
+  /// The number of failed attempts that are retried.
   public var retries = 0
-  /// The reason why the sink is waiting; nil if it is sending.
+  /// The reason why the sink waits.
+  ///
+  /// Nil while it sends.
   public var failure: String?
 
-  /// The text for systemd's status line.
+  /// Returns the text for systemd's status line.
   func text(_ name: String) -> String {
     var parts = ["\(delivered) sent"]
     if refused > 0 { parts.append("\(refused) refused") }
@@ -30,10 +32,10 @@ public final class SinkBoard: Sendable {
   private let counts = Mutex<[String: SinkCounts]>([:])
   private let changed: @Sendable (String) -> Void
 
-  /// Creates a board; it calls `changed` with each new status line.
+  /// Creates a board that calls `changed` with each new status line.
   public init(changed: @escaping @Sendable (String) -> Void = { _ in }) { self.changed = changed }
 
-  /// The counters of one sink.
+  /// Returns the counters of one sink.
   public func counts(of name: String) -> SinkCounts { counts.withLock { $0[name] ?? SinkCounts() } }
 
   func change(_ name: String, _ body: (inout SinkCounts) -> Void) {
@@ -42,7 +44,7 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    // One line: systemd reads each line as an assignment, and the text may come from a server.
+    // The text must be one line. systemd parses each line as an assignment, and a server may have supplied the text.
     if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }
 }

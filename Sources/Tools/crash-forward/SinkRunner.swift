@@ -3,22 +3,25 @@ import CrashProtocol
 public import CrashReport
 import LinuxSystem
 
-/// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered ones.
+/// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered events.
 ///
-/// It holds one event at a time: it reads the next one when this one is delivered or refused. crashd disconnects a
-/// reader that is idle for long; then the runner connects again and resumes after the last acknowledgement.
+/// The runner holds one event at a time, and reads the next one after it has been delivered or refused. crashd
+/// disconnects a reader that is idle for a long time. The runner then reconnects, and resumes after the last
+/// acknowledgement.
 public struct SinkRunner: Sendable {
-  /// The dependencies of a runner, besides its sink.
+  /// The dependencies of a runner, except its sink.
   public struct Surroundings: Sendable {
     /// The client of crashd.
     public var client: CrashClient
-    /// Stops the runner.
+    /// The signal that stops the runner.
     public var stop: StopSignal
-    /// The counters.
+    /// The board with the counters of all sinks.
     public var board: SinkBoard
     /// The log.
     public var log: SinkLog
-    /// Waits; returns true on a stop.
+    /// Waits for a duration.
+    ///
+    /// Returns true if the runner must stop.
     var wait: @Sendable (Duration) -> Bool
     /// The clock of the rate limit.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
@@ -41,19 +44,19 @@ public struct SinkRunner: Sendable {
   private let giveUpAfter: Duration
   private var pace: Pace
   private var backoff = Backoff()
-  /// True until crashd begins a stream.
+  /// True until crashd begins the stream.
   private var waitsForCrashd = false
-  /// The logged reason for that.
+  /// The logged reason why the stream has not begun.
   private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
   /// - Parameters:
   ///   - sink: The receiver of the events.
   ///   - subscriber: The name of the cursor in crashd.
-  ///   - filter: Only programs whose name contains this.
+  ///   - filter: Limits the runner to programs whose name contains this text.
   ///   - perMinute: The rate limit of events.
-  ///   - giveUpAfter: The time after which an event that the server answers but does not accept is dropped.
-  ///   - scrubber: Scrubs the events; nil scrubs nothing.
+  ///   - giveUpAfter: The time after which an event is dropped if the server answers but does not accept it.
+  ///   - scrubber: The scrubber of the events. Nil scrubs nothing.
   ///   - around: The other dependencies.
   public init(
     _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
@@ -64,7 +67,7 @@ public struct SinkRunner: Sendable {
     (self.around, self.giveUpAfter, pace) = (around, giveUpAfter, Pace(perMinute: perMinute))
   }
 
-  /// Sends until a stop.
+  /// Sends events until a stop is requested.
   public mutating func run() {
     around.board.change(sink.name) { _ in }
     while true {
@@ -72,7 +75,7 @@ public struct SinkRunner: Sendable {
         if try follow() { return }
       } catch {
         if error == .cancelled { return }
-        // crashd ends idle streams, as while a server is down: no failure.
+        // crashd ends idle streams, for example while a server is down. That is no failure.
         if case .closed = error {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
@@ -84,11 +87,13 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// Follows one stream; returns true on a stop.
+  /// Follows one stream.
+  ///
+  /// Returns true if a stop was requested.
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
     let stream = try subscribe()
-    // A failed delivery is not over because a stream has begun: the same event may come again.
+    // A new stream does not end the wait for a failed delivery, because the same event may be sent again.
     if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
@@ -102,21 +107,25 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// Reads the next event; drops and acknowledges an unreadable one, which would block all later events.
+  /// Reads the next event.
+  ///
+  /// An unreadable event is dropped and acknowledged, because it would block all later events.
   private mutating func next(of stream: EventStream) throws(ClientError) -> EventStream.Event? {
     while true {
       do throws(ClientError) { return try stream.next(hangup: around.stop.descriptor) } catch {
         guard let cursor = stream.unreadableCursor else { throw error }
         refuse("behind cursor \(cursor)", Self.text(error))
         try acknowledge(cursor)
-        // After an oversized event the rest of it is still in the connection: reconnect.
+        // After an oversized event the rest of it remains in the connection, so the runner must reconnect.
         if case .malformedReply = error { continue }
         return nil
       }
     }
   }
 
-  /// Acknowledges an event, which ends any wait: crashd will not send it again.
+  /// Acknowledges an event, which crashd then does not send again.
+  ///
+  /// This ends any wait.
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
@@ -137,7 +146,9 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// Delivers an event; returns true on a stop before the delivery.
+  /// Delivers an event.
+  ///
+  /// Returns true if a stop was requested before the delivery.
   private mutating func deliver(_ received: ReceivedReport) -> Bool {
     let key = RecentEvents.Key(received.report)
     if recent.contains(key) {
@@ -148,7 +159,7 @@ public struct SinkRunner: Sendable {
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
     do { event = try SinkEvent(received, scrubbedBy: scrubber) } catch {
-      // The error would repeat a part of it.
+      // The error message would repeat a part of the report.
       refuse(received.report.id, "cannot read it after scrubbing")
       return false
     }
@@ -195,7 +206,7 @@ public struct SinkRunner: Sendable {
     around.log(.error, "\(sink.name): dropped report \(id): \(why)")
   }
 
-  /// Records and logs why the sink is waiting, once for each reason.
+  /// Records why the sink waits, and logs each reason once.
   private func beginWaiting(_ why: String) {
     if around.board.counts(of: sink.name).failure == why { return }
     around.board.change(sink.name) { $0.failure = why }
@@ -207,7 +218,7 @@ public struct SinkRunner: Sendable {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
-    // The error would repeat a part of the report, which is not scrubbed.
+    // The error message would repeat a part of the report, which is not scrubbed.
     case .malformedReply: "cannot read crashd's event"
     case .messageTooLarge(let limit): "crashd's event is longer than \(limit >> 10) KiB"
     case .refused(let error): "crashd: \(error)"

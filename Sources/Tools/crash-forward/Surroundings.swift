@@ -1,16 +1,18 @@
 import CrashReport
 import Glibc
 
-/// The program's environment and its log output.
+/// The log output of the program.
 extension CrashForward {
-  /// A line on standard error for each, with the level as sd-daemon(3) wants it where the journal reads it.
+  /// Returns a log that writes lines to standard error.
+  ///
+  /// If the journal reads them, each has a level prefix as in sd-daemon(3).
   func log(_ settings: ForwardSettings, _ environment: [String: String]) -> SinkLog {
     let levels: [String: SinkLog.Level] = ["error": .error, "warning": .warning, "notice": .notice, "debug": .debug]
     let least = settings.logLevel.flatMap { levels[$0] } ?? .notice
     let isJournal = environment["JOURNAL_STREAM"] != nil
     return SinkLog { level, text in
       if level > least { return }
-      // The library guarantees one line.
+      // SinkLog guarantees that the text is one line.
       Self.write(isJournal ? "<\(level.rawValue)>\(text)\n" : "crash-forward: \(text)\n")
     }
   }
@@ -19,7 +21,7 @@ extension CrashForward {
 
   private static func write(_ line: String) {
     let bytes = Array(line.utf8)
-    // One write a line, so that lines of several threads do not mix. write reads as many bytes as the array has.
+    // A line is one write, so that lines of several threads do not mix. write reads as many bytes as the array has.
     _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
   }
 }

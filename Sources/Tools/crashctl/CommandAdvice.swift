@@ -4,33 +4,37 @@ import CrashReport
 
 /// Reads a command line before ArgumentParser does, and advises about errors in it.
 enum CommandAdvice {
-  /// Verbs that remove something: a mistyped word must not lead there.
+  /// Verbs that remove data.
+  ///
+  /// A suggestion for a mistyped word never names these verbs.
   private static let destructive: Set<String> = ["rm", "prune"]
-  /// What other tools call a verb.
+  /// Names that other tools use for a verb.
   private static let synonyms = [
     "ps": "processes", "ls": "list", "info": "show", "logs": "follow", "tail": "follow", "version": "--version",
     "issues": "groups", "check": "doctor", "gdb": "debug", "lldb": "debug", "inspect": "show", "stats": "status",
   ]
 
-  /// The verb names that the program knows.
+  /// The names of all verbs of crashctl.
   static var verbs: [String] {
     CrashControlCommand.configuration.subcommands.compactMap { $0._commandName } + ["help"]
   }
 
-  /// A complaint about a first word that is no verb; nil for any other command line.
+  /// Returns the error message for a first word that is no verb, or nil for any other command line.
   ///
-  /// ArgumentParser would take it for an argument of `list`, the default verb.
+  /// Without this check ArgumentParser would parse the word as an argument of `list`, the default verb.
   static func unknownVerb(in arguments: [String]) -> String? {
     guard let first = arguments.first, !first.hasPrefix("-"), !verbs.contains(first) else { return nil }
     return "unknown command '\(first)'; " + suggestion(for: first, among: verbs)
   }
 
-  /// Whether a word is a verb behind options, which belong behind the verb.
+  /// Returns whether the word is a verb that follows options.
+  ///
+  /// Options must follow the verb.
   static func isMisplacedVerb(_ word: String) -> Bool {
     CommandLine.arguments.dropFirst().first?.hasPrefix("-") == true && verbs.contains(word)
   }
 
-  /// `--json` without a value means `--json=pretty`.
+  /// Rewrites `--json` without a value to `--json=pretty`.
   static func prepared(_ arguments: [String]) -> [String] {
     guard arguments.first != "run" else { return arguments }
     return arguments.enumerated().map { index, word in
@@ -43,15 +47,15 @@ enum CommandAdvice {
   /// Returns the advice for an error.
   ///
   /// - Parameters:
-  ///   - sentence: ArgumentParser's message.
+  ///   - sentence: The error message of ArgumentParser.
   ///   - arguments: The command line without the program's name.
-  /// - Returns: The end of the message.
+  /// - Returns: The advice, which is appended to the error message.
   static func text(for sentence: some StringProtocol, arguments: [String]) -> String {
     let usual = "see crashctl --help"
     guard sentence.lowercased().contains("unexpected argument"),
       let argument = arguments.first(where: { sentence.contains("'\($0)'") })
     else { return usual }
-    // ArgumentParser takes options before a verb for options of `list`.
+    // ArgumentParser parses options before a verb as options of `list`, the default verb.
     if verbs.contains(argument), arguments.first?.hasPrefix("-") == true {
       return "options follow the verb: crashctl \(argument) OPTIONS"
     }
@@ -69,7 +73,7 @@ enum CommandAdvice {
     return "did you mean '\(name)'? \(usual)"
   }
 
-  /// The help of a verb with verbs of its own: with the options of the one that it does by default.
+  /// Returns the help of a verb that has subcommands, with the options of its default subcommand.
   static func help(for arguments: [String], columns: Int?) -> String? {
     guard arguments.count == 2, ["-h", "--help"].contains(arguments[1]),
       let verb = CrashControlCommand.configuration.subcommands.first(where: { $0._commandName == arguments[0] }),
@@ -77,7 +81,7 @@ enum CommandAdvice {
     else { return nil }
     let whole = CrashControlCommand.helpMessage(for: verb, columns: columns)
     let options = CrashControlCommand.helpMessage(for: standard, columns: columns)
-    // Sections of options have an empty line before them; the first one follows the usage.
+    // A section of options follows an empty line. The first section follows the usage.
     guard let usage = options.firstRange(of: "\nUSAGE:")?.upperBound,
       let start = options[usage...].firstRange(of: "\n\n")?.lowerBound,
       let own = whole.firstRange(of: "\nOPTIONS:")?.lowerBound,

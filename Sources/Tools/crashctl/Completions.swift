@@ -5,17 +5,20 @@ import CrashProtocol
 import CrashReport
 import LinuxSystem
 
-/// What shells complete: values, with descriptions where the shell shows them; none without crashd, because a completion
-/// cannot report errors.
+/// Provides values for shell completion.
+///
+/// Without crashd the list is empty, because a completion cannot report errors.
 enum Completions {
   private typealias Value = (value: String, about: String)
 
   private static let most = 100
 
-  /// The lines for the shell that asks: zsh and fish show descriptions, bash would insert them.
+  /// Formats values for the current shell.
+  ///
+  /// zsh and fish show descriptions. bash would insert them, so it gets values only.
   private static func lines(_ values: [Value]) -> [String] {
     values.map { value, about in
-      // Shells expand completions, so a reply may contribute only plain characters.
+      // Shells expand completions. The reply is untrusted input, so only plain characters of it are printed.
       let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-_#×".contains($0) }
       if about.isEmpty { return value }
       if CompletionShell.requesting == .zsh { return value.replacing(":", with: "\\:") + ":" + about }
@@ -23,7 +26,7 @@ enum Completions {
     }
   }
 
-  /// Values from crashd that begin with what is typed, each once.
+  /// Requests values from crashd, and returns each value once if it begins with the typed prefix.
   private static func ask(
     _ prefix: String, _ call: (CrashClient) throws(ClientError) -> [Value]
   ) -> [String] {
@@ -55,14 +58,14 @@ enum Completions {
 
   // MARK: Values from crashd
 
-  /// The ids of the newest reports, with their age, program and function.
+  /// The ids of the newest reports, with their age, program and function as descriptions.
   @Sendable static func reports(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in
       try recent(client).map { Value(value: String($0.id.prefix(12)), about: about($0)) }
     }
   }
 
-  /// What `list` takes: programs, then pids.
+  /// The values of the argument of `list`: programs, then pids.
   @Sendable static func matches(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in
       let recent = try recent(client)
@@ -106,14 +109,14 @@ enum Completions {
     }
   }
 
-  /// Programs with a protection policy.
+  /// The programs that have a protection policy.
   @Sendable static func programs(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in
       try client.danglingPolicies().map { Value(value: $0.name, about: $0.program) }
     }
   }
 
-  /// Classes that are protected, released or estimated.
+  /// The classes that are protected, excluded from protection, or reported by attached processes.
   @Sendable static func classes(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in
       var found: [Value] = []
@@ -134,20 +137,20 @@ enum Completions {
 
   static var signals: [String] {
     lines([
-      ("SIGILL", "trap of Swift, or a wrong instruction"), ("SIGTRAP", "trap"), ("SIGSEGV", "bad access"),
+      ("SIGILL", "Swift trap, or an illegal instruction"), ("SIGTRAP", "trap"), ("SIGSEGV", "bad access"),
       ("SIGBUS", "bad access to a mapping"), ("SIGABRT", "abort, fatal error of a runtime"),
       ("SIGFPE", "arithmetic"), ("SIGSYS", "blocked system call"), ("SIGKILL", "killed, perhaps for memory"),
     ])
   }
 
   static var orders: [String] {
-    lines([("last", "seen last"), ("first", "first seen most recently"), ("count", "most crashes")])
+    lines([("last", "seen last"), ("first", "first seen most recently"), ("count", "crashed most often")])
   }
 
   static var states: [String] {
     lines([
       ("new", "first seen in the newest build"), ("open", "occurs"), ("resolved", "marked as fixed"),
-      ("regressed", "crashed again after that"), ("all", "in any state"),
+      ("regressed", "crashed again after it was resolved"), ("all", "in any state"),
     ])
   }
 
@@ -162,14 +165,14 @@ enum Completions {
 
   static var modes: [String] {
     lines([
-      ("absorb", "record, then return the documented value"), ("observe", "record, then do as without the guard"),
-      ("off", "do as without the guard"), ("program", "remove the override"),
+      ("absorb", "record, then return the documented value"), ("observe", "record, then behave as without the guard"),
+      ("off", "behave as without the guard"), ("program", "remove the override"),
     ])
   }
 
   static var policies: [String] {
     lines([
-      ("absorb", "deinit later"), ("zero", "deinit at once, calls return zero"),
+      ("absorb", "delay deinit"), ("zero", "deinit at once, calls return zero"),
       ("diagnose", "deinit at once, poison"),
     ])
   }

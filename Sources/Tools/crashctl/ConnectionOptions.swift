@@ -11,7 +11,8 @@ extension ColorUse: ExpressibleByArgument {}
 /// Options of every verb that calls crashd.
 struct ConnectionOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Connect to this socket (default: $CRASHD_SOCKET, the system's, the user's)", valueName: "path"),
+    help: ArgumentHelp(
+      "Connect to this socket (default: $CRASHD_SOCKET, else the system's, else the user's)", valueName: "path"),
     completion: .file())
   var socket: String?
 
@@ -29,7 +30,7 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Use color: auto, always or never", valueName: "when"))
   var color = ColorUse.auto
 
-  @Flag(name: .customLong("exit-zero"), help: "Exit with 0 also when nothing is found")
+  @Flag(name: .customLong("exit-zero"), help: "Exit with 0 even if nothing is found")
   var exitsZero = false
 
   @Flag(name: .customLong("no-pager"), help: "Do not pipe the output into a pager")
@@ -52,7 +53,7 @@ struct ConnectionOptions: ParsableArguments {
     return terminal
   }
 
-  /// The result of a call.
+  /// Performs a call, and returns its result.
   /// - Throws: `Failure` with the reason.
   func ask<Result>(_ call: (CrashClient) throws(ClientError) -> Result) throws(Failure) -> Result {
     do throws(ClientError) {
@@ -62,7 +63,7 @@ struct ConnectionOptions: ParsableArguments {
     }
   }
 
-  /// The result of a call about the report that a word names.
+  /// Performs a call about the report that the argument selects, and returns its result.
   /// - Throws: `Failure` with the reason.
   func ask<Result>(
     about word: String?, _ call: (_ client: CrashClient, _ id: String?) throws(ClientError) -> Result
@@ -77,7 +78,7 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(text, environment: environment)
   }
 
-  /// Prints a text that comes in pieces.
+  /// Prints a text that the closure writes in pieces.
   func show(_ body: (_ put: Pager.Writer) throws(Failure) -> Void) throws(Failure) {
     if terminal.width == nil || hasNoPager {
       return try body { (text: String) throws(Failure) in try Output.write(text) }
@@ -85,7 +86,9 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(environment: environment, body)
   }
 
-  /// Prints a list, and the note about its missing rest: below it on a terminal, else on standard error.
+  /// Prints a list.
+  ///
+  /// The note about missing items follows it on a terminal, and goes to standard error otherwise.
   func show(_ list: String, rest: String?, legend: Bool) throws(Failure) {
     let isLine = json == .off && terminal.width != nil && legend
     let line = rest.map { terminal.styled($0, .dim) + "\n" }
@@ -96,15 +99,15 @@ struct ConnectionOptions: ParsableArguments {
   func show(json value: some Encodable) throws { try Output.write(json.text(value)) }
 }
 
-/// For lists.
+/// Options of the verbs that print lists.
 struct LegendOptions: ParsableArguments {
   @Flag(name: .customLong("no-legend"), help: "Do not print column titles")
   var hasNoLegend = false
 
-  @Flag(name: .shortAndLong, help: "On a terminal too: whole times, a line for each, and all columns")
+  @Flag(name: .shortAndLong, help: "Print full times, one line per item and all columns on a terminal too")
   var verbose = false
 
-  /// A terminal with what these options ask of it.
+  /// Returns the connection's terminal, with the layout that these options select.
   func terminal(_ connection: ConnectionOptions) -> Terminal {
     var terminal = connection.terminal
     if verbose { terminal.isBrief = false }
@@ -112,11 +115,11 @@ struct LegendOptions: ParsableArguments {
   }
 }
 
-/// The report that a verb is about.
+/// The argument that selects the report of a verb.
 struct ReportArgument: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "First digits of a report's id, or a pid, program, unit, path or group, of which the newest (default: the newest)",
+      "First digits of a report's id, or the newest of a pid, program, unit, path or group (default: the newest)",
       valueName: "report"),
     completion: .custom(Completions.reports))
   var word: String?

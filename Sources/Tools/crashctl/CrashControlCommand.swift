@@ -12,8 +12,8 @@ struct CrashControlCommand: ParsableCommand {
     commandName: "crashctl",
     abstract: "Show why Swift programs on this machine crashed",
     discussion: """
-      Root and members of the group crashd (access.group in crashd.yaml) see and change all crashes, other users those of \
-      their own processes; crashctl status shows your access.
+      Root and members of the group crashd (access.group in crashd.yaml) can read and change all crashes. Other users \
+      can access only crashes of their own processes. crashctl status shows your access.
 
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
 
@@ -24,20 +24,20 @@ struct CrashControlCommand: ParsableCommand {
         crashctl doctor 4711                    # is this process covered?
         crashctl demo                           # see it work
       """,
-    // The text lives as long as the program.
+    // The C string has static storage duration.
     version: ProductVersion.line(of: "crashctl", commit: unsafe String(cString: cs_build_commit())),
     subcommands: [Reanalyse.self],
     groupedSubcommands: [
       CommandGroup(
-        name: "Look at crashes",
+        name: "Show crashes",
         subcommands: [
           List.self, Show.self, Groups.self, Top.self, Follow.self, Explain.self, Debug.self,
         ]),
       CommandGroup(
-        name: "Keep, send and remove reports",
+        name: "Export and remove reports",
         subcommands: [Dump.self, Export.self, Reanalyze.self, Remove.self, Prune.self]),
       CommandGroup(
-        name: "Faults that programs survived", subcommands: [Incidents.self, Dangling.self, Guards.self]),
+        name: "Non-fatal incidents", subcommands: [Incidents.self, Dangling.self, Guards.self]),
       CommandGroup(
         name: "The service", subcommands: [Status.self, Doctor.self, Processes.self, Subscribers.self, Metrics.self]),
       CommandGroup(
@@ -65,11 +65,11 @@ struct CrashControlCommand: ParsableCommand {
     }
   }
 
-  /// Prints ArgumentParser's help, version or completion script, or an error in the command line as one line.
+  /// Prints what ArgumentParser returned: help, a version, a completion script, or a usage error as one line.
   private static func finish(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     guard code.isSuccess else {
-      // ArgumentParser's suggestions follow on further lines.
+      // Further lines of the message contain ArgumentParser's suggestions, which are dropped.
       let text = message(for: error).prefix { $0 != "\n" }
       let sentence = text.hasSuffix(".") ? text.dropLast() : text
       let advice = CommandAdvice.text(for: sentence, arguments: Array(CommandLine.arguments.dropFirst()))

@@ -46,7 +46,7 @@ struct FilterOptions: ParsableArguments {
 
   var isRestricting: Bool { filter != ReportFilter() }
 
-  /// The failure for an empty list.
+  /// The failure that reports an empty list.
   func nothingFound(_ client: CrashClient) -> Failure {
     isRestricting ? .nothing("no crash matches", of: client) : .noCrash(of: client)
   }
@@ -70,14 +70,14 @@ struct FilterOptions: ParsableArguments {
   return text
 }
 
-/// The length of a list.
+/// The option that limits the length of a list.
 struct LimitOptions: ParsableArguments {
-  /// Without `-n`.
+  /// The limit if `-n` is absent.
   static let standard = 100
 
   @Option(
     name: [.customShort("n", allowingJoined: true), .customLong("limit")],
-    help: ArgumentHelp("Show at most this many, the newest ones", valueName: "number"))
+    help: ArgumentHelp("Show at most this many items, the newest ones", valueName: "number"))
   var limit: Int?
 
   func validate() throws {
@@ -85,7 +85,7 @@ struct LimitOptions: ParsableArguments {
   }
 }
 
-/// The length and the order of a list.
+/// The options for the length and the order of a list.
 struct ListOptions: ParsableArguments {
   @OptionGroup var count: LimitOptions
 
@@ -101,19 +101,21 @@ struct ListOptions: ParsableArguments {
 
   var limit: Int { count.limit ?? LimitOptions.standard }
 
-  /// The last line of an incomplete list; nil if the user gave a number.
+  /// Returns the last line of an incomplete list, or nil if the user gave a limit.
   func rest(_ hasMore: Bool, of what: String) -> String? {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
-  /// Whether the newest comes first: on a terminal, where people read from the top.
+  /// Returns whether the newest item comes first, as by default on a terminal, where people read from the top.
   ///
-  /// Programs read JSON in one order.
+  /// By default JSON begins with the oldest item on a terminal too, because programs read JSON.
   func isNewestFirst(_ connection: ConnectionOptions) -> Bool {
     reverse || !isOldestFirst && connection.json == .off && connection.terminal.width != nil
   }
 
-  /// Puts items, the newest first, into the order of the output.
+  /// Returns the items in the order of the output.
+  ///
+  /// The items of the argument begin with the newest.
   func ordered<Item>(_ items: [Item], _ connection: ConnectionOptions) -> [Item] {
     isNewestFirst(connection) ? items : items.reversed()
   }

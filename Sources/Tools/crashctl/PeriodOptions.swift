@@ -1,9 +1,9 @@
 import ArgumentParser
 import CrashControl
 
-/// A period of time.
+/// The options that select a period.
 struct PeriodOptions: ParsableArguments {
-  // Unconditional: -2h is a time.
+  // Unconditional parsing allows values with a leading minus, such as -2h.
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
     help: "Only crashes at or after this time",
@@ -21,17 +21,19 @@ struct PeriodOptions: ParsableArguments {
   var isRestricting: Bool { since != nil || until != nil }
 }
 
-/// The start of a period, for incidents that recur.
+/// The option that selects incidents by the start of a period.
+///
+/// Incidents recur, so the time last seen counts.
 struct SeenOptions: ParsableArguments {
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only those last seen at or after this time, such as -2h", transform: moment)
+    help: "Only incidents last seen at or after this time, such as -2h", transform: moment)
   var since: Int?
 
   var sinceText: String? { since.map(LocalTime.rfc3339) }
 }
 
-/// Parses the value of `-S` or `-U`.
+/// Parses the value of `-S` or `-U`, and returns the time.
 @Sendable private func moment(_ text: String) throws -> Int {
   guard let seconds = LocalTime.parse(text) else {
     throw ValidationError("invalid time '\(text)': examples are '2026-11-21 08:10', today and -2h")

@@ -154,7 +154,7 @@ struct NoMemoryTests {
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)
       #expect(found.report.memoryOmitted == .program)
-      #expect(found.text.contains("not taken: switched off by the program"))
+      #expect(found.text.contains("not stored: disabled by the program"))
     }
   }
 
@@ -170,7 +170,7 @@ struct NoMemoryTests {
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)
       #expect(found.report.memoryOmitted == .operator)
-      #expect(found.text.contains("not taken: switched off for this program in crashd's settings"))
+      #expect(found.text.contains("not stored: disabled for this program in crashd's settings"))
     }
   }
 

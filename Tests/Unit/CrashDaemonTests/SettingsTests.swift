@@ -156,7 +156,7 @@ struct SettingsTests {
     Wrong(
       yaml: "limits:\n  message-bytes: 1023",
       error: "crashd.yaml:2: limits.message-bytes takes a size such as 64MiB or 2GiB, at least 1KiB, not '1023'"),
-    Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
+    Wrong(yaml: "- 1", error: "crashd.yaml:1: the file must contain keys and values, such as log-level: info"),
   ]
 
   @Test("an error in the settings names the line, and suggests the key that was meant", arguments: wrong)
@@ -168,7 +168,7 @@ struct SettingsTests {
   @Test("a key that stands twice in a file is an error")
   func twice() {
     let error = #expect(throws: SettingsError.self) { try read("retention:\n  age: 1d\n  age: 2d") }
-    #expect(error?.reason.contains("'age' stands here a second time") == true)
+    #expect(error?.reason.contains("'age' is set twice") == true)
   }
 
   @Test(
@@ -294,7 +294,8 @@ struct SettingsTests {
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
-    #expect(error?.description == "--set forward: forward is a list of collectors, which only a file can name")
+    #expect(
+      error?.description == "--set forward: forward is a list of collectors, which only a settings file can contain")
     error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_FORWARD": "/run/a.sock"]) }
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
   }

@@ -1,7 +1,7 @@
 import CrashShieldGuards
 
 extension Operation {
-  /// G3 to G6: changes, counts, and what lists are made of.
+  /// G3 to G6: changes of lists, counts, and creation of collections.
   static let changes: [Operation] = [
     Operation("G3 a[i] = x") { input in
       var numbers = input.numbers
@@ -65,7 +65,7 @@ extension Operation {
       }
       return sum
     },
-    // The compiler makes a step of the plain one.
+    // The compiler reduces the plain operation to a single step.
     Operation("G3 slice.removeFirst()", .atMost(30)) { input in
       var rest = input.places[...]
       var sum = 0

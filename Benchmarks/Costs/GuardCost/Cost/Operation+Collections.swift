@@ -64,7 +64,7 @@ extension Operation {
       }
       return found.count
     },
-    // A text that is only looked at is kept for that time; so is a row.
+    // The guard retains a text or a row that the plain operation only reads.
     Operation("G1 a[i] of texts, default", .looked) { input in
       let texts = input.texts
       var sum = 0
@@ -213,7 +213,7 @@ extension Operation {
 
   /// G2.
   static let ranges: [Operation] = [
-    // A part that is only looked at is kept for that time.
+    // The guard retains a slice that the plain operation only reads.
     Operation("G2 a[i..<j]", .looked) { input in
       let numbers = input.numbers
       var sum = 0

@@ -1,4 +1,4 @@
-// The plain operations are what the guards are compared with.
+// The guards are compared with the plain operations, which these rules forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShieldGuards
 import CrashShieldFoundation

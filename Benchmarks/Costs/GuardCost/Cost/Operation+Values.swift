@@ -1,4 +1,4 @@
-// The plain operations are what the guards are compared with.
+// The guards are compared with the plain operations, which these rules forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShield
 import CrashShieldGuards
@@ -45,7 +45,7 @@ extension Operation {
       for value in input.optionalTexts { texts.append(value.shielded(or: "")) }
       return texts.count
     },
-    // A text that is only looked at is kept for that time.
+    // The guard retains a text that the plain operation only reads.
     Operation("G7 x! of texts, default, in order", .looked) { input in
       var sum = 0
       for value in input.optionalTexts { sum &+= value!.utf8.count }
@@ -136,7 +136,7 @@ extension Operation {
       for value in input.anyDogs { sum &+= Shield.cast(value, to: Dog.self)?.age ?? 0 }
       return sum
     },
-    // The plain one is a comparison; here the object is kept while it is looked at.
+    // The plain operation is a comparison. The guard retains the object during the check.
     Operation("G8 class as! its subclass", .looked) { input in
       var sum = 0
       for value in input.animals { sum &+= (value as! Dog).age }
@@ -201,7 +201,7 @@ extension Operation {
       }
       return sum
     },
-    // A weak reference, which has to be looked up.
+    // The guard uses a weak reference, which the runtime must look up.
     Operation("G19 unowned", .atMost(250)) { input in
       let dog = Owned(1)
       unowned let reference = opaque(dog)
@@ -215,7 +215,7 @@ extension Operation {
       for _ in 0..<input.turns { sum &+= reference.with(or: 0) { $0.number } }
       return sum &+ dog.number
     },
-    // A lock and a table.
+    // The guard uses a lock and a table.
     Operation("G20 context pointer", .atMost(600)) { input in
       let dog = Owned(1)
       let context = opaque(Unmanaged.passUnretained(dog).toOpaque())
@@ -234,7 +234,7 @@ extension Operation {
 
   /// G30.
   static let memory: [Operation] = [
-    // The plain one of an optimized program checks nothing.
+    // In an optimized program the plain operation has no check.
     Operation("G30 buffer.load", .atMost(20)) { input in
       input.numbers.withUnsafeBytes { bytes in
         var sum = 0

@@ -3,22 +3,25 @@ import Glibc
 import Marks
 import Synchronization
 
-/// An operation in its plain form and guarded, each so many turns of a loop; both give the same sum.
+/// An operation in its plain form and its guarded form.
+///
+/// Each runs the given number of loop iterations, and both return the same sum.
 struct Operation: Sendable {
   typealias Work = @Sendable (Input) throws -> Int
 
-  /// The promised limit.
+  /// The documented limit.
   enum Promise: Equatable {
-    /// At most 1.1 times the plain operation's time; instructions as below.
+    /// At most 1.1 times the plain operation's time, with the limit of instructions below.
     case time
-    /// Instructions as below; the time is reported, but has no limit.
+    /// The limit of instructions below. The time is reported, but has no limit.
     case timed
-    /// At most three times the plain operation's instructions; every guard specialized for its types stays below that.
+    /// At most three times the plain operation's instructions. Every guard that is specialized for its types stays
+    /// below this limit.
     case instructions
-    /// At most so many instructions a turn: it does extra work, such as taking a lock.
+    /// At most this number of instructions per iteration, for guards that do additional work, such as taking a lock.
     case atMost(Int)
 
-    /// Of a value that the plain one only looks at, and the guarded one keeps for that time: a retain and a release.
+    /// The limit for a value that the plain operation only reads, and the guard retains and releases.
     static let looked = atMost(90)
   }
 
@@ -34,10 +37,10 @@ struct Operation: Sendable {
     self.guarded = guarded
   }
 
-  /// Has callgrind write down what each takes.
+  /// Makes callgrind count the instructions of each form.
   func count(_ input: Input) throws {
     for (form, work) in [("plain", plain), ("guarded", guarded)] {
-      // Once before, for what is made at the first time.
+      // The first run is not counted, because it includes one-time initialization.
       let sum = try work(input)
       mark_begin()
       let again = try work(input)
@@ -46,7 +49,7 @@ struct Operation: Sendable {
     }
   }
 
-  /// Nanoseconds of all turns, of each the best of many rounds in turn.
+  /// Returns the nanoseconds of all iterations: the minimum of many alternating rounds, for each form.
   func time(_ input: Input) throws -> (plain: Int, guarded: Int) {
     var best = (plain: Int.max, guarded: Int.max)
     for _ in 0..<100 {
@@ -60,7 +63,7 @@ struct Operation: Sendable {
   }
 }
 
-/// What is cast, and what to.
+/// The classes of the casts.
 class Animal {}
 
 final class Dog: Animal {
@@ -74,10 +77,10 @@ struct Point {
   var name: String
 }
 
-/// What the operations are given: values that a compiler cannot know.
+/// The inputs of the operations, which the compiler cannot compute.
 struct Input {
   let turns: Int
-  /// In no order that it could use, below 1,000.
+  /// Indices below 1,000, in random order.
   let places: [Int]
   let numbers: [Int]
   let texts: [String]
@@ -132,7 +135,7 @@ func fail(_ what: String) -> Never {
   exit(3)
 }
 
-/// What asynchronous work gives.
+/// Returns the result of asynchronous work.
 func awaited(_ work: @escaping @Sendable () async throws -> Int) -> Int {
   let result = Mutex(0)
   let isDone = DispatchSemaphore(value: 0)

@@ -1,5 +1,5 @@
-// What a guard costs, in another package than its own: for callgrind the instructions of a plain operation and of the guarded
-// one; the time of both; the nanoseconds of a fault that is absorbed.
+// Measures the cost of a guard from another package: the instructions of the plain and the guarded operation (for
+// callgrind), the time of both, and the nanoseconds of an absorbed fault.
 import CrashShield
 import CrashShieldGuards
 
@@ -10,7 +10,7 @@ switch CommandLine.arguments[1] {
 case "count":
   let input = Input(turns: turns)
   for operation in Operation.all { try operation.count(input) }
-  // The limit of each operation, for scripts/measure/guards.
+  // Prints the limit of each operation, for scripts/measure/guards.
   for operation in Operation.all { print(operation.limit, operation.name, separator: "\t") }
 case "time":
   let input = Input(turns: turns)
@@ -26,12 +26,13 @@ case "absorbed-started":
 default: fail(usage)
 }
 
-/// Nanoseconds of one absorbed fault of the best of several rounds, after the first at its place.
+/// Returns the nanoseconds of one absorbed fault: the minimum of several rounds, after the first fault at the call
+/// site.
 func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)
   var best = Int.max
-  // Short ones: in a long one another process has its turn.
+  // The rounds are short, because other processes interrupt long ones.
   for _ in 0..<400 {
     let start = now()
     for _ in 0..<turns { _ = opaque(numbers[shielded: nowhere]) }
@@ -44,7 +45,7 @@ extension Operation {
   static let all =
     index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
 
-  /// How many times the plain one's instructions it may take, or how many.
+  /// The limit of instructions: a multiple of the plain operation's number, or an absolute number.
   var limit: String {
     switch promise {
     case .time, .timed, .instructions: "3x"

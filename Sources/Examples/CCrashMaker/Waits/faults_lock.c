@@ -1,4 +1,4 @@
-// Faults while a lock is held that a careless handler would want.
+// Faults while a thread holds a lock that an unsafe signal handler would acquire.
 #include "../faults.h"
 
 #include <link.h>
@@ -15,7 +15,7 @@ static int hold_loader_lock(struct dl_phdr_info *info, size_t size, void *contex
   (void)context;
   sem_post(&loader_lock_is_held);
   for (;;) {
-    pause(); // Holds the lock until the process dies.
+    pause(); // Holds the lock until the process ends.
   }
 }
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The signal by which glibc tells every thread of a new user or group id; pthread_sigmask does not block it.
+// The signal with which glibc makes every thread take a new user or group id. pthread_sigmask does not block it.
 #define SIGSETXID 33
 
 static sem_t is_held;
@@ -34,7 +34,7 @@ static void *hold_stdio(void *unused) {
   flockfile(stderr);
   sem_post(&is_held);
   for (;;)
-    pause(); // Holds the locks until the process dies.
+    pause(); // Holds the locks until the process ends.
   return unused;
 }
 
@@ -46,7 +46,7 @@ FAULT void cs_fault_stdio_lock_held(void) {
   *number = 42; // fault: stdio-lock-held
 }
 
-// Lets the thread that changes the group id wait for it, with the list of threads locked.
+// Makes the thread that changes the group id wait for this thread, while the list of threads is locked.
 static void *refuse_setxid(void *unused) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;
@@ -82,7 +82,7 @@ static FAULT ssize_t cs_fault_write_cookie(void *cookie, const char *bytes, size
   return (ssize_t)size;
 }
 
-// With the lock of this file, of the standard ones and of the list of all files.
+// Crashes while this thread holds the locks of this file, of the standard files, and of the list of all files.
 FAULT void cs_fault_inside_stdio(void) {
   const cookie_io_functions_t functions = {.write = cs_fault_write_cookie};
   FILE *file = fopencookie(opaque_pointer(0), "w", functions);
@@ -93,7 +93,7 @@ FAULT void cs_fault_inside_stdio(void) {
   cs_opaque(1);
 }
 
-// Ends the thread that waits for it to take its new group id.
+// Aborts the thread that waits until this thread takes its new group id.
 static void *abort_setxid(void *waiting) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;
@@ -112,7 +112,7 @@ FAULT void cs_fault_inside_setxid(void) {
   pthread_t other;
   sigset_t abort_only;
   self = gettid();
-  // The parent of this program may have blocked it.
+  // The parent of this program may have blocked the signal.
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   pthread_sigmask(SIG_UNBLOCK, &abort_only, NULL);

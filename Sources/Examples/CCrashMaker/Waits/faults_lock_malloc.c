@@ -1,9 +1,9 @@
 // A fault while another thread holds the lock of the only heap arena.
 //
-// glibc calls nothing back while it holds that lock. So a worker allocates all the time and is stopped by a signal at
-// some point; when a probing thread then cannot allocate, the worker was stopped with the lock held. On a virtual
-// machine a signal to a running thread takes effect at that thread's next system call. So the worker's blocks are such
-// that glibc asks the kernel for each of them, and gives it back, with the lock held.
+// glibc calls no callback while it holds that lock. For this reason a worker allocates memory all the time, and a
+// signal stops it at some point. If a probing thread then cannot allocate, the worker was stopped while it held the
+// lock. On a virtual machine a running thread handles a signal only at its next system call. The worker's blocks
+// therefore have a size for which glibc makes a system call with the lock held, for each allocation and each free.
 #include "../faults.h"
 
 #include <malloc.h>
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// More than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c, 64 KiB: a free() of less does not look at the top of
-// the heap. Less than MAPPING_BYTES: a mapping of its own is made without the lock.
+// More than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c (64 KiB), because free() of a smaller block does not
+// trim the top of the heap. Less than MAPPING_BYTES, because glibc creates a separate mapping without the lock.
 #define BLOCK_BYTES   100000
 #define MAPPING_BYTES (4 * BLOCK_BYTES)
 #define STOP_TRIES    2000
@@ -34,7 +34,7 @@ static void stop_here(int signal) {
 }
 
 static void *allocate_forever(void *unused) {
-  // Dispatch's workers block it, and a new thread inherits that.
+  // Dispatch's workers block the signal, and a new thread inherits their mask.
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGUSR1);
@@ -48,7 +48,8 @@ static void *allocate_forever(void *unused) {
   return unused;
 }
 
-// Else the next signal could stop the worker where the one before did.
+// Waits until the worker has made progress. Otherwise the next signal could stop it at the same place as the previous
+// one.
 static void await_rounds(unsigned long count) {
   const unsigned long start = atomic_load(&rounds);
   while (atomic_load(&rounds) - start < count)
@@ -77,7 +78,7 @@ static int probe_is_stuck(void) {
   return sem_timedwait(&probed, &limit) != 0;
 }
 
-// Before any other thread has an arena of its own.
+// Prepares the fault before any other thread has its own arena.
 void cs_prepare_malloc_lock_held(void) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
@@ -94,8 +95,9 @@ FAULT void cs_fault_malloc_lock_held(void) {
     if (sem_init(semaphores[n], 0, 0) != 0) return;
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
-  // What the creation of a thread allocates must not come to lie behind the worker's block: freed, that would be a hole
-  // in the heap, from which the next block is taken without the kernel. A probe's answer says that the thread runs.
+  // Waits until the probing thread runs, which its answer shows. Blocks that the creation of a thread allocates must
+  // not lie behind the worker's block. When such blocks are freed, they leave a hole in the heap, from which the next
+  // block is allocated without a system call.
   sem_post(&probe);
   while (sem_wait(&probed) != 0) {
   }

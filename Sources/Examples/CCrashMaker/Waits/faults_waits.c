@@ -1,4 +1,5 @@
-// A thread crashes while the first one waits, in each way that a program may: an interrupted call must not end it well.
+// A thread crashes while the main thread waits, with each call that a program may wait in. If the crash interrupted the
+// call, the main thread would end the process successfully, which must not happen.
 #include "../faults.h"
 #include "waits.h"
 
@@ -18,21 +19,22 @@
 #include <time.h>
 #include <unistd.h>
 
-// What a busy thread gets done after a crash beside it that it never would without the shield.
+// The time for which a busy thread works after a crash beside it. With the shield it is stopped before.
 #define BUSY_NS INT64_C(1000000000)
-// How long a handler of the program's works on a crash.
+// The time for which the program's handler works on a crash.
 #define HANDLER_NS INT64_C(20000000)
 
 static pthread_t crasher;
 static int crasher_tid;
 static bool is_about_to_crash; // atomic
-static int profiling[2];       // a pipe, into which the child of wait_for_child() writes
+static int profiling[2];       // a pipe into which the child of wait_for_child() writes
 
 static void wait_pthread_join(void) {
   pthread_join(crasher, NULL);
 }
 
-// A child that lives as long as this process, and at its end may remove what the kernel would keep.
+// Starts a child that lives as long as this process. At its end it calls `at_end`, which may remove what the kernel
+// would keep.
 static int child_until_end(void (*at_end)(int), int number) {
   int ends[2] = {-1, -1};
   char byte;
@@ -75,7 +77,7 @@ static void wait_semop(void) {
   semop(set, &take, 1);
 }
 
-// The processor time that this thread has used.
+// Returns the processor time that this thread has used.
 static int64_t used_ns(void) {
   struct timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -93,7 +95,7 @@ static void do_nothing(int signal) {
   (void)signal;
 }
 
-// Whether the thread sleeps on a futex: what crashes here does so only as a thread that the crash has stopped.
+// Returns whether the thread waits on a futex. A thread that crashes here waits on one only after the crash stopped it.
 static bool is_on_futex(int tid) {
   char path[64];
   char text[128];
@@ -105,8 +107,8 @@ static bool is_on_futex(int tid) {
   return strstr(text, "futex") != NULL;
 }
 
-// A thread that no signal reaches: the crash waits for it, and then stops threads however little they have run.
-// Under ThreadSanitizer the vfork is a fork, and blocks no thread.
+// Blocks in vfork, so that no signal reaches this thread. The crash waits for this thread, and then stops the other
+// threads even if they have hardly run. Under ThreadSanitizer vfork is a fork, and blocks no thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
   char byte = 0;
@@ -120,7 +122,8 @@ static void *wait_for_child(void *unused) {
   return unused;
 }
 
-// As a profiler that samples the thread which crashes. The crash does not stop this one, which blocks SIGPROF.
+// Waits as a profiler does, which samples the crashing thread. The crash does not stop this thread, because it blocks
+// SIGPROF.
 static void wait_profiled(void) {
   const struct sigaction sample = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
   pthread_t other;
@@ -136,7 +139,7 @@ static void wait_profiled(void) {
     syscall(SYS_tgkill, getpid(), crasher_tid, SIGPROF);
 }
 
-// Those that need the thread that crashes, or a process beside this one.
+// The waits that require the crashing thread, or another process.
 static const cs_wait own_waits[] = {
     {"pthread-join", wait_pthread_join},
     {"waitpid", wait_waitpid},
@@ -162,7 +165,7 @@ const char *cs_fault_main_waits_name(int way) {
   return way_at(way)->name;
 }
 
-// Whether the thread sleeps in the kernel.
+// Returns whether the thread sleeps in the kernel.
 static bool is_asleep(int tid) {
   char path[64];
   char text[512];
@@ -184,7 +187,7 @@ typedef struct waiting {
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
   const waiting *other = context;
-  // Twice in a row: on its way into the call it may sleep for a moment.
+  // The thread must be asleep twice in a row, because it may sleep for a moment before it reaches the call.
   for (int seen = 0; !other->is_busy && seen < 2;) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;
@@ -200,14 +203,15 @@ static FAULT void *cs_fault_beside_waiting(void *context) {
 
 static struct sigaction before;
 
-// As a program's own crash logger: it works for a while, and then has the next one take the signal.
+// Handles the signal as a program's crash logger does: it works for a while, and then passes the signal to the next
+// handler.
 static void work_and_pass_on(int signal, siginfo_t *information, void *context) {
   for (const int64_t start = used_ns(); used_ns() - start < HANDLER_NS;)
     cs_opaque(1);
   before.sa_sigaction(signal, information, context);
 }
 
-// The thread that waits ends the process well as soon as its call returns.
+// Crashes while the main thread waits. The main thread ends the process successfully as soon as its call returns.
 void cs_fault_main_waits(int way) {
   const bool is_profiler = way_at(way)->wait == wait_profiled;
   waiting self = {.tid = (int)syscall(SYS_gettid),

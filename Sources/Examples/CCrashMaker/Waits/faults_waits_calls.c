@@ -1,4 +1,4 @@
-// A call for each way to wait, apart from those that wait for signals.
+// Calls in which a program may wait, except waits for signals.
 #include "waits.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 static const struct timespec long_time = {.tv_sec = CS_LONG_WAIT_S};
 
-// A process waits once.
+// One semaphore is enough, because a process waits only once.
 static sem_t semaphore;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;

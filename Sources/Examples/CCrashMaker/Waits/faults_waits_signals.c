@@ -1,4 +1,4 @@
-// Waits for signals: for one, and for all but those of faults.
+// Waits for signals: for a single signal, and for all signals except those of faults.
 #include "waits.h"
 
 #include <poll.h>
@@ -40,7 +40,7 @@ static void wait_signalfd(void) {
   (void)!read(signalfd(-1, &set, SFD_CLOEXEC), &information, sizeof information);
 }
 
-// As a server that takes its signals in one thread: all but those of faults.
+// Returns the signals that a server may handle in one thread: all signals except those of faults.
 static sigset_t all_signals(void) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   sigset_t set;

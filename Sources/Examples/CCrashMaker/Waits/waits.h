@@ -1,4 +1,5 @@
-// Ways to wait in which an interrupted call must not end a program well: faults_waits.c has a thread crash beside each.
+// Calls in which a program may wait. If a crash interrupted them, the program would end successfully, which must not
+// happen. faults_waits.c makes a thread crash during each call.
 #ifndef CS_WAITS_H
 #define CS_WAITS_H
 
@@ -9,11 +10,11 @@ typedef struct cs_wait {
   void (*wait)(void);
 } cs_wait;
 
-// A call each, for anything but signals.
+// The number of waits for anything except signals.
 #define CS_PLAIN_WAIT_COUNT 24
 extern const cs_wait cs_plain_waits[CS_PLAIN_WAIT_COUNT];
 
-// Those that wait for signals.
+// The number of waits for signals.
 #define CS_SIGNAL_WAIT_COUNT 13
 extern const cs_wait cs_signal_waits[CS_SIGNAL_WAIT_COUNT];
 

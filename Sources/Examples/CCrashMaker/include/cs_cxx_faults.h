@@ -1,4 +1,4 @@
-// Crashes that are made in C++, one function each; see cs_faults.h.
+// Crashes in C++ code, one function each. cs_faults.h explains the conventions.
 #ifndef CS_CXX_FAULTS_H
 #define CS_CXX_FAULTS_H
 

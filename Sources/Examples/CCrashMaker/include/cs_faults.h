@@ -1,12 +1,12 @@
-// Crashes that are made in C, one function each. A function's faulting line carries a `// fault: NAME` comment by which
-// tests find it.
+// Crashes in C code, one function each. The faulting line of a function has a `// fault: NAME` comment, by which tests
+// find it.
 #ifndef CS_FAULTS_H
 #define CS_FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// A value that no optimizer can know: keeps faults from being folded away.
+// Returns a value that no optimizer can compute, to prevent it from removing the fault.
 int64_t cs_opaque(int64_t value);
 
 // Memory: faults_memory.c
@@ -30,7 +30,7 @@ void cs_fault_int3(void);
 void cs_fault_float_divide(void);
 void cs_fault_seccomp_sys(void);
 
-// Aborts and signals that were sent: faults_abort.c
+// Aborts and sent signals: faults_abort.c
 void cs_fault_abort(void);
 void cs_fault_libc_assert(void);
 void cs_fault_double_free(void);
@@ -40,7 +40,7 @@ void cs_fault_kill_from_outside(void);
 void cs_fault_kill_abort_from_outside(void);
 void cs_fault_kill_ill_from_outside(void);
 
-// Damage to the heap: faults_heap.c
+// Heap corruption: faults_heap.c
 void cs_fault_heap_overwrite_metadata(void);
 void cs_fault_malloc_corrupt_top(void);
 void cs_fault_inside_malloc(void);
@@ -68,7 +68,7 @@ void cs_fault_inside_stdio(void);
 void cs_fault_inside_setxid(void);
 void cs_fault_fork_lock_held_by_other(void);
 
-// The loader, the start and the end: faults_loader.c
+// The loader, the start and the end of a process: faults_loader.c
 void cs_fault_during_dlopen_constructor(void);
 void cs_fault_after_dlclose(void);
 void cs_fault_crash_during_exit(void);
@@ -84,7 +84,7 @@ void cs_fault_uninterruptible_thread(void);
 void cs_fault_crash_while_creating_threads(void);
 void cs_fault_watchdog_abort(void);
 
-// A thread crashes while the one that calls waits: faults_waits.c. `way` counts from 0.
+// A thread crashes while the calling thread waits: faults_waits.c. `way` counts from 0.
 int cs_fault_main_waits_count(void);
 const char *cs_fault_main_waits_name(int way);
 void cs_fault_main_waits(int way);
@@ -96,7 +96,7 @@ void cs_fault_double_fork(void);
 void cs_fault_double_fork_reattached(void);
 void cs_fault_posix_spawn_child(void);
 void cs_fault_exec_after_attach(void);
-// Runs `body` in a forked child, and exits when that has ended.
+// Runs `body` in a forked child, and exits after the child has ended.
 void cs_fork_and_wait(void (*body)(void));
 void cs_prepare_pid_namespace(void);
 void cs_prepare_kill_over_namespace(void);
@@ -121,16 +121,16 @@ void cs_fault_exec_with_child(void);
 void cs_fault_exec_again_with_child(void);
 void cs_fault_oom_kill(void);
 
-// Handlers that raise the signal again: faults_reraise.c
+// Handlers that re-raise the signal: faults_reraise.c
 void cs_fault_reraise_segv(void);
 void cs_fault_reraise_pending(void);
 void cs_fault_reraise_overflow(void);
 void cs_fault_reraise_trap(void);
 
-// Whether Swift's runtime has printed a warning or more: faults_abort.c
+// Returns whether Swift's runtime has printed at least one warning: faults_abort.c
 bool cs_runtime_has_spoken(void);
 
-// A world that shrank: faults_world.c
+// Processes that lack resources: faults_world.c
 void cs_fault_no_descriptors(void);
 void cs_fault_no_memory(void);
 void cs_fault_mount_namespace(void);
@@ -143,7 +143,7 @@ void cs_fault_pid_namespace(void);
 void cs_fault_kill_over_namespace(void);
 void cs_fault_seccomp_strict_profile(void);
 
-// Programs that see what is beside them: faults_beside.c
+// Programs that detect whether the shield's threads disturb them: faults_beside.c
 void cs_prepare_awaited_signal(int signal_number);
 void cs_fault_sigwait(int signal_number);
 void cs_fault_signalfd(int signal_number);

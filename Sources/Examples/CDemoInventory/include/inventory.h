@@ -1,4 +1,4 @@
-// The demo shop's inventory: the kind of old C code that many servers link.
+// The demo shop's inventory, which represents the old C code that many servers link.
 #ifndef INVENTORY_H
 #define INVENTORY_H
 
@@ -6,10 +6,10 @@
 
 typedef struct inventory_shelf inventory_shelf;
 
-// The shelf that holds an item, or NULL.
+// Returns the shelf that holds an item, or NULL.
 inventory_shelf *inventory_find(int64_t item);
 
-// Notes how many items a shelf holds after a delivery.
+// Records the number of items on a shelf after a delivery.
 void inventory_restock(inventory_shelf *shelf, int64_t stock);
 
 #endif

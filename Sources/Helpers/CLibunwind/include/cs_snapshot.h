@@ -1,22 +1,22 @@
-// Unwinds a thread of an ended process, from its registers, a copy of its stack and the unwind tables of its images.
-// libunwind stays behind this header. Everything in a snapshot may be forged: no byte outside of it is read, and both
-// the frames and libunwind's reads are limited.
+// Unwinds a thread of an ended process, from its registers, a copy of its stack, and the unwind tables of its images.
+// This header hides libunwind. Everything in a snapshot may be forged. No byte outside the snapshot is read, and the
+// numbers of frames and of libunwind's reads are limited.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Registers by DWARF number, the program counter last.
+/// Registers by DWARF number. The program counter is the last one.
 #define CS_SNAPSHOT_REGISTER_COUNT 17
 
-/// Bytes of the process: `count` of them, originally at `address`.
+/// Bytes of the process: `count` bytes that were at `address`.
 struct cs_snapshot_piece {
   uint64_t address;
   const uint8_t *bytes;
   uint64_t count;
 };
 
-/// A loaded image with its `.eh_frame_hdr` and `.eh_frame`; both empty where there are none.
+/// A loaded image with its `.eh_frame_hdr` and `.eh_frame`. Both are empty if the image has no tables.
 struct cs_snapshot_image {
   uint64_t start;
   uint64_t end;
@@ -27,38 +27,38 @@ struct cs_snapshot_image {
 struct cs_snapshot {
   uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
   struct cs_snapshot_piece stack;
-  const struct cs_snapshot_image *images; // by address, none overlaps the next
+  const struct cs_snapshot_image *images; // sorted by address, without overlaps
   size_t image_count;
-  uint32_t is_bad_fetch;  // the processor could not run the instruction at pc: it was called by mistake
-  uint32_t is_past_fault; // pc stands behind the instruction that faulted
+  uint32_t is_bad_fetch;  // the processor could not fetch the instruction at pc, because a bad pointer was called
+  uint32_t is_past_fault; // pc is the address after the faulting instruction
 };
 
 /// How a frame was found.
 enum cs_snapshot_found {
-  CS_SNAPSHOT_FOUND_CONTEXT = 1,       // the registers' pc
-  CS_SNAPSHOT_FOUND_CFI = 2,           // the tables
-  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // libunwind's way without tables
-  CS_SNAPSHOT_FOUND_SCAN = 4,          // the return address that a call through a bad pointer has pushed
+  CS_SNAPSHOT_FOUND_CONTEXT = 1,       // by the pc of the registers
+  CS_SNAPSHOT_FOUND_CFI = 2,           // by the unwind tables
+  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // by libunwind's method without tables
+  CS_SNAPSHOT_FOUND_SCAN = 4,          // by the return address that a call through a bad pointer pushed
 };
 
-/// Why unwinding ended.
+/// The reason why unwinding ended.
 enum cs_snapshot_stop {
-  CS_SNAPSHOT_STOP_END = 0,       // the outermost frame says so
-  CS_SNAPSHOT_STOP_LIMIT = 1,     // no place for more frames
-  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word was missing, or a table, or what they say leads nowhere
-  CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not grow
+  CS_SNAPSHOT_STOP_END = 0,       // the outermost frame was reached
+  CS_SNAPSHOT_STOP_LIMIT = 1,     // there is no room for more frames
+  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word or a table was missing, or gave no valid caller
+  CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not increase
 };
 
 struct cs_snapshot_frame {
   uint64_t pc;
-  uint64_t function_start; // 0 when unknown
+  uint64_t function_start; // 0 if unknown
   uint64_t found;          // cs_snapshot_found
 };
 
-/// Called once, before the process is confined: libunwind creates a pipe and asks for pages of its own process, which
-/// it never uses for a snapshot.
+/// Initializes libunwind. Precondition: called once, before the process is confined, because libunwind creates a pipe
+/// and queries pages of its own process. It uses neither for a snapshot.
 void cs_snapshot_prepare(void);
 
-/// Innermost first, `capacity` frames at most.
+/// Returns at most `capacity` frames, innermost first.
 enum cs_snapshot_stop cs_snapshot_unwind(const struct cs_snapshot *snapshot, struct cs_snapshot_frame *ret_frames,
                                          size_t capacity, size_t *ret_count);

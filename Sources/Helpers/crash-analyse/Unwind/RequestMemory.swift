@@ -3,53 +3,57 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The request, mapped for the life of the process.
+/// The request, which stays mapped until the process ends.
 ///
-/// Only crashd can write it, and it has finished; a truncated file would end this process by SIGBUS. Safe, because only
-/// ranges within it are read.
+/// Only crashd can write the file, and it has finished writing. Truncating the file would end this process by SIGBUS.
+/// Safe, because only ranges within the mapping are read.
 @safe
 struct RequestMemory {
   let size: UInt64
   private let start: UnsafeRawPointer
 
-  /// Nil when it is no file, empty or too large.
+  /// Fails if the descriptor is no file, or if the file is empty or too large.
   init?(descriptor: Int32) {
     var status = stat()
-    // fstat writes one struct stat.
+    // fstat fills in one struct stat.
     guard unsafe fstat(descriptor, &status) == 0, (1...UnwindRequest.limitBytes).contains(status.st_size),
       let memory = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0), unsafe memory != MAP_FAILED
     else { return nil }
     unsafe self.init(UnsafeRawBufferPointer(start: memory, count: status.st_size))
   }
 
-  /// Bytes that outlive the value made from them; nil when there are none, or too many.
+  /// Creates a value from bytes that must outlive it.
+  ///
+  /// Fails if there are none, or too many.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let first = bytes.baseAddress, (1...UnwindRequest.limitBytes).contains(bytes.count) else { return nil }
     size = UInt64(bytes.count)
     unsafe start = first
   }
 
-  /// The largest possible header.
+  /// The bytes that may belong to the header.
   var header: [UInt8] {
     let count = min(Int(size), UnwindRequest.headerLimitBytes)
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// The bytes of a range, which the request was checked for.
+  /// Returns the bytes of a range that the parser of the request has validated.
   func bytes(_ place: UnwindRequest.Place) -> UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: start + Int(place.offset), count: Int(place.size))
   }
 
-  /// The bytes of a range, as the process had them at `address`.
+  /// Returns the bytes of a range, which the process had at `address`.
   func piece(_ place: UnwindRequest.Place, at address: UInt64) -> cs_snapshot_piece {
     unsafe cs_snapshot_piece(
       address: address, bytes: bytes(place).baseAddress?.assumingMemoryBound(to: UInt8.self), count: place.size)
   }
 }
 
-/// The images in the order of their addresses, without those that overlap an earlier one.
+/// The images in the order of their addresses.
 ///
-/// Safe, because the request's memory that they point into is never unmapped.
+/// Images that overlap an earlier image are omitted.
+///
+/// Safe, because the pointers refer to the request's memory, which is never unmapped.
 @safe
 struct ImageList {
   private(set) var images: [cs_snapshot_image] = unsafe []
@@ -62,7 +66,9 @@ struct ImageList {
     }
   }
 
-  /// Without tables where the unwind file is missing or damaged.
+  /// Creates an image.
+  ///
+  /// It has no tables if its unwind file is missing or damaged.
   private static func image(_ image: UnwindRequest.Image, _ input: RequestMemory) -> cs_snapshot_image {
     var result = unsafe cs_snapshot_image()
     unsafe result.start = image.start

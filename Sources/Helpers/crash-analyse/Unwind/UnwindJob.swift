@@ -4,13 +4,16 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind`: reads a request on stdin, and writes its answer to stdout, or one line to stderr when it
-/// fails.
+/// `crash-analyse unwind`: reads a request on stdin, and writes the answer to stdout.
+///
+/// If it fails, it writes one line to stderr.
 enum UnwindJob: Sendable {
-  /// The limit for a forged request; a real one takes milliseconds.
+  /// The limit for a forged request.
+  ///
+  /// An honest request takes milliseconds.
   private static let processorTime_s: UInt = 2
 
-  /// Sets a limit below that of the sandbox.
+  /// Sets a limit that is lower than the limit of the sandbox.
   private static func limit(_ resource: __rlimit_resource, to value: UInt) -> Bool {
     var limit = rlimit(rlim_cur: value, rlim_max: value)
     // setrlimit reads one struct rlimit.

@@ -2,12 +2,14 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The unwind tables of an ELF file: `.eh_frame_hdr`, found by a program header, and `.eh_frame`, found by the former.
+/// The unwind tables of an ELF file.
 ///
-/// The section table is not needed, so stripped and damaged files work. Every offset is checked against the file before
-/// it is used.
+/// A program header locates `.eh_frame_hdr`, which in turn locates `.eh_frame`.
+///
+/// The section table is not needed, so stripped and damaged files work. Every offset is checked against the file size
+/// before it is used.
 struct UnwindSections {
-  /// Why there are none.
+  /// The reason why there are no tables.
   struct Failure: Error {
     var problem: String
     init(_ problem: String) { self.problem = problem }
@@ -22,7 +24,7 @@ struct UnwindSections {
   private static let headerLimit = 4096
   private static let noteLimitBytes: UInt64 = 64 << 10
 
-  /// Reads the file open as `image`.
+  /// Reads the tables of the file open as `image`.
   init(image: Int32) throws(Failure) {
     let file = FileBytes(descriptor: image)
     let segments = try Self.segments(file)
@@ -31,7 +33,7 @@ struct UnwindSections {
     }
     let limit = UInt64(UnwindTablesHeader.fileLimitBytes)
     indexBytes = try file.read(named.offset, min(named.fileSize, limit))
-    // Version 1, and a pointer relative to itself in four bytes, as every linker writes them.
+    // The header must have version 1 and a relative pointer of four bytes, as every linker writes it.
     guard indexBytes.count >= 8, indexBytes[0] == 1, indexBytes[1] == 0x1b else {
       throw Failure("the image's unwind tables have an unknown form")
     }
@@ -52,24 +54,24 @@ struct UnwindSections {
     }
   }
 
-  /// The unwind file.
+  /// The contents of the unwind file.
   var file: [UInt8] {
     var header = UnwindTablesHeader(checksum: 0, buildID: buildID, index: index, frames: frames)
     let unchecked = header.encoded + indexBytes + framesBytes
-    // The pointer holds for the call, with the count of the bytes that it points at.
+    // The pointer is valid during the call, and the count is the number of bytes behind it.
     header.checksum = unsafe unchecked[UnwindTablesHeader.checkedFrom...].withUnsafeBytes {
       unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count)
     }
     return header.encoded + unchecked[UnwindTablesHeader.size...]
   }
 
-  /// The number of bytes up to the entry of length 0 that ends the section, or up to a truncated one.
+  /// Returns the number of bytes up to the entry of length 0 that ends the section, or up to a truncated entry.
   private static func length(of bytes: [UInt8]) -> Int {
     var position = 0
     while bytes.count - position >= 4 {
       let length = Int(bytes.little(position, 4))
       if length == 0 { return position + 4 }
-      // 0xffffffff begins an entry of the 64-bit form, which is not used on Linux here.
+      // 0xffffffff begins an entry of the 64-bit format, which is not used here.
       guard length <= bytes.count - position - 4 else { return position }
       position += 4 + length
     }
@@ -126,14 +128,14 @@ extension UnwindSections {
   }
 }
 
-/// A file that is read one piece at a time.
+/// Reads ranges of a file.
 private struct FileBytes {
   var descriptor: Int32
 
-  /// At most `size` bytes, fewer at the end of the file.
+  /// Returns at most `size` bytes, or fewer at the end of the file.
   func read(_ offset: UInt64, _ size: UInt64) throws(UnwindSections.Failure) -> [UInt8] {
     var status = stat()
-    // fstat writes one struct stat.
+    // fstat fills in one struct stat.
     guard unsafe fstat(descriptor, &status) == 0, let end = UInt64(exactly: status.st_size), offset <= end else {
       throw UnwindSections.Failure("the ELF file is cut off")
     }
@@ -153,7 +155,9 @@ private struct FileBytes {
 }
 
 extension [UInt8] {
-  /// The little-endian number of `count` bytes at `position`, which must exist.
+  /// Returns the little-endian number of `count` bytes at `position`.
+  ///
+  /// Precondition: the array contains these bytes.
   fileprivate func little(_ position: Int, _ count: Int) -> UInt64 {
     self[position..<position + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -3,15 +3,16 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout, or one line to stderr
-/// when it fails.
+/// `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout.
+///
+/// If it fails, it writes one line to stderr.
 enum UnwindTablesJob: Sendable {
   /// Confines the process, then extracts the tables.
   ///
-  /// `buildID` is the required build id, in lower-case hexadecimal digits; empty accepts any image. `isUrgent`: a crash
-  /// waits for the tables.
+  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
+  /// `isUrgent` means that a crash waits for the tables.
   static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
-    // The server that has just started needs the processors more.
+    // Without a waiting crash, the server that has just started gets more processor time.
     if !isUrgent { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }
@@ -34,9 +35,11 @@ enum UnwindTablesJob: Sendable {
   }
 }
 
-/// Writes bytes, and computes their checksum.
+/// Writes bytes to a descriptor.
 enum Output {
-  /// 0, or the errno.
+  /// Writes all bytes.
+  ///
+  /// Returns 0, or the errno.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     var rest = bytes[...]
     while !rest.isEmpty {

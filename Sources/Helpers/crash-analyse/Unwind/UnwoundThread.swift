@@ -2,7 +2,9 @@ import CLibunwind
 import CrashSymbols
 
 extension UnwindRequest.Thread {
-  /// libunwind's stack of this thread; `input` contains its copy of the stack.
+  /// Returns libunwind's stack of this thread.
+  ///
+  /// `input` contains the copy of the thread's stack.
   func unwound(_ images: ImageList, _ input: RequestMemory) -> UnwindAnswer.Stack {
     var snapshot = unsafe cs_snapshot()
     // The tuple has as many words as there are registers.
@@ -14,7 +16,7 @@ extension UnwindRequest.Thread {
     unsafe snapshot.is_past_fault = isPastFault ? 1 : 0
     var frames = [cs_snapshot_frame](repeating: cs_snapshot_frame(), count: UnwindAnswer.frameLimit)
     var count = 0
-    // The images and the frames live during the call, which writes at most as many frames as there are.
+    // The images and the frames outlive the call, which writes at most as many frames as the buffer has.
     let stop = unsafe images.images.withUnsafeBufferPointer { buffer in
       unsafe snapshot.images = buffer.baseAddress
       unsafe snapshot.image_count = buffer.count

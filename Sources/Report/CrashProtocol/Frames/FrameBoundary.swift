@@ -1,8 +1,10 @@
-/// Finds the end of a frame in bytes that arrive in pieces: Varlink ends each with a NUL, lines end with a line feed.
+/// Finds the end of a frame in bytes that arrive in pieces.
 ///
-/// Complexity: each byte is read once, however many pieces a frame arrives in.
+/// A NUL byte ends a Varlink frame, and a line feed ends a line.
+///
+/// Complexity: each byte is read once, independent of the number of pieces.
 package struct FrameBoundary: Sendable {
-  /// A frame that is longer than the limit.
+  /// The error for a frame that exceeds the limit.
   package struct TooLong: Error, Equatable {
     /// The limit.
     package var limit: Int
@@ -15,15 +17,15 @@ package struct FrameBoundary: Sendable {
   /// The number of leading bytes without a separator.
   @usableFromInline var searched = 0
 
-  /// Frames of at most `limit` bytes, without the separator.
+  /// Creates a search for frames of at most `limit` bytes, not counting the separator.
   package init(limit: Int, separator: UInt8 = 0) {
     (self.limit, self.separator) = (limit, separator)
   }
 
-  /// The length of the first frame of the unconsumed bytes; nil when its end has not arrived.
+  /// Returns the length of the first frame in the unconsumed bytes, or nil if its end has not arrived.
   ///
-  /// The caller consumes the frame and its separator.
-  // Inlined, so that the search runs over the caller's own kind of buffer.
+  /// The caller must consume the frame and its separator.
+  // Inlined, to specialize the search for the type of the caller's buffer.
   @inlinable
   package mutating func next(in bytes: some RandomAccessCollection<UInt8>) throws(TooLong) -> Int? {
     guard let end = bytes.dropFirst(searched).firstIndex(of: separator) else {

@@ -3,35 +3,39 @@ package import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// JSON that is there already, such as a stored report: a reply holds its bytes as they are.
+/// Encoded JSON, such as a stored report, which a reply contains unchanged.
 ///
-/// It is one value on one line. So it holds neither a NUL nor a line feed, and ends no frame that holds it.
+/// A fragment is one JSON value on one line. It contains neither a NUL byte nor a line feed, and therefore cannot end a
+/// frame.
 package struct JSONFragment: Encodable, Sendable, Equatable {
-  /// UTF-8.
+  /// The JSON text in UTF-8.
   package let bytes: Data
 
-  /// Makes the JSON of a value.
-  /// - Throws: `EncodingError` for a number that JSON does not have.
+  /// Encodes a value as JSON.
+  /// - Throws: `EncodingError` for a number that JSON cannot represent.
   package init(_ value: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]
     bytes = try encoder.encode(value)
   }
 
-  /// Takes untrusted bytes; nil: they are no object with this id, are nested too deep, or have more than one line.
+  /// Validates untrusted bytes.
   ///
-  /// What else an object needs to be a report shows when one decodes it.
+  /// Fails if they are no object with this id, are nested too deep, or have more than one line.
+  ///
+  /// The check does not cover the other fields of a report, which decoding checks.
   /// Complexity: O(bytes), see `JSONParser`.
   package init?(_ bytes: Data, id: String) {
-    // In a text of JSON a control character is escaped: one in the bytes is space between two values.
+    // JSON escapes control characters in texts. A control character in the bytes is therefore white space between two
+    // values.
     guard bytes.allSatisfy({ $0 >= 0x20 }),
       case .object(.some(id))? = try? JSONParser<Outline>.parse(Array(bytes), depth: JSONDepth.answers)
     else { return nil }
     self.bytes = bytes
   }
 
-  /// Takes the place of its bytes in a reply that `FragmentList` encodes.
-  /// - Throws: `EncodingError` from any other encoder, which would escape them.
+  /// Encodes a mark, which `FragmentList` later replaces with the bytes.
+  /// - Throws: `EncodingError` from an encoder without a `FragmentList`, because it would escape the bytes.
   package func encode(to encoder: any Encoder) throws {
     guard let list = encoder.userInfo[FragmentList.key] as? FragmentList else {
       throw EncodingError.invalidValue(
@@ -41,18 +45,18 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
     try container.encode(list.place(of: self))
   }
 
-  /// Reads it as a report.
+  /// Decodes the fragment as a report.
   /// - Throws: `DecodingError`.
   package func report() throws -> CrashReport { try JSONDecoder().decode(CrashReport.self, from: bytes) }
 
-  /// Reads it as what it is.
-  /// - Throws: `JSONProblem`, never for one that was checked.
+  /// Parses the fragment as a JSON value.
+  /// - Throws: `JSONProblem`, but never for a fragment that `init(_:id:)` has checked.
   package func value() throws -> JSONValue {
     try JSONParser<JSONValue>.parse(Array(bytes), depth: JSONDepth.answers)
   }
 }
 
-/// As much of a JSON value as the check of a fragment needs.
+/// The parts of a JSON value that the check of a fragment reads.
 private enum Outline: JSONBuildable {
   case text(String)
   case object(id: String?)
@@ -72,14 +76,15 @@ private enum Outline: JSONBuildable {
 
 /// The fragments of one reply.
 ///
-/// JSONEncoder writes no bytes of others. It writes a mark for each fragment, whose place the fragment then takes.
+/// JSONEncoder cannot write bytes that are already encoded. It writes a mark for each fragment, and the fragment then
+/// replaces its mark.
 final class FragmentList: Sendable {
   static let key: CodingUserInfoKey = {
     guard let key = CodingUserInfoKey(rawValue: "fragments") else { preconditionFailure("BUG: a text that is no key") }
     return key
   }()
 
-  /// 128 random bits, new for each reply: no text that was there before has them.
+  /// 128 random bits, new for each reply, so that no text of the reply contains them.
   private let mark = (0..<2).map { _ in UInt64.random(in: .min ... .max).hexadecimal(digits: 16) }.joined()
   private let fragments = Mutex<[JSONFragment]>([])
 
@@ -90,7 +95,7 @@ final class FragmentList: Sendable {
     }
   }
 
-  /// The JSON of a value, with its fragments in their places.
+  /// Encodes a value as JSON, and replaces the marks with their fragments.
   static func json(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> Data {
     let list = FragmentList()
     let encoder = JSONEncoder()
@@ -106,11 +111,13 @@ final class FragmentList: Sendable {
     return json
   }
 
-  /// By libc's memchr, since the Glibc module has no memmem: a reply may have 10 MB of a raw record before the mark.
+  /// Searches with libc's memchr, because the Glibc module does not export memmem.
+  ///
+  /// A reply may have a raw record of 10 MB before the mark.
   private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
     unsafe json.withUnsafeBytes { json in
       unsafe mark.withUnsafeBytes { mark in
-        // The pointers live for the call, and the result lies within the bytes.
+        // The pointers are valid for the call, and the result lies within the bytes.
         guard let start = json.baseAddress, let sought = mark.baseAddress, let first = unsafe mark.first else {
           return nil
         }

@@ -1,28 +1,32 @@
 internal import FoundationEssentials
 
-/// One method call, as a service reads it.
+/// One method call, as a service receives it.
 package struct VarlinkCall: Sendable, Equatable {
-  /// Such as `io.crashshield.Crashd.List`.
+  /// The full name, such as `io.crashshield.Crashd.List`.
   package var method: String
   package var parameters: [String: JSONValue]?
-  /// The caller wants several replies.
+  /// Whether the caller requests several replies.
   package var more: Bool?
-  /// The caller wants none.
+  /// Whether the caller requests no reply.
   package var oneway: Bool?
-  /// The caller wants the connection for another protocol afterwards; there is none.
+  /// Whether the caller requests another protocol on the connection.
+  ///
+  /// No method supports that.
   package var upgrade: Bool?
 
-  /// The nesting limit: the parameters, with a list of texts.
+  /// The maximum nesting of a call, for parameters that contain a list of texts.
   package static let depth = 8
   private static let methodBytes = 255
 
-  /// Reads one frame; nil when it is no call.
+  /// Parses one frame.
+  ///
+  /// Fails if the frame is no call.
   ///
   /// Complexity: O(bytes) for any frame, see `JSONParser`.
   package init?(frame: [UInt8]) {
     guard let members = JSONValue.members(of: frame, depth: Self.depth),
       case .string(let method)? = members["method"],
-      // Names are ASCII. Comparing other texts, or searching them for a dot, may cost more than reading them.
+      // Names are ASCII. Comparing or searching a text with other characters may cost more than parsing it.
       method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
     else { return nil }
     self.init(method: method)
@@ -50,7 +54,7 @@ package struct VarlinkCall: Sendable, Equatable {
   package var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
   package var name: String { method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method }
 
-  /// The frame of a call, as a client writes it: JSON and a NUL.
+  /// Encodes a call as a frame, as a client sends it: JSON and a NUL byte.
   package static func frame(method: String, parameters: some Encodable, more: Bool) throws -> [UInt8] {
     var frame = Array(
       try JSONEncoder().encode(Call(method: method, parameters: parameters, more: more ? true : nil)))

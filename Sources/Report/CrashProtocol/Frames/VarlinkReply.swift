@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// One reply, as a client reads it.
+/// One reply, as a client receives it.
 package struct VarlinkReply<Parameters: Decodable>: Decodable {
   package enum Outcome {
     case parameters(Parameters)
@@ -8,7 +8,7 @@ package struct VarlinkReply<Parameters: Decodable>: Decodable {
   }
 
   package var outcome: Outcome
-  /// More replies to the same call follow.
+  /// Whether more replies to the same call follow.
   package var continues: Bool
 
   private enum CodingKeys: CodingKey { case parameters, continues, error }
@@ -27,7 +27,7 @@ package struct VarlinkReply<Parameters: Decodable>: Decodable {
   }
 }
 
-/// Encodes replies, as a service does: the JSON of a frame, without the NUL that ends it.
+/// Encodes replies, as a service sends them: the JSON of a frame, without the NUL byte that ends it.
 package enum VarlinkReplyText {
   private struct Success<Parameters: Encodable>: Encodable {
     var parameters: Parameters
@@ -40,7 +40,7 @@ package enum VarlinkReplyText {
   }
 
   package static func success(_ parameters: some Encodable, continues: Bool = false) throws -> Data {
-    // Sorted in a stream: a client finds an event's cursor before a report that is too long for it.
+    // The keys of a stream's replies are sorted. A client then finds an event's cursor before an oversized report.
     try FragmentList.json(
       Success(parameters: parameters, continues: continues ? true : nil), continues ? [.sortedKeys] : [])
   }
@@ -50,8 +50,8 @@ package enum VarlinkReplyText {
   }
 }
 
-/// No parameters: `{}`.
+/// Empty parameters: `{}`.
 public struct NoParameters: Codable, Sendable, Equatable {
-  /// None.
+  /// Creates the empty parameters.
   public init() {}
 }

@@ -1,35 +1,37 @@
 import CrashReport
 
-/// Any JSON, unchanged: keys of later versions are not lost when a reply is passed on.
+/// Any JSON value, unchanged.
+///
+/// Keys of later versions are not lost when a reply is passed on.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
-  /// A number without fraction that fits.
+  /// A number without a fraction that fits `Int`.
   case int(Int)
   /// Any other number.
   case double(Double)
-  /// A text.
+  /// A string.
   case string(String)
-  /// A list.
+  /// An array.
   case array([JSONValue])
-  /// A map; the order of its keys is not kept.
+  /// An object. The order of its keys is not kept.
   case object([String: JSONValue])
 
-  /// The value under a key of an object; nil for a missing key and for anything that is no object.
+  /// The value of a key, or nil if the key is missing, or if this value is no object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[key]
   }
 
-  /// The text, where this is one.
+  /// The text, if this value is a string.
   public var string: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
-  /// The integer, where this is one.
+  /// The integer, if this value is one.
   public var int: Int? {
     guard case .int(let number) = self else { return nil }
     return number
@@ -37,14 +39,14 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue: Codable {
-  /// Reads any JSON value.
+  /// Decodes any JSON value.
   ///
-  /// Complexity: cubic in the depth, since `JSONDecoder` tries one kind after another. For untrusted text, check the
+  /// Complexity: cubic in the depth, because `JSONDecoder` tries one type after another. For untrusted text, check the
   /// depth with `JSONDepth` first, or use `init(parsing:)`.
-  /// - Throws: `DecodingError` when it is no JSON value.
+  /// - Throws: `DecodingError` if the text is no JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // Each failing `decode` only means that the value has another type; the last one throws the reason.
+    // A failing `decode` only means that the value has another type. The last `decode` throws the reason.
     if container.decodeNil() {
       self = .null
     } else if let flag = try? container.decode(Bool.self) {
@@ -62,7 +64,7 @@ extension JSONValue: Codable {
     }
   }
 
-  /// Writes the value.
+  /// Encodes the value.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -77,9 +79,11 @@ extension JSONValue: Codable {
   }
 }
 
-// Untrusted text.
+// Parsing of untrusted text.
 extension JSONValue {
-  /// Reads untrusted JSON; nil when it is invalid, or nested too deep.
+  /// Parses untrusted JSON.
+  ///
+  /// Fails if the text is invalid, or nested too deep.
   ///
   /// Complexity: O(bytes), see `JSONParser`.
   package init?(parsing bytes: [UInt8], depth: Int = JSONDepth.answers, isStreamSafe: Bool = false) {
@@ -89,7 +93,7 @@ extension JSONValue {
     self = value
   }
 
-  /// The members of an untrusted JSON object; nil when the text is no object, or is nested too deep.
+  /// Returns the members of an untrusted JSON object, or nil if the text is no object or is nested too deep.
   package static func members(of bytes: [UInt8], depth: Int, isStreamSafe: Bool = true) -> [String: JSONValue]? {
     guard case .object(let members)? = JSONValue(parsing: bytes, depth: depth, isStreamSafe: isStreamSafe) else {
       return nil

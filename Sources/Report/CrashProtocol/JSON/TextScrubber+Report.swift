@@ -1,13 +1,13 @@
 package import CrashReport
 
-/// Scrubs reports by their JSON, so that a field that a later version adds is scrubbed too.
+/// Scrubs the JSON of reports, so that fields of later versions are scrubbed too.
 extension TextScrubber {
   /// Scrubs the JSON of a report by the privacy rules.
   package func scrub(report: JSONValue) -> JSONValue {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
-    // Fields that were annotations: as strict as these.
+    // The values of these fields come from annotations, and are scrubbed by the same strict rules.
     for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
       if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
     }
@@ -17,7 +17,9 @@ extension TextScrubber {
     return .object(scrubbed)
   }
 
-  /// The program chooses the keys, too: none is exempt, because a key may contain user data.
+  /// Scrubs annotations.
+  ///
+  /// The program also chooses the keys, so no key is exempt: it may contain user data.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
@@ -33,7 +35,7 @@ extension TextScrubber {
     Dictionary(
       uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
-        // Of a breadcrumb: the program's own keys, too.
+        // The metadata of a breadcrumb also has keys that the program chooses.
         if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
         if key == "commandLine", case .string(let line) = value {
           return keepsCommandLine ? (key, .string(scrub(commandLine: line))) : nil
@@ -42,7 +44,9 @@ extension TextScrubber {
       })
   }
 
-  /// In annotations and breadcrumbs, an address gets no exemption.
+  /// Scrubs a value of an annotation or a breadcrumb.
+  ///
+  /// In these values, hexadecimal addresses are not exempt.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

@@ -1,10 +1,10 @@
 /// Provides the fields of a flat object to a type that decodes itself.
 protocol FieldSource {
-  /// The value of a field of this kind; nil: it is absent.
+  /// Returns the value of a field of this kind, or nil if the field is absent.
   func value(_ name: String, _ kind: FieldShape.Kind) throws -> JSONValue?
-  /// The value of a field of any other type.
+  /// Returns the value of a field of any other type.
   func nested<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value
-  /// Whether an optional field exists.
+  /// Returns whether an optional field has a value.
   func hasValue(_ name: String) -> Bool
 }
 
@@ -23,7 +23,7 @@ struct FieldDecoder: Decoder {
   func singleValueContainer() throws -> any SingleValueDecodingContainer { throw FieldSourceError.unsupported }
 }
 
-/// The type has no named fields of plain types.
+/// The error for a type that has fields without names, or fields of other types.
 enum FieldSourceError: Error {
   case unsupported
 }

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// One field of a type that crosses the socket, as the interface file declares it.
+/// One field of a type that the interface transfers, as the interface file declares it.
 package struct FieldShape: Equatable, Sendable {
   /// The type of a field.
   package indirect enum Kind: Equatable, Sendable {
@@ -8,7 +8,7 @@ package struct FieldShape: Equatable, Sendable {
     case int
     case float
     case string
-    /// Any JSON, or a type with fields of other types.
+    /// Any JSON value, or a type with fields of other types.
     case object
     case list(Kind)
     case map(Kind)
@@ -19,7 +19,8 @@ package struct FieldShape: Equatable, Sendable {
   package var kind: Kind
   package var isOptional: Bool
 
-  /// The fields of a type, in the order in which it decodes them; nil: it has no named fields of plain types.
+  /// Returns the fields of a type in the order in which it decodes them, or nil if it is no type with named fields of
+  /// plain types.
   package static func fields(of type: any Decodable.Type) -> [FieldShape]? {
     let recorder = ShapeRecorder()
     guard (try? type.init(from: FieldDecoder(source: recorder))) != nil else { return nil }
@@ -31,7 +32,7 @@ package struct FieldShape: Equatable, Sendable {
     case is Bool.Type: .bool
     case is Int.Type: .int
     case is Double.Type: .float
-    // An address is encoded as hexadecimal digits.
+    // An address is encoded as a string of hexadecimal digits.
     case is String.Type, is Address.Type, is any OpenEnum.Type: .string
     case is JSONValue.Type: .object
     case let list as any List.Type: .list(kind(of: list.element))
@@ -41,7 +42,7 @@ package struct FieldShape: Equatable, Sendable {
   }
 }
 
-/// Records the fields that a type decodes, and returns a value of each kind.
+/// Records the fields that a type decodes, and returns a placeholder value of each kind.
 private final class ShapeRecorder: FieldSource {
   var fields: [FieldShape] = []
   private var optional: Set<String> = []

@@ -1,26 +1,34 @@
 /// Selects the reports of `CrashClient.list`, and a page of them.
 public struct ListQuery: Codable, Sendable, Equatable {
-  /// The limit of reports; crashd may return fewer.
+  /// The maximum number of reports.
+  ///
+  /// crashd may return fewer.
   public var limit: Int?
   /// The filter of reports.
   public var filter: ReportFilter
-  /// Only reports older than this cursor: that of the last one of the previous page.
+  /// Selects only reports older than this cursor.
+  ///
+  /// Pass the cursor of the last report of the previous page.
   public var before: String?
-  /// Only reports newer than this cursor: the same for lists with the oldest first.
+  /// Selects only reports newer than this cursor, for lists that begin with the oldest report.
   public var after: String?
-  /// The oldest first.
+  /// Whether the list begins with the oldest report.
   public var oldestFirst: Bool?
   /// Whether crashd counts the reports after the page.
   public var count: Bool?
 
   private enum CodingKeys: CodingKey { case limit, before, after, oldestFirst, count }
 
-  /// Makes a query; without arguments it asks for all reports.
+  /// Creates a query.
+  ///
+  /// Without arguments it selects all reports.
   public init(limit: Int? = nil, before: String? = nil, filter: ReportFilter = ReportFilter()) {
     (self.limit, self.before, self.filter) = (limit, before, filter)
   }
 
-  /// Decodes one; the keys of the filter are beside the others.
+  /// Decodes a query.
+  ///
+  /// The keys of the filter are in the same object as the other keys.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -31,7 +39,7 @@ public struct ListQuery: Codable, Sendable, Equatable {
     count = try container.decodeIfPresent(Bool.self, forKey: .count)
   }
 
-  /// Encodes it in the same form.
+  /// Encodes the query in the same form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)
@@ -45,25 +53,31 @@ public struct ListQuery: Codable, Sendable, Equatable {
 
 /// Selects the incidents of `CrashClient.incidents`, and a page of them.
 public struct IncidentQuery: Codable, Sendable, Equatable {
-  /// The limit of incidents; 100 by default.
+  /// The maximum number of incidents, by default 100.
   public var limit: Int?
-  /// The number of incidents to skip: those of the previous pages.
+  /// The number of incidents in the previous pages, which are skipped.
   public var offset: Int?
-  /// The cursor of a stream: it has everything that was stored, or counted again, after it.
+  /// The cursor of a stream.
+  ///
+  /// It selects the incidents that were stored, or whose count grew, after the cursor.
   public var cursor: String?
   /// The filter of incidents.
   public var filter: IncidentFilter
 
   private enum CodingKeys: CodingKey { case limit, offset, cursor }
 
-  /// Makes a query; without arguments it asks for the newest incidents.
+  /// Creates a query.
+  ///
+  /// Without arguments it selects the newest incidents.
   public init(
     limit: Int? = nil, offset: Int? = nil, cursor: String? = nil, filter: IncidentFilter = IncidentFilter()
   ) {
     (self.limit, self.offset, self.cursor, self.filter) = (limit, offset, cursor, filter)
   }
 
-  /// Decodes one; the keys of the filter are beside the others.
+  /// Decodes a query.
+  ///
+  /// The keys of the filter are in the same object as the other keys.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -72,7 +86,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     filter = try IncidentFilter(from: decoder)
   }
 
-  /// Encodes it in the same form.
+  /// Encodes the query in the same form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)

@@ -1,33 +1,35 @@
 /// A method of crashd's interface: its parameters and its reply.
 ///
-/// The type's name is the method's. The uid of each caller decides which reports it sees and changes.
+/// The name of the type is the name of the method. The uid of a caller determines which reports it can read and change.
 package protocol Method: Sendable {
-  /// Written by the client, read by crashd; other keys are refused.
+  /// The parameters, which the client encodes and crashd decodes. crashd refuses other keys.
   associatedtype Parameters: Codable & Sendable = NoParameters
-  /// The client's type of the reply.
+  /// The type as which the client decodes the reply.
   associatedtype Reply: Decodable & Sendable
-  /// crashd's type of the reply: the same, except for reports, which a client also keeps as JSON.
+  /// The type as which crashd encodes the reply. It differs for reports, which a client also keeps as JSON.
   associatedtype Sent: Encodable & Sendable = Reply
 }
 
 extension Method {
-  /// Such as `List`.
+  /// The name, such as `List`.
   package static var name: String { String(describing: Self.self) }
 }
 
-/// The methods of `io.crashshield.Crashd`; the interface file explains each.
+/// The methods of `io.crashshield.Crashd`, which the interface file explains.
 ///
-/// A call with several mistakes names one parameter: first an unknown one, then one that is missing or of a wrong type,
-/// in the order of `Parameters`, then one with a value out of range.
+/// If a call has several errors, the reply names one parameter. Unknown parameters come first. Missing parameters and
+/// parameters of a wrong type follow, in the order of `Parameters`. Values out of range come last.
 package enum Methods {
   /// The interface's name.
   package static let interface = "io.crashshield.Crashd"
 
-  /// All methods; each file lists its own.
+  /// All methods.
+  ///
+  /// Each file lists its own methods.
   package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 
-/// Two types of parameters whose keys are side by side in one object.
+/// Two types of parameters whose keys are in the same object.
 package struct Joined<Own: Codable & Sendable, Shared: Codable & Sendable>: Codable, Sendable {
   package var own: Own
   package var shared: Shared
@@ -45,21 +47,27 @@ package struct Joined<Own: Codable & Sendable, Shared: Codable & Sendable>: Coda
   }
 }
 
-/// A part of a program's name, or its whole path; nil: all programs.
+/// A part of a program's name, or its whole path.
+///
+/// Nil selects all programs.
 package struct OptionalName: Codable, Sendable {
   package var name: String?
 
   package init(name: String?) { self.name = name }
 }
 
-/// The beginning of a report's id; nil: the newest report.
+/// The first digits of a report's id.
+///
+/// Nil selects the newest report.
 package struct OptionalID: Codable, Sendable {
   package var id: String?
 
   package init(id: String?) { self.id = id }
 }
 
-/// A subscriber's name; without a uid it is the caller's.
+/// The name of a subscriber.
+///
+/// Without a uid the subscriber belongs to the caller.
 package struct SubscriberName: Codable, Sendable {
   package var subscriber: String
   package var uid: Int?
@@ -67,7 +75,7 @@ package struct SubscriberName: Codable, Sendable {
   package init(subscriber: String, uid: Int?) { (self.subscriber, self.uid) = (subscriber, uid) }
 }
 
-/// A value of a type that only the sender knows.
+/// A value whose type only the sender can name.
 package struct Erased: Encodable, Sendable {
   private let value: any Encodable & Sendable
 

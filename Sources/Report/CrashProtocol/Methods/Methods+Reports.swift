@@ -1,6 +1,6 @@
 package import CrashReport
 
-// Reports and groups.
+// The methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
     List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Prune.self,

@@ -1,4 +1,4 @@
-// Attached processes, and crashd itself.
+// The methods for attached processes, and for crashd itself.
 extension Methods {
   static let ofService: [any Method.Type] = [Processes.self, AwaitProcess.self, Status.self, Metrics.self]
 

@@ -1,4 +1,4 @@
-// Events, and named subscribers of them.
+// The methods for events and their named subscribers.
 extension Methods {
   static let ofSubscribers: [any Method.Type] = [
     Subscribe.self, Ack.self, Cursor.self, Subscribers.self, Unsubscribe.self,

@@ -1,18 +1,21 @@
 import CrashReport
 
-/// Reads the parameters of calls of one method; null counts as absent.
+/// Reads the parameters of calls of one method.
+///
+/// A null value counts as absent.
 package struct ParameterReader<Parameters: Decodable>: Sendable {
   private let known: Set<String>
 
-  /// Collects the names of the parameters, once for all calls.
+  /// Collects the names of the parameters once, for all calls.
   package init(_: Parameters.Type) {
-    // Parameters have plain fields: the test of the interface file checks that.
+    // All parameters have plain fields, which the test of the interface file verifies.
     known = Set(FieldShape.fields(of: Parameters.self)?.map(\.name) ?? [])
   }
 
-  /// Reads the parameters of a call; the method checks their values afterwards.
-  /// - Throws: `invalidParameter` for a parameter that the method does not have, that is required and absent, or that
-  ///   is of another type.
+  /// Reads the parameters of a call.
+  ///
+  /// The method then checks their values.
+  /// - Throws: `invalidParameter` if a parameter is unknown, is required and absent, or has another type.
   package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
     let values = (call.parameters ?? [:]).filter { $0.value != .null }
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {

@@ -1,48 +1,48 @@
 /// The health of crashd.
 public struct DaemonStatus: Codable, Sendable, Equatable {
-  /// Its version.
+  /// The version of crashd.
   public var version: String
-  /// Its process.
+  /// The pid of crashd.
   public var pid: Int
-  /// Seconds since it started.
+  /// The number of seconds since crashd started.
   public var uptimeSeconds: Int
-  /// Attached processes.
+  /// The number of attached processes.
   public var processes: Int
-  /// Processes that have ended, while crashd has not read everything of them yet.
+  /// The number of ended processes whose rings crashd has not fully read.
   public var ending: Int
-  /// Stored reports.
+  /// The number of stored reports.
   public var reports: Int
-  /// The store's size on disk.
+  /// The size of the store on disk.
   public var storeBytes: Int
-  /// Losses since it started, by kind.
+  /// The losses since crashd started, by kind.
   public var losses: [String: Int]
-  /// Refusals since it started, by kind.
+  /// The refusals since crashd started, by kind.
   public var refusals: [String: Int]
-  /// Crashed threads with an unwind cross-check, by outcome; nil from an older crashd.
+  /// The number of crashed threads with an unwind cross-check, by outcome, or nil from an older crashd.
   public var unwindings: [String: Int]?
-  /// Builds whose debug information was requested from servers, by outcome; nil from an older crashd.
+  /// The number of builds whose debug information was requested from servers, by outcome, or nil from an older crashd.
   public var debugInformation: [String: Int]?
-  /// Reports that wait in memory because the store does not accept them; nil from an older crashd.
+  /// The number of reports that wait in memory because the store does not accept them, or nil from an older crashd.
   public var held: Int?
-  /// Files that wait in the spool; nil from an older crashd, or for a caller that does not see everything.
+  /// The number of files that wait in the spool, or nil from an older crashd, or for a caller without full access.
   public var spooled: Int?
-  /// Failures of the store, as sentences; empty when there are none, nil from an older crashd.
+  /// The store's failures as sentences, or nil from an older crashd.
   public var trouble: [String]?
-  /// The caller's access; nil from an older crashd.
+  /// The caller's access, or nil from an older crashd.
   public var access: Access?
 
-  /// The crashes that a caller sees and changes.
+  /// Describes which crashes a caller can read and change.
   public struct Access: Codable, Sendable, Equatable {
-    /// The caller's uid, as crashd sees it.
+    /// The caller's uid, as crashd received it from the kernel.
     public var uid: Int
-    /// Whether it sees those of all users; else those of its own processes.
+    /// Whether the caller has access to the crashes of all users, or only to those of its own processes.
     public var all: Bool
-    /// The group whose members have access to everything, as root and crashd's own user.
+    /// The group whose members have full access, like root and crashd's own user.
     ///
-    /// It is a name, or a number where the operator has set one; nil: there is none.
+    /// The value is a name, or a number if the operator set one. Nil means that no group has full access.
     public var group: String?
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     package init(uid: Int, all: Bool, group: String? = nil) {
       (self.uid, self.all, self.group) = (uid, all, group)
     }
@@ -54,7 +54,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     case uptimeSeconds = "uptime_s"
   }
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(
     version: String, pid: Int, uptimeSeconds: Int, processes: Int, ending: Int, reports: Int, storeBytes: Int,
     losses: [String: Int], refusals: [String: Int], unwindings: [String: Int]? = nil,

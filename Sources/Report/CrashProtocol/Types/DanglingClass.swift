@@ -10,17 +10,17 @@ public struct DanglingClass: Codable, Sendable, Equatable {
 
   /// An interval.
   public struct Bounds: Codable, Sendable, Equatable {
-    /// Its lower end.
+    /// The lower end.
     public var lower: Double
-    /// Its upper end.
+    /// The upper end.
     public var upper: Double
   }
 
-  /// The figures.
+  /// The estimates and counters.
   public struct Figures: Codable, Sendable, Equatable {
-    /// The class's full name.
+    /// The full name of the class.
     public var className: String
-    /// The build's id.
+    /// The build id.
     public var build: String
     /// Deallocations per second in one process.
     public var deallocationsPerSecond: Double
@@ -28,31 +28,35 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var highestDeallocationsPerSecond: Double
     /// The capacity of the quarantine in objects.
     public var slots: Double
-    /// The memory that they take in one process.
+    /// The memory of the quarantined objects in one process.
     public var bytes: Double
-    /// How long an object stays in quarantine; nil: for ever.
+    /// The time for which an object stays in quarantine.
+    ///
+    /// Nil means that it never leaves.
     public var horizonSeconds: Double?
-    /// The probability that a use is caught; nil before the first hit.
+    /// The probability that an access is detected.
+    ///
+    /// Nil before the first hit.
     public var detection: Probability?
-    /// Uses that were caught.
+    /// The number of detected accesses.
     public var hits: Double
-    /// How often a handle was asked for a freed object; nil from an older crashd.
+    /// The number of times a handle's object was already freed when it was requested, or nil from an older crashd.
     public var handleMisses: Double?
-    /// Uses in all, caught or missed.
+    /// The estimated number of accesses, detected or missed.
     public var estimatedAccesses: Double
-    /// The standard deviation of that estimate.
+    /// The standard deviation of the estimated number.
     public var estimatedAccessesDeviation: Double
-    /// Uses that were missed.
+    /// The estimated number of missed accesses.
     public var missed: Double
-    /// Crashes that were attributed to the class.
+    /// The number of crashes that were attributed to the class.
     public var attributedCrashes: Double
-    /// Uses per day that the next KiB would catch.
+    /// The number of accesses per day that one more KiB would detect.
     public var gainPerKiB: Double
     /// The suggested capacity of the quarantine.
     public var suggestedSlots: Int
-    /// Call sites that were seen.
+    /// The number of known call sites.
     public var groups: Int
-    /// The estimated share of uses from call sites not seen yet.
+    /// The estimated share of accesses from unknown call sites.
     public var unseenShare: Double
 
     enum CodingKeys: String, CodingKey {
@@ -67,8 +71,8 @@ public struct DanglingClass: Codable, Sendable, Equatable {
   public var uid: Int
   /// The program's name.
   public var process: String
-  /// Its path.
+  /// The path of the program.
   public var program: String
-  /// The figures.
+  /// The estimates and counters.
   public var figures: Figures
 }

@@ -1,19 +1,19 @@
-/// A decision about protection, with its reason: the stored form, and the one for clients.
+/// A decision about protection, with its reason, in the form that is stored and that clients receive.
 public struct DanglingDecision: Codable, Sendable, Equatable {
-  /// RFC 3339 in UTC.
+  /// The time, RFC 3339 in UTC.
   public var time: String
   /// The kind of the decision.
   public var action: Action
-  /// The level before.
+  /// The level before the decision.
   public var from: DanglingPolicyReport.Level
-  /// The level after.
+  /// The level after the decision.
   public var to: DanglingPolicyReport.Level
-  /// The text of the decision, with the reason.
+  /// The decision and its reason as text.
   public var text: String
-  /// Classes that became protected by it.
+  /// The classes that the decision protects.
   public var classes: [String]
 
-  /// Makes one from its parts.
+  /// Creates a decision from its parts.
   package init(
     time: String, action: Action, from: DanglingPolicyReport.Level, to: DanglingPolicyReport.Level, text: String,
     classes: [String]
@@ -25,18 +25,18 @@ public struct DanglingDecision: Codable, Sendable, Equatable {
 
 /// A decision about the protection of a program's processes.
 public struct DanglingEventReport: Codable, Sendable, Equatable {
-  /// Its number in the store.
+  /// The number of the decision in the store.
   public var sequence: Int
   /// The user of the processes.
   public var uid: Int
   /// The program's name.
   public var name: String
-  /// Its path.
+  /// The path of the program.
   public var program: String
   /// The decision.
   public var decision: DanglingDecision
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(sequence: Int, uid: Int, name: String, program: String, decision: DanglingDecision) {
     (self.sequence, self.uid, self.name, self.program, self.decision) = (sequence, uid, name, program, decision)
   }

@@ -1,22 +1,24 @@
 public import CrashReport
 
-/// A group of use-after-free incidents: of one class, one kind and one call site of one program.
+/// A group of use-after-free incidents with the same class, access kind and call site in one program.
 ///
-/// Each process and each call stack has an incident of its own; a group joins them.
+/// Each process and each call stack has its own incident. A group combines them.
 public struct DanglingGroup: Codable, Sendable, Equatable {
-  /// The incident that was seen last: `crashctl dangling show` shows it.
+  /// The id of the incident that was seen last.
+  ///
+  /// `crashctl dangling show` accepts this id.
   public var id: String
   /// The program's name.
   public var program: String
   /// The class of the objects.
   public var className: String
-  /// The kind of use, such as `call`.
+  /// The access kind, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The method that was called, or would have been; nil for other kinds.
+  /// The called method, whether or not the call was executed, or nil for other access kinds.
   public var method: String?
-  /// The innermost in-app function of the use; another function where there is none.
+  /// The innermost in-app function of the access, or another function if no function is in-app.
   public var place: String
-  /// Such as `Shop.swift:12`, of the incident that was seen last; empty when unknown.
+  /// The source location, such as `Shop.swift:12`, of the incident that was seen last, or empty if unknown.
   public var line: String
   /// The number of occurrences.
   public var count: Int
@@ -26,18 +28,18 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var builds: Int
   /// The number of functions that released the objects.
   public var releases: Int
-  /// The reactions, in alphabetical order.
+  /// The modes of the incidents, in alphabetical order.
   public var modes: [IncidentReport.Mode]
-  /// RFC 3339 in UTC, of the first occurrence.
+  /// The time of the first occurrence, RFC 3339 in UTC.
   public var first: String
-  /// Of the last occurrence.
+  /// The time of the last occurrence.
   public var last: String
-  /// The median time between the last release and the use, in nanoseconds, of the incidents that have it.
+  /// The median time between the last release and the access, in nanoseconds, over the incidents with a known time.
   public var age_ns: Int?
-  /// `certain`, or `probable` where none of its incidents is certain.
+  /// `certain`, or `probable` if no incident of the group is certain.
   public var confidence: IncidentReport.Confidence
 
-  /// Makes one from its parts.
+  /// Creates a group from its parts.
   package init(
     id: String, program: String, className: String, kind: IncidentReport.Kind, method: String?, place: String,
     line: String, count: Int, processes: Int, builds: Int, releases: Int, modes: [IncidentReport.Mode], first: String,

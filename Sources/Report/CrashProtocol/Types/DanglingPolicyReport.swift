@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// The use-after-free protection of one program of a user: its rules, their source, and the statistics behind them.
+/// The use-after-free protection of one program of a user: its rules, their sources, and the statistics behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A protected class.
   public struct Class: Codable, Sendable, Equatable {
@@ -8,39 +8,39 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var name: String
     /// The source of the protection.
     public var listedBy: ListedBy
-    /// The quarantine's policy for its objects.
+    /// The policy of the quarantine for objects of the class.
     public var mode: IncidentReport.Mode
-    /// The capacity of the quarantine for its objects.
+    /// The maximum number of the class's objects in quarantine.
     public var limit: Int
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     package init(name: String, listedBy: ListedBy, mode: IncidentReport.Mode, limit: Int) {
       (self.name, self.listedBy, self.mode, self.limit) = (name, listedBy, mode, limit)
     }
   }
 
-  /// The counts of one day, UTC.
+  /// The counts of one day in UTC.
   public struct Day: Codable, Sendable, Equatable {
-    /// Such as `2026-11-22`.
+    /// The date, such as `2026-11-22`.
     public var date: String
-    /// Reports with a use-after-free as their cause.
+    /// The number of reports whose cause is a use-after-free.
     public var crashes: Int
-    /// Those that the statistics counted.
+    /// The number of these crashes that the statistics counted.
     public var counted: Int
-    /// Uses that the quarantine caught.
+    /// The number of accesses that the quarantine detected.
     public var hits: Int
-    /// Processes times hours.
+    /// The running time of all processes in hours.
     public var processHours: Double
-    /// Crashes by build.
+    /// The number of crashes by build.
     public var builds: [String: Int]
 
-    /// A day without events.
+    /// Creates a day without events.
     public init(date: String) {
       self.date = date
       (crashes, counted, hits, processHours, builds) = (0, 0, 0, 0, [:])
     }
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     package init(date: String, crashes: Int, counted: Int, hits: Int, processHours: Double, builds: [String: Int]) {
       (self.date, self.crashes, self.counted, self.hits, self.processHours) = (
         date, crashes, counted, hits, processHours
@@ -49,27 +49,27 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// While the level is raised: the progress toward lowering it.
+  /// The progress toward lowering the level while it is raised.
   public struct Stop: Codable, Sendable, Equatable {
-    /// When it was raised, RFC 3339 in UTC.
+    /// The time at which the level was raised, RFC 3339 in UTC.
     public var since: String
-    /// Uses that were caught since then.
+    /// The number of accesses that were detected since then.
     public var hits: Int
-    /// Their call sites.
+    /// The number of call sites of these accesses.
     public var groups: Int
-    /// Hits since the last new call site.
+    /// The number of hits since the last new call site.
     public var runWithoutNewGroup: Int
-    /// The number of such hits that ends the level.
+    /// The number of hits without a new call site that lowers the level.
     public var enoughHitsWithoutNewGroup: Int
-    /// The estimated share of uses from call sites not seen yet.
+    /// The estimated share of accesses from unknown call sites.
     public var unseenShare: Double
-    /// The evidence that uses became rarer.
+    /// The current evidence that accesses have become rarer.
     public var dropEvidence: Double
-    /// The evidence that ends the level.
+    /// The evidence that lowers the level.
     public var dropThreshold: Double
-    /// Days since the raise.
+    /// The number of days since the level was raised.
     public var days: Double
-    /// The limit of days.
+    /// The number of days after which the level is lowered in any case.
     public var atMostDays: Double
 
     enum CodingKeys: String, CodingKey {
@@ -78,7 +78,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
       case atMostDays = "atMost_days"
     }
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     package init(
       since: String, hits: Int, groups: Int, runWithoutNewGroup: Int, enoughHitsWithoutNewGroup: Int,
       unseenShare: Double, dropEvidence: Double, dropThreshold: Double, days: Double, atMostDays: Double
@@ -96,7 +96,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var uid: Int
   /// The program's name.
   public var name: String
-  /// Its path.
+  /// The path of the program.
   public var program: String
   /// The level of the protection.
   public var level: Level
@@ -106,39 +106,39 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var isAutomaticAllowed: Bool
   /// The current limit of the quarantine in one process.
   public var budgetBytes: Int
-  /// The same at the level `base`.
+  /// The limit of the quarantine in one process at the level `base`.
   public var baseBudgetBytes: Int
-  /// The same at the level `raised`.
+  /// The limit of the quarantine in one process at the level `raised`.
   public var raisedBudgetBytes: Int
-  /// Restarted processes that crash within this time count once.
+  /// The time within which crashes of restarted processes count as one.
   public var crashLoopSeconds: Double
-  /// The detector's value.
+  /// The current value of the change detector.
   public var evidence: Double
-  /// The value that causes an alarm: the days between two false ones, at least.
+  /// The detector's value that raises an alarm, which is the minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Double
-  /// The usual crashes per day.
+  /// The usual number of crashes per day.
   public var usualPerDay: Double
-  /// Crashes that counted.
+  /// The number of crashes that the statistics counted.
   public var countedCrashes: Int
-  /// Protected classes.
+  /// The protected classes.
   public var classes: [Class]
-  /// Classes that are never protected.
+  /// The classes that are never protected.
   public var releasedClasses: [String]
-  /// Whether all classes that the program defines are protected, because crashes named none.
+  /// Whether all classes that the program defines are protected, because its crashes named no class.
   public var includesOwnClasses: Bool
-  /// Attached processes.
+  /// The number of attached processes.
   public var processes: Int
-  /// Processes that have applied it.
+  /// The number of processes that have applied the policy.
   public var applied: Int
-  /// Refusals of the others, by class.
+  /// The reasons why the other processes refused the policy, by class.
   public var refusals: [String: String]
-  /// The last days with events, the latest last.
+  /// The last days with events, ending with the latest day.
   public var days: [Day]
-  /// While the level is raised.
+  /// The progress toward lowering the level, or nil unless the level is raised.
   public var stop: Stop?
-  /// The last change of the level, as text.
+  /// The reason of the last change of the level, as text.
   public var lastSwitch: String?
-  /// The time of that change, RFC 3339 in UTC.
+  /// The time of the last change of the level, RFC 3339 in UTC.
   public var lastSwitchTime: String?
 
   enum CodingKeys: String, CodingKey {
@@ -150,7 +150,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     case usualPerDay = "usual_perDay"
   }
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(
     uid: Int, name: String, program: String, level: Level, pin: Pin, isAutomaticAllowed: Bool, budgetBytes: Int,
     baseBudgetBytes: Int, raisedBudgetBytes: Int, crashLoopSeconds: Double, evidence: Double,

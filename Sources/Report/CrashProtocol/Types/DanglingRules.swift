@@ -1,4 +1,6 @@
-/// An operator's changes to a program's rules; nil: no change.
+/// An operator's changes to a program's rules.
+///
+/// A nil property means no change.
 public struct DanglingRules: Codable, Sendable, Equatable {
   /// The operator's override of the level.
   public var pin: DanglingPolicyReport.Pin?
@@ -6,11 +8,11 @@ public struct DanglingRules: Codable, Sendable, Equatable {
   public var automatic: Bool?
   /// The limit of the quarantine in one process at the level `base`.
   public var baseBudgetBytes: Int?
-  /// The same at the level `raised`.
+  /// The limit of the quarantine in one process at the level `raised`.
   public var raisedBudgetBytes: Int?
-  /// Restarted processes that crash within this time count once.
+  /// The time within which crashes of restarted processes count as one.
   public var crashLoopSeconds: Int?
-  /// Days between two false alarms, at least.
+  /// The minimum number of days between two false alarms.
   public var alarmThresholdDays: Int?
 
   enum CodingKeys: String, CodingKey {
@@ -19,7 +21,7 @@ public struct DanglingRules: Codable, Sendable, Equatable {
     case alarmThresholdDays = "alarmThreshold_days"
   }
 
-  /// Starts without changes.
+  /// Creates rules without changes.
   public init() {}
 }
 
@@ -27,12 +29,12 @@ public struct DanglingRules: Codable, Sendable, Equatable {
 public struct DanglingChange: Codable, Sendable, Equatable {
   /// The names of the programs.
   public var services: [String]
-  /// Their attached processes.
+  /// The number of attached processes of the programs.
   public var processes: Int
-  /// Processes that have applied it so far.
+  /// The number of processes that have applied the change so far.
   public var applied: Int
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   public init(services: [String], processes: Int, applied: Int) {
     self.services = services
     self.processes = processes

@@ -4,12 +4,12 @@ public import CrashReport
 public struct Explanation: Codable, Sendable, Equatable {
   /// The report's id.
   public var id: String
-  /// The sentence of the report.
+  /// The diagnosis of the report, as a sentence.
   public var sentence: String
-  /// In order of evaluation.
+  /// The results of the rules, in order of evaluation.
   public var rules: [CrashReport.RuleOutcome]
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(id: String, sentence: String, rules: [CrashReport.RuleOutcome]) {
     (self.id, self.sentence, self.rules) = (id, sentence, rules)
   }

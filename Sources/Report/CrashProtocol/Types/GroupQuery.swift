@@ -1,37 +1,41 @@
 /// Selects groups by their state, and orders them.
 public struct GroupQuery: Codable, Sendable, Equatable {
-  /// What the first group has most of.
+  /// The sort order of groups.
   public enum Order: String, Codable, Sendable, CaseIterable {
-    /// The one that was seen last.
+    /// Groups that were last seen most recently come first.
     case last
-    /// The one that was first seen most recently.
+    /// Groups that were first seen most recently come first.
     case first
-    /// The one with the most crashes.
+    /// Groups with the most crashes come first.
     case count
   }
 
   /// A state of a group.
   public enum State: String, Codable, Sendable, CaseIterable {
-    /// First seen in the newest build of its program, which has earlier ones.
+    /// The group was first seen in the newest build of its program, which has earlier builds.
     case new
-    /// It occurs.
+    /// The group is neither new, resolved nor regressed.
     case open
-    /// Marked as resolved, and it has not occurred since.
+    /// The group was marked as resolved, and has not occurred since.
     case resolved
-    /// It occurred again after that.
+    /// The group occurred again after it was marked as resolved.
     case regressed
   }
 
-  /// The limit of groups; 100 by default.
+  /// The maximum number of groups, by default 100.
   public var limit: Int?
-  /// The number of groups to skip: those of the previous pages.
+  /// The number of groups in the previous pages, which are skipped.
   public var offset: Int?
-  /// The order; `last` by default.
+  /// The sort order, by default `last`.
   public var sort: String?
-  /// Only groups in one of these states; all without them.
+  /// The states of the selected groups.
+  ///
+  /// Nil selects groups in all states.
   public var states: [String]?
 
-  /// Makes a query; without arguments it asks for the groups seen last.
+  /// Creates a query.
+  ///
+  /// Without arguments it selects the groups seen last.
   public init(limit: Int? = nil, offset: Int? = nil, sort: Order? = nil, states: [State]? = nil) {
     (self.limit, self.offset, self.sort) = (limit, offset, sort?.rawValue)
     self.states = states?.map(\.rawValue)

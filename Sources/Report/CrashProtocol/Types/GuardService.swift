@@ -4,20 +4,24 @@ public struct GuardService: Codable, Sendable, Equatable {
   public var uid: Int
   /// The program's name.
   public var name: String
-  /// Its path.
+  /// The path of the program.
   public var program: String
-  /// `off`, `observe` or `absorb` for guards at call sites, by kind; for other kinds the program decides.
+  /// The mode (`off`, `observe` or `absorb`) of guards at call sites, by kind.
+  ///
+  /// The program sets the mode of other kinds.
   public var modes: [String: String]
-  /// The same for implicit protections, which the call site does not ask for.
+  /// The mode of implicit protections, by kind.
+  ///
+  /// These protect call sites without a guard in the source code.
   public var implicitModes: [String: String]
-  /// Attached processes.
+  /// The number of attached processes.
   public var processes: Int
-  /// Processes that have applied them.
+  /// The number of processes that have applied the modes.
   public var applied: Int
-  /// The refusal of one of the others.
+  /// The reason why one of the other processes refused the modes.
   public var refusal: String?
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   public init(
     uid: Int, name: String, program: String, modes: [String: String], implicitModes: [String: String] = [:],
     processes: Int, applied: Int, refusal: String? = nil

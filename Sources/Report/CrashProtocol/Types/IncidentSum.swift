@@ -4,17 +4,20 @@ public import CrashReport
 public struct IncidentSum: Codable, Sendable, Equatable {
   /// The key of a sum.
   public enum Key: String, Sendable, CaseIterable {
-    /// The part of the shield, and the kind.
+    /// The part of the shield, and the kind of fault.
     case kind
-    /// The same, and the guard's call site; for other incidents their subject.
+    /// The part of the shield, the kind, and the guard's call site. For other incidents, the subject replaces the call
+    /// site.
     case site
     /// The program's name.
     case name
   }
 
-  /// The part of the shield; empty where it is not part of the key, as the following three.
+  /// The part of the shield.
+  ///
+  /// This and the next three properties are empty if they are not part of the key.
   public var source: IncidentReport.Source
-  /// The kind.
+  /// The kind of fault.
   public var kind: IncidentReport.Kind
   /// The guard's call site, or the subject of the incident.
   public var place: String
@@ -28,10 +31,10 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public var processes: Int
   /// The time of the last occurrence, RFC 3339 in UTC.
   public var last: String
-  /// The incident that was seen last.
+  /// The id of the incident that was seen last.
   public var id: String
 
-  /// Makes a sum from its parts.
+  /// Creates a sum from its parts.
   public init(
     source: IncidentReport.Source = .init(""), kind: IncidentReport.Kind = .init(""), place: String = "",
     name: String = "", count: Int, incidents: Int, processes: Int, last: String, id: String

@@ -3,9 +3,9 @@ public import CrashReport
 extension DanglingPolicyReport {
   /// The level of a program's protection.
   public struct Level: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// No protection.
@@ -18,9 +18,9 @@ extension DanglingPolicyReport {
 
   /// The operator's override of the level.
   public struct Pin: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// No override: the alarm and the stop rule decide.
@@ -36,14 +36,14 @@ extension DanglingPolicyReport {
 
   /// The source of a class's protection.
   public struct ListedBy: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// An operator listed the class.
     public static let byOperator = Self("operator")
-    /// The crashes and hits of the class.
+    /// The statistics of crashes and hits of the class.
     public static let statistics = Self("statistics")
   }
 }
@@ -51,14 +51,14 @@ extension DanglingPolicyReport {
 extension DanglingDecision {
   /// The kind of a decision.
   public struct Action: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The level changed.
     public static let switched = Self("switched")
-    /// An alarm that the rules do not allow to act on.
+    /// An alarm occurred, but the rules do not allow it to raise the level.
     public static let advised = Self("advised")
     /// A class lost its protection.
     public static let released = Self("released")
@@ -68,22 +68,22 @@ extension DanglingDecision {
 }
 
 extension ProcessSummary {
-  /// How much of a process's memory reports store.
+  /// Describes how much of a process's memory reports store.
   public struct Memory: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All memory of the record.
+    /// Reports store all memory of the record.
     public static let full = Self("full")
-    /// The same, scrubbed.
+    /// Reports store all memory of the record, scrubbed.
     public static let scrubbed = Self("scrubbed")
-    /// None: the program's choice.
+    /// Reports store no memory, because the program disabled it.
     public static let nothing = Self("none")
-    /// None: crashd's settings.
+    /// Reports store no memory, because crashd's settings forbid it.
     public static let withheld = Self("withheld")
-    /// None: crashd's settings; the program records memory, and crashd drops it.
+    /// Reports store no memory: the process records it, and crashd discards it by its settings.
     public static let discarded = Self("discarded")
   }
 }

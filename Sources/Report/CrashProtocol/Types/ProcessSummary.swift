@@ -1,8 +1,8 @@
 /// A process that is attached to crashd.
 public struct ProcessSummary: Codable, Sendable, Equatable {
-  /// The process.
+  /// The pid.
   public var pid: Int
-  /// Its user.
+  /// The uid of the process.
   public var uid: Int
   /// The program's name.
   public var name: String
@@ -10,18 +10,18 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var executable: String
   /// The executable's GNU build id.
   public var buildID: String
-  /// When it started, RFC 3339 in UTC.
+  /// The time at which the process started, RFC 3339 in UTC.
   public var startTime: String
-  /// When it attached, RFC 3339 in UTC.
+  /// The time at which the process attached, RFC 3339 in UTC.
   public var attachTime: String
-  /// A state for people, such as `running`.
+  /// The state as a word for people, such as `running`.
   public var state: String
-  /// How much of its memory is stored when it crashes; nil from an older crashd.
+  /// The part of the process's memory that a report stores, or nil from an older crashd.
   public var memory: Memory?
-  /// The result of its last `Shield.selfTest`; nil where there was none, and from an older crashd.
+  /// The result of the last `Shield.selfTest` of the process, or nil if there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
-  /// Whether the guards of a process still absorb, as it reports.
+  /// The result of a guard self-test, as the process reported it.
   public struct SelfTest: Codable, Sendable, Equatable {
     /// The tested kinds of guards.
     public var asked: [String]
@@ -31,10 +31,10 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
     public var checks: Int
     /// The number of failed checks.
     public var failures: Int
-    /// When it ended, RFC 3339 in UTC.
+    /// The time at which the self-test ended, RFC 3339 in UTC.
     public var time: String
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     public init(asked: [String], failing: [String], checks: Int, failures: Int, time: String) {
       self.asked = asked
       self.failing = failing
@@ -44,7 +44,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
     }
   }
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(
     pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String, attachTime: String,
     state: String, memory: Memory? = nil, selfTest: SelfTest? = nil
@@ -60,12 +60,14 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
 public struct ProcessOutcome: Codable, Sendable, Equatable {
   /// Whether the process ever attached.
   public var attached: Bool
-  /// Whether everything that it wrote is stored; false after a time-out.
+  /// Whether all crashes that the process recorded are stored.
+  ///
+  /// False after a timeout.
   public var settled: Bool
-  /// The ids of its reports.
+  /// The ids of the reports of the process.
   public var reports: [String]
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(attached: Bool, settled: Bool, reports: [String]) {
     (self.attached, self.settled, self.reports) = (attached, settled, reports)
   }

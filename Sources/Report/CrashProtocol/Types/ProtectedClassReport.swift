@@ -1,33 +1,33 @@
 public import CrashReport
 
-/// A class that a process protects, or did, with its counters since then.
+/// A class that a process protects or protected, with its counters since the protection began.
 public struct ProtectedClassReport: Codable, Sendable, Equatable {
-  /// The process.
+  /// The pid.
   public var pid: Int
-  /// Its user.
+  /// The uid of the process.
   public var uid: Int
-  /// Its name.
+  /// The name of the process.
   public var process: String
   /// The full name of the class.
   public var name: String
-  /// Whether it is protected now.
+  /// Whether the class is protected now.
   public var isProtected: Bool
-  /// The quarantine's policy for its objects.
+  /// The policy of the quarantine for objects of the class.
   public var mode: IncidentReport.Mode
-  /// The capacity of the quarantine for its objects.
+  /// The maximum number of the class's objects in quarantine.
   public var limit: Int
-  /// The size of an instance.
+  /// The size of an instance in bytes.
   public var instanceBytes: Int
-  /// Objects that entered the quarantine.
+  /// The number of objects that entered the quarantine.
   public var admitted: Int
-  /// Objects that left it.
+  /// The number of objects that left the quarantine.
   public var evicted: Int
-  /// Use-after-free incidents.
+  /// The number of use-after-free incidents.
   public var hits: Int
-  /// Objects that were not quarantined, by reason.
+  /// The number of objects that were not quarantined, by reason.
   public var skipped: [String: Int]
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(
     pid: Int, uid: Int, process: String, name: String, isProtected: Bool, mode: IncidentReport.Mode, limit: Int,
     instanceBytes: Int,

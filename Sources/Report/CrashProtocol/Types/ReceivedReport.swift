@@ -2,20 +2,20 @@ public import CrashReport
 
 /// A report, both as a value and as the received JSON.
 public struct ReceivedReport: Decodable, Sendable, Equatable {
-  /// The part that this version knows.
+  /// The report, without fields that this version does not define.
   public var report: CrashReport
-  /// The complete report, with keys of later versions.
+  /// The whole report, with keys of later versions.
   public var json: JSONValue
 
-  /// Decodes both.
-  /// - Throws: `DecodingError` when it is no report.
+  /// Decodes the report and its JSON.
+  /// - Throws: `DecodingError` if the text is no report.
   public init(from decoder: any Decoder) throws {
     report = try CrashReport(from: decoder)
     json = try JSONValue(from: decoder)
   }
 }
 
-/// The reply of `Get`: crashd sends a `JSONFragment`, a client reads a `ReceivedReport`.
+/// The reply of `Get`, which crashd encodes with a `JSONFragment` and a client decodes with a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
   /// The raw record, in base64.
@@ -32,9 +32,9 @@ extension GetReply: Decodable where Report: Decodable {}
 
 /// The reply of `Reanalyse`.
 public struct ReanalyseReply<Report: Sendable>: Sendable {
-  /// The report as it is now.
+  /// The report after the new analysis.
   public var report: Report
-  /// Whether it differs from before.
+  /// Whether the new analysis changed the report.
   public var changed: Bool
 
   package init(report: Report, changed: Bool) { (self.report, self.changed) = (report, changed) }
@@ -47,12 +47,14 @@ extension ReanalyseReply: Equatable where Report: Equatable {}
 /// A report after `Reanalyse`.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
-/// One reply of `Subscribe`: the stream is ready, or an event, with a report as `Get` has it.
+/// One reply of `Subscribe`: either a note that the stream is ready, or an event.
+///
+/// The report has the same form as in `Get`.
 package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
   package var report: Report?
-  /// Events between the previous reply and this one that were removed.
+  /// The number of events between the previous reply and this one that were removed.
   package var lost: Int?
 
   package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {

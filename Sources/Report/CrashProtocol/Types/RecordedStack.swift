@@ -3,22 +3,22 @@ internal import FoundationEssentials
 
 /// The recorded stack of a crashed thread, at the time of the crash.
 public struct RecordedStack: Codable, Sendable, Equatable {
-  /// The thread.
+  /// The tid of the thread.
   public var tid: Int
-  /// The lowest address.
+  /// The lowest address of the bytes.
   public var start: Address
-  /// The bytes from there on.
+  /// The bytes, beginning at `start`.
   public var bytes: [UInt8]
 
   private enum CodingKeys: String, CodingKey { case tid, start, bytes }
 
-  /// Makes one from its parts.
+  /// Creates a value from its parts.
   package init(tid: Int, start: Address, bytes: [UInt8]) {
     (self.tid, self.start, self.bytes) = (tid, start, bytes)
   }
 
-  /// Decodes one.
-  /// - Throws: `DecodingError` when it is invalid, also when its bytes are no base64.
+  /// Decodes a stack.
+  /// - Throws: `DecodingError` if the value is invalid, for example if its bytes are no base64.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     tid = try container.decode(Int.self, forKey: .tid)
@@ -30,7 +30,7 @@ public struct RecordedStack: Codable, Sendable, Equatable {
     bytes = Array(data)
   }
 
-  /// Encodes it, with its bytes in base64.
+  /// Encodes the stack, with its bytes in base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(tid, forKey: .tid)

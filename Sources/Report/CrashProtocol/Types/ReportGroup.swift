@@ -1,16 +1,16 @@
 /// A group of crashes with one cause.
 public struct ReportGroup: Codable, Sendable, Equatable {
-  /// Hexadecimal digits.
+  /// The key, in hexadecimal digits.
   public var key: String
   /// The user of the processes.
   public var uid: Int
   /// The title for people.
   public var title: String
-  /// The number of crashes, with those whose report was removed since.
+  /// The number of crashes, including crashes whose reports were removed.
   public var count: Int
-  /// When it was first seen, RFC 3339 in UTC.
+  /// The time of the first crash, RFC 3339 in UTC.
   public var first: String
-  /// When it was last seen.
+  /// The time of the last crash, RFC 3339 in UTC.
   public var last: String
   /// The number of builds.
   public var builds: Int
@@ -18,18 +18,18 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   public var firstBuild: String
   /// The build id of the last crash.
   public var lastBuild: String
-  /// The programs, eight at most.
+  /// The names of the programs, at most eight.
   public var names: [String]
   /// `new`, `open`, `resolved` or `regressed`.
   public var state: String
-  /// The newest report's id; empty when all of them were removed.
+  /// The id of the newest report, or empty if all reports of the group were removed.
   public var report: String
-  /// The release of the first crash; nil where its report was removed, or names none.
+  /// The release of the first crash, or nil if its report was removed, or has no release.
   public var firstRelease: String?
-  /// The release of the last crash.
+  /// The release of the last crash, or nil if its report was removed, or has no release.
   public var lastRelease: String?
 
-  /// Makes one from its parts.
+  /// Creates a group from its parts.
   package init(
     key: String, uid: Int, title: String, count: Int, first: String, last: String, builds: Int, firstBuild: String,
     lastBuild: String, names: [String], state: String, report: String, firstRelease: String? = nil,

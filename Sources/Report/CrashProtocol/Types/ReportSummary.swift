@@ -1,49 +1,57 @@
 package import CrashReport
 
-/// A report, as `List` returns it.
+/// The summary of a report, as `List` returns it.
 public struct ReportSummary: Codable, Sendable, Equatable {
-  /// The cursor in the store; `ListQuery.before` continues there.
+  /// The cursor of the report in the store.
+  ///
+  /// `ListQuery.before` continues a list there.
   public var cursor: String
   /// The report's id.
   public var id: String
   /// The time of the crash, RFC 3339 in UTC.
   public var time: String
-  /// The process.
+  /// The pid.
   public var pid: Int
-  /// Its user.
+  /// The uid of the process.
   public var uid: Int
   /// The program's name.
   public var name: String
   /// The executable's path.
   public var executable: String
-  /// The systemd unit, where there is one.
+  /// The systemd unit, if there is one.
   public var unit: String?
-  /// Such as `SIGILL`.
+  /// The name of the signal, such as `SIGILL`.
   public var signal: String
-  /// The runtime's error message; may be empty.
+  /// The runtime error message.
+  ///
+  /// May be empty.
   public var reason: String
-  /// The diagnosis for people.
+  /// The diagnosis as a sentence.
   public var sentence: String
-  /// The first in-app function; may be empty.
+  /// The first in-app function.
+  ///
+  /// May be empty.
   public var function: String
-  /// Its source file.
+  /// The source file of this function.
   public var file: String?
-  /// Its line.
+  /// The line in the source file.
   public var line: Int?
-  /// Equal for crashes of one group.
+  /// The key of the group, which is equal for crashes of one group.
   public var groupKey: String
   /// The group's title for people.
   public var groupTitle: String
-  /// True while crashd reads its symbols: names and the group are missing, and no subscriber has it yet.
+  /// True while crashd reads the symbols of the crash.
+  ///
+  /// Names and the group are then missing, and subscribers have not received the report.
   public var isPreliminary: Bool?
-  /// The release that the program names.
+  /// The release, from the program's annotation.
   public var release: String?
-  /// The environment that it names.
+  /// The environment, from the program's annotation.
   public var environment: String?
-  /// The user that it names.
+  /// The user, from the program's annotation.
   public var user: String?
 
-  /// Summarises a report.
+  /// Summarizes a report.
   package init(_ report: CrashReport, cursor: String) {
     let (process, frame) = (report.process, report.namingFrame)
     (self.cursor, id, time, pid, uid) = (cursor, report.id, report.time, process.pid, process.uid)
@@ -57,7 +65,7 @@ public struct ReportSummary: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The frame that names the crash in a list: the first in-app frame of the crashing thread, otherwise its first frame
+  /// The frame that names the crash in a list: the first in-app frame of the crashing thread, otherwise the first frame
   /// with a name.
   fileprivate var namingFrame: Frame? {
     guard let frames = threads.first?.frames else { return nil }
@@ -69,10 +77,11 @@ extension CrashReport {
 public struct ReportPage: Codable, Sendable, Equatable {
   /// The reports.
   public var reports: [ReportSummary]
-  /// How many more reports follow the last one; nil when the query did not ask, and from an older crashd.
+  /// The number of reports after the last one of this page, or nil if the query did not request it, and from an older
+  /// crashd.
   public var more: Int?
 
-  /// Makes a page.
+  /// Creates a page.
   public init(reports: [ReportSummary], more: Int?) {
     self.reports = reports
     self.more = more

@@ -1,14 +1,13 @@
-/// Renders a report as Apple's `.crash` text, for tools and people that read those.
+/// Renders a report as Apple's `.crash` text, for tools and people that read this format.
 ///
 /// The layout follows Apple's "Examining the fields in a crash report", without the fields that Linux lacks. A stack
-/// line is number, image, address, symbol `+` offset, and location. The text contains no control character but line
-/// feeds.
-/// feeds.
+/// line contains the number, the image, the address, symbol `+` offset, and the source location. The text contains no
+/// control character except line feeds.
 public struct AppleRenderer: Sendable {
-  /// Makes a renderer.
+  /// Creates a renderer.
   public init() {}
 
-  /// The text, ending in a line feed.
+  /// Returns the text, which ends with a line feed.
   public func render(_ report: CrashReport) -> String {
     var sections = [header(report), exception(report)]
     sections += report.threads.enumerated().map { thread($1, number: $0, in: report) }
@@ -32,7 +31,7 @@ public struct AppleRenderer: Sendable {
     return rows.filter { !$0.1.isEmpty }.map { row($0, $1) }
   }
 
-  /// The kernel in parentheses after the distribution, as Apple has the build.
+  /// Returns the distribution, followed by the kernel in parentheses, where Apple has the build.
   private func system(_ machine: CrashReport.Machine?) -> String {
     let kernel = machine?.kernel ?? "Linux"
     return machine?.distribution.map { "\($0) (\(kernel))" } ?? kernel
@@ -59,7 +58,7 @@ public struct AppleRenderer: Sendable {
     let name = CleanText.line(thread.name)
     var lines = ["Thread \(number)\(thread.crashed ? " Crashed" : ""):" + (name.isEmpty ? "" : ":  \(name)")]
     if let silence = thread.silence {
-      lines.append(silence.isBlocking ? "(it blocks the signal that asks)" : "(it did not answer in time)")
+      lines.append(silence.isBlocking ? "(thread blocks the sampling signal)" : "(thread did not answer in time)")
     }
     for (index, frame) in thread.frames.enumerated() {
       if index == thread.framesBeforeGap, let omitted = thread.framesOmitted { lines.append("... \(omitted) frames") }
@@ -112,7 +111,7 @@ public struct AppleRenderer: Sendable {
     "0x" + address.rawValue.hexadecimal(digits: 16)
   }
 
-  /// The Mach exceptions of Apple's kernel for the faults of these signals.
+  /// The exceptions of the Mach kernel that correspond to these signals.
   private static let exceptionTypes = [
     "SIGSEGV": "EXC_BAD_ACCESS", "SIGBUS": "EXC_BAD_ACCESS", "SIGILL": "EXC_BAD_INSTRUCTION",
     "SIGTRAP": "EXC_BREAKPOINT", "SIGFPE": "EXC_ARITHMETIC", "SIGABRT": "EXC_CRASH", "SIGSYS": "EXC_CRASH",

@@ -1,4 +1,4 @@
-/// Everything below the stacks.
+/// The sections below the stacks.
 extension HTMLRenderer {
   func facts(_ report: CrashReport) -> HTMLText {
     let process = report.process
@@ -19,7 +19,7 @@ extension HTMLRenderer {
     return list("Details", rows.filter { !$0.1.isEmpty })
   }
 
-  /// A titled list of facts; nothing without any.
+  /// Returns a list of facts with a title, or nothing if there are no facts.
   func list(_ title: String, _ facts: [CrashReport.Fact]) -> HTMLText {
     if facts.isEmpty { return "" }
     let cells: [HTMLText] = facts.map { "<div><dt>\($0.title)</dt><dd>\($0.text)</dd></div>" }
@@ -52,7 +52,9 @@ extension HTMLRenderer {
     return html
   }
 
-  /// How long before the crash it was, such as `−14 ms`; the time of day where that is not known.
+  /// Returns how long before the crash the time was, such as `−14 ms`.
+  ///
+  /// If that is unknown, it returns the time of day.
   private func before(_ time: String, _ report: CrashReport) -> String {
     guard let crash = Timestamp.nanoseconds(rfc3339: report.time), let own = Timestamp.nanoseconds(rfc3339: time),
       own <= crash

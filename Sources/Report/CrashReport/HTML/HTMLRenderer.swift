@@ -1,21 +1,22 @@
-/// Renders a report as one self-contained HTML page: no script, no font, no network address; light or dark as the
-/// reader's system.
+/// Renders a report as one self-contained HTML page without scripts, fonts and network addresses.
 ///
-/// Everything from the crashed process is escaped, and the page's own policy forbids the browser to load or run
-/// anything.
+/// The page follows the light or dark mode of the reader's system.
+///
+/// All text from the crashed process is escaped. The page's Content-Security-Policy also forbids the browser to load or
+/// execute anything.
 public struct HTMLRenderer: Sendable {
-  /// The source lookup, for the first in-app frames of the crash.
+  /// The source lookup, which is used for the first in-app frames of the crash.
   public var source: SourceLookup?
-  /// How to show times.
+  /// The format of times.
   public var times: ReportTimes
 
-  /// Makes a renderer.
+  /// Creates a renderer.
   public init(source: SourceLookup? = nil, times: ReportTimes = .utc) {
     self.source = source
     self.times = times
   }
 
-  /// The page.
+  /// Returns the page.
   public func render(_ report: CrashReport) -> String {
     let crashed = report.threads.filter(\.crashed)
     let others = report.threads.filter { !$0.crashed }
@@ -74,10 +75,10 @@ public struct HTMLRenderer: Sendable {
     return text.isEmpty ? "" : " · \(text)"
   }
 
-  /// A time for people, and for programs.
+  /// Returns a time as text for people, with the machine-readable time as an attribute.
   func time(_ time: String) -> HTMLText { "<time datetime=\"\(time)\">\(times.moment(time))</time>" }
 
-  /// Text with its line breaks.
+  /// Returns text with its line breaks.
   private func lines(_ text: String) -> HTMLText {
     text.split(separator: "\n", omittingEmptySubsequences: true).map { HTMLText($0) }.joined()
   }
@@ -112,7 +113,8 @@ public struct HTMLRenderer: Sendable {
     switch row {
     case .frame(let index):
       let frame = thread.frames[index]
-      // The first frames tell the most; more source would push the rest of the page away.
+      // Only the first excerpts are open, because the first frames are the most important, and more source code would
+      // make the page too long.
       let isOpen = quoted.sorted().prefix(Self.openQuotes).contains(index)
       return self.frame(frame, number: index, in: report) + (quoted.contains(index) ? quote(frame, isOpen: isOpen) : "")
     case .folded(let range):

@@ -1,16 +1,18 @@
-/// HTML built from untrusted text: all escaping is done here.
+/// HTML that is built from untrusted text.
+///
+/// Only this type escapes text.
 struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
   private(set) var description: String
 
-  /// Trusted markup: only literals.
+  /// Creates trusted markup, which must be a literal.
   init(stringLiteral markup: String) { description = markup }
 
-  /// Text of one line.
+  /// Creates escaped text of one line.
   init(_ text: some StringProtocol) { description = Self.escape(CleanText.line(String(text))) }
 
   init(stringInterpolation: Interpolation) { description = stringInterpolation.html }
 
-  /// Values of an interpolation are escaped, unless they are HTML already.
+  /// Escapes the values of an interpolation, except values that are already HTML.
   struct Interpolation: StringInterpolationProtocol {
     fileprivate var html = ""
 
@@ -45,6 +47,6 @@ struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTMLText> {
-  /// All of them, one per line.
+  /// Joins the elements, one per line.
   func joined() -> HTMLText { reduce("") { $0 + $1 + "\n" } }
 }

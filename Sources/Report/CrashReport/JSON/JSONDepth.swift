@@ -1,14 +1,16 @@
-/// Checks the depth of untrusted JSON, before a decoder reads it whose cost grows with the depth.
+/// Checks the depth of untrusted JSON for decoders whose cost grows with the depth.
 package enum JSONDepth {
-  /// Deeper than any answer of crashd, a collector or a server.
+  /// A limit that exceeds the depth of every reply of crashd, a collector or a server.
   package static let answers = 64
 
-  /// Checks the nesting of arrays and objects, and nothing else.
+  /// Checks the nesting of arrays and objects.
+  ///
+  /// It does not check the rest of the syntax.
   ///
   /// Complexity: O(bytes).
   /// - Parameters:
-  ///   - bytes: The text.
-  ///   - limit: The largest depth.
+  ///   - bytes: The JSON text.
+  ///   - limit: The maximum depth.
   /// - Throws: `JSONProblem.tooDeep`.
   package static func check(_ bytes: some Sequence<UInt8>, limit: Int = answers) throws(JSONProblem) {
     var (depth, isText, isEscaped) = (0, false, false)

@@ -1,10 +1,10 @@
-// Strings of JSON, with their escapes.
+// Parsing of JSON strings and their escapes.
 extension JSONParser {
   mutating func string() throws(JSONProblem) -> String {
     offset += 1
     let start = offset
     while byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { offset += 1 }
-    // Without escapes, as almost all strings.
+    // Fast path for strings without escapes, which are the majority.
     if byte == UInt8(ascii: "\"") {
       defer { offset += 1 }
       return try text(bytes[start..<offset])
@@ -51,7 +51,7 @@ extension JSONParser {
     }
   }
 
-  /// One scalar of one `\u`, or of two surrogates.
+  /// Parses one scalar, which is one `\u` escape or a pair of surrogates.
   private mutating func scalar() throws(JSONProblem) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

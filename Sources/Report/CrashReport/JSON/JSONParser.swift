@@ -9,13 +9,13 @@ package protocol JSONBuildable {
   static func json(object: [String: Self]) -> Self
 }
 
-/// Why a text is refused.
+/// The reason why a text is invalid.
 package enum JSONProblem: Error, Equatable, CustomStringConvertible {
-  /// The byte at this offset is invalid there.
+  /// The byte at this offset is not valid JSON.
   case malformed(offset: Int)
-  /// Arrays and objects are nested deeper than the reader allows.
+  /// Arrays and objects are nested deeper than the limit.
   case tooDeep(limit: Int)
-  /// A text has more combining marks in a row than UAX #15 allows in stream-safe text.
+  /// A string has more consecutive combining marks than the stream-safe text format of UAX #15 allows.
   case tooManyMarks(limit: Int)
 
   package var description: String {
@@ -29,15 +29,15 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
 
 /// Parses untrusted JSON (RFC 8259) in one pass.
 ///
-/// `JSONDecoder` with a type that tries one kind of value after another takes time that grows with the cube of the
-/// depth: each failed attempt builds an error with the complete coding path.
+/// `JSONDecoder` takes cubic time in the depth if a type tries to decode one kind of value after another. Each failed
+/// attempt builds an error with the complete coding path.
 ///
-/// Complexity: O(bytes). No byte is read more than twice, and the stack holds at most `depth` frames.
-/// `make bench-hostile` checks the constant.
+/// Complexity: O(bytes). No byte is read more than twice, and the stack holds at most `depth` frames. `make
+/// bench-hostile` measures the constant factor.
 package struct JSONParser<Value: JSONBuildable> {
-  /// A number has at most this many bytes: the conversion of a longer one is not linear.
+  /// The maximum number of bytes of a number, because the conversion of long numbers is not linear.
   private static var numberBytes: Int { 64 }
-  /// UAX #15, stream-safe text format.
+  /// The maximum number of consecutive combining marks, from the stream-safe text format of UAX #15.
   static var marks: Int { 30 }
 
   let bytes: [UInt8]
@@ -45,11 +45,14 @@ package struct JSONParser<Value: JSONBuildable> {
   let isStreamSafe: Bool
   var offset = 0
 
-  /// Reads a complete text; of equal keys the last one counts.
+  /// Parses a complete text.
+  ///
+  /// If an object has equal keys, the last one counts.
   /// - Parameters:
-  ///   - bytes: UTF-8.
-  ///   - depth: The largest nesting of arrays and objects.
-  ///   - isStreamSafe: Refuses longer rows of combining marks, which `==` and hashing of `String` sort each time.
+  ///   - bytes: The text in UTF-8.
+  ///   - depth: The maximum nesting of arrays and objects.
+  ///   - isStreamSafe: Whether to reject longer sequences of combining marks, which `==` and hashing of `String` sort
+  ///     in every call.
   /// - Returns: The value.
   /// - Throws: `JSONProblem`.
   package static func parse(_ bytes: [UInt8], depth: Int, isStreamSafe: Bool = false) throws(JSONProblem) -> Value {
@@ -66,7 +69,9 @@ package struct JSONParser<Value: JSONBuildable> {
 
   var malformed: JSONProblem { .malformed(offset: offset) }
 
-  /// The next byte; after the last one 0, which is invalid in JSON.
+  /// The next byte.
+  ///
+  /// After the last byte it is 0, which is invalid in JSON.
   var byte: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
 
   private mutating func skipSpace() {
@@ -94,7 +99,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   private mutating func word<Meaning>(_ word: StaticString, _ meaning: Meaning) throws(JSONProblem) -> Meaning {
     let end = offset + word.utf8CodeUnitCount
-    // A StaticString of ASCII has so many bytes after its pointer, for as long as the program runs.
+    // A StaticString of ASCII has `utf8CodeUnitCount` bytes after its pointer, which is valid for the whole run.
     guard end <= bytes.count,
       unsafe bytes[offset..<end].elementsEqual(
         UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
@@ -140,7 +145,7 @@ package struct JSONParser<Value: JSONBuildable> {
   }
 }
 
-// Numbers.
+// Parsing of numbers.
 extension JSONParser {
   private mutating func number() throws(JSONProblem) -> Value {
     let start = offset

@@ -1,16 +1,18 @@
-/// `CONTEXT` of AMD64, with the registers of a report.
+/// The `CONTEXT` structure of AMD64, with the registers of a report.
 enum MinidumpContext_x86_64 {
   private static let size = 1_232
   private static let flagsOffset = 0x30
   private static let eflagsOffset = 0x44
-  /// CONTEXT_AMD64 | CONTEXT_CONTROL | CONTEXT_INTEGER.
+  /// The flags CONTEXT_AMD64 | CONTEXT_CONTROL | CONTEXT_INTEGER.
   private static let flags: UInt64 = 0x10_0003
   private static let offsets = [
     "rax": 0x78, "rcx": 0x80, "rdx": 0x88, "rbx": 0x90, "rsp": 0x98, "rbp": 0xa0, "rsi": 0xa8, "rdi": 0xb0, "r8": 0xb8,
     "r9": 0xc0, "r10": 0xc8, "r11": 0xd0, "r12": 0xd8, "r13": 0xe0, "r14": 0xe8, "r15": 0xf0, "rip": 0xf8,
   ]
 
-  /// The structure's bytes; unknown registers are zero.
+  /// Returns the bytes of the structure.
+  ///
+  /// Unknown registers are zero.
   static func bytes(_ registers: [String: Address]) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
     func set(_ value: UInt64, at offset: Int, count: Int) {

@@ -1,14 +1,15 @@
-/// The bytes of a minidump under construction.
+/// Builds the bytes of a minidump.
 ///
-/// A header, a directory of streams, then the streams and their targets; little-endian.
+/// The file consists of a header, a directory of streams, and the streams. Each stream is followed by the data that it
+/// refers to. All numbers are little-endian.
 struct MinidumpFile {
-  /// `MINIDUMP_LOCATION_DESCRIPTOR`.
+  /// The structure `MINIDUMP_LOCATION_DESCRIPTOR`.
   struct Location {
     var size: UInt32
     var offset: UInt32
   }
 
-  /// `MINIDUMP_STREAM_TYPE`.
+  /// The enumeration `MINIDUMP_STREAM_TYPE`.
   enum Stream: UInt32 {
     case threads = 3
     case modules = 4
@@ -16,7 +17,7 @@ struct MinidumpFile {
     case exception = 6
     case systemInfo = 7
     case miscInfo = 15
-    /// Breakpad's `MD_LINUX_CMD_LINE`.
+    /// The stream `MD_LINUX_CMD_LINE` of Breakpad.
     case linuxCommandLine = 0x4767_0006
   }
 
@@ -25,14 +26,14 @@ struct MinidumpFile {
 
   private(set) var bytes: [UInt8] = []
   private var streamCount = 0
-  /// The targets of the current stream.
+  /// The data that the current stream refers to.
   ///
-  /// They follow the stream, whose size is unknown before.
+  /// It is written after the stream, because the size of the stream is unknown before.
   private var pending: [(at: Int, bytes: [UInt8], isString: Bool)] = []
 
-  /// Starts a file with a directory of so many streams.
+  /// Creates a file with a directory of `streamCount` streams.
   init(streamCount: Int, time: UInt32) {
-    // MINIDUMP_SIGNATURE "MDMP", MINIDUMP_VERSION.
+    // The signature is MINIDUMP_SIGNATURE ("MDMP"). MINIDUMP_VERSION follows.
     append(UInt32(0x504d_444d))
     append(UInt32(0xa793))
     append(UInt32(streamCount))
@@ -43,7 +44,7 @@ struct MinidumpFile {
     append(zeros: streamCount * Self.entryBytes)
   }
 
-  /// Adds bytes outside of the streams.
+  /// Appends bytes outside the streams.
   mutating func add(_ new: [UInt8]) -> Location {
     align()
     let location = Location(size: UInt32(clamping: new.count), offset: UInt32(clamping: bytes.count))
@@ -51,7 +52,7 @@ struct MinidumpFile {
     return location
   }
 
-  /// Adds a stream, and after it its targets.
+  /// Appends a stream and then the data that it refers to.
   mutating func addStream(_ kind: Stream, _ write: (inout MinidumpFile) -> Void) {
     align()
     let start = bytes.count
@@ -73,7 +74,9 @@ struct MinidumpFile {
     pending = []
   }
 
-  /// Reserves a `MINIDUMP_STRING` after the stream; the placeholder of its offset must be appended next.
+  /// Reserves a `MINIDUMP_STRING` after the stream.
+  ///
+  /// The caller must append the placeholder of its offset next.
   mutating func reserveString(_ text: String) -> UInt32 {
     let units = Array(text.utf16)
     var string = MinidumpFile.empty
@@ -84,7 +87,9 @@ struct MinidumpFile {
     return 0
   }
 
-  /// Reserves bytes after the stream; the placeholder of their location must be appended next.
+  /// Reserves bytes after the stream.
+  ///
+  /// The caller must append the placeholder of their location next.
   mutating func reserve(_ new: [UInt8]) -> Location {
     pending.append((bytes.count, new, false))
     return Location(size: 0, offset: 0)

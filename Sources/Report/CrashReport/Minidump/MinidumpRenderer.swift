@@ -1,27 +1,29 @@
-/// Renders a report as a minidump, for debuggers and services that read those.
+/// Renders a report as a minidump, for debuggers and services that read this format.
 ///
-/// The structures are Microsoft's `minidumpapiset.h` with Breakpad's additions for Linux (`minidump_format.h`). They
-/// have no place for diagnosis, functions and lines: readers symbolicate themselves, by the modules' build ids. x86-64
-/// only.
+/// The structures come from Microsoft's `minidumpapiset.h`, with Breakpad's additions for Linux (`minidump_format.h`).
+/// They cannot contain the diagnosis, functions and lines. Readers symbolicate by the build ids of the modules. Only
+/// x86-64 is supported.
 public struct MinidumpRenderer: Sendable {
-  /// Memory of the crashed process.
+  /// A range of the crashed process's memory.
   public struct Memory: Sendable {
-    /// Its lowest address.
+    /// The lowest address.
     public var start: Address
-    /// Its contents.
+    /// The contents.
     public var bytes: [UInt8]
 
-    /// Makes a piece of memory.
+    /// Creates a range from its parts.
     public init(start: Address, bytes: [UInt8]) {
       self.start = start
       self.bytes = bytes
     }
   }
 
-  /// Makes a renderer.
+  /// Creates a renderer.
   public init() {}
 
-  /// The bytes of the file; `stacks` by thread id, of the threads with a known stack.
+  /// Returns the bytes of the file.
+  ///
+  /// `stacks` contains the known stacks by thread id.
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
     let command = report.process.commandLine.map { Array(CleanText.line($0).utf8) }
     var file = MinidumpFile(streamCount: command == nil ? 6 : 7, time: 0)
@@ -36,7 +38,7 @@ public struct MinidumpRenderer: Sendable {
       stream.append(UInt32(threads.count))
       for (thread, context) in zip(threads, contexts) {
         stream.append(UInt32(truncatingIfNeeded: thread.tid))
-        // Suspend count, priority class, priority, thread environment block.
+        // The suspend count, the priority class, the priority, and the thread environment block.
         stream.append(zeros: 4 + 4 + 4 + 8)
         stream.append(stacks[thread.tid]?.start.rawValue ?? 0)
         stream.append(memory[thread.tid] ?? MinidumpFile.Location(size: 0, offset: 0))
@@ -57,29 +59,29 @@ public struct MinidumpRenderer: Sendable {
       let crashed = threads.firstIndex(where: \.crashed)
       stream.append(UInt32(truncatingIfNeeded: crashed.map { threads[$0].tid } ?? 0))
       stream.append(zeros: 4)
-      // Breakpad: the signal and its si_code.
+      // As in Breakpad, the exception code is the signal, and the flags are its si_code.
       stream.append(UInt32(truncatingIfNeeded: report.signal.number))
       stream.append(UInt32(truncatingIfNeeded: report.signal.code))
       stream.append(zeros: 8)
       stream.append(report.signal.address?.rawValue ?? 0)
-      // None of the 15 possible parameters.
+      // The structure has room for 15 parameters, of which none is used.
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
-    // Breakpad: the file of /proc, whose arguments end with zeros; here they are one text.
+    // Breakpad stores the file of /proc, in which a NUL byte ends each argument. This stream has one text instead.
     if let command { file.addStream(.linuxCommandLine) { $0.append(command + [0]) } }
     return file.bytes
   }
 
   private static func systemInfo(_ stream: inout MinidumpFile, _ machine: CrashReport.Machine?) {
-    // PROCESSOR_ARCHITECTURE_AMD64; level, revision and product unknown.
+    // 9 is PROCESSOR_ARCHITECTURE_AMD64. The level, the revision and the product type are unknown.
     stream.append(UInt16(9))
     stream.append(zeros: 2 + 2)
     stream.append(UInt8(clamping: machine?.processors ?? 0))
     stream.append(zeros: 1 + 4 + 4 + 4)
-    // MD_OS_LINUX.
+    // The platform MD_OS_LINUX.
     stream.append(UInt32(0x8201))
-    // Breakpad: the names of uname(2), the kernel's first.
+    // As in Breakpad, the text consists of the names of uname(2), beginning with the kernel's.
     let version = stream.reserveString(CleanText.line(machine?.kernel ?? "Linux"))
     stream.append(version)
     stream.append(zeros: 2 + 2 + 24)
@@ -87,14 +89,14 @@ public struct MinidumpRenderer: Sendable {
 
   private static func miscInfo(_ stream: inout MinidumpFile, _ report: CrashReport) {
     stream.append(UInt32(24))
-    // MINIDUMP_MISC1_PROCESS_ID.
+    // The flag MINIDUMP_MISC1_PROCESS_ID.
     stream.append(UInt32(1))
     stream.append(UInt32(truncatingIfNeeded: report.process.pid))
     stream.append(zeros: 12)
   }
 
   private static func modules(_ stream: inout MinidumpFile, _ images: [CrashReport.Image]) {
-    // Skip an image whose end precedes its start.
+    // Skip invalid images whose end precedes their start.
     let images = images.filter { $0.base < $0.end }
     stream.append(UInt32(images.count))
     for image in images {
@@ -103,7 +105,7 @@ public struct MinidumpRenderer: Sendable {
       stream.append(zeros: 4 + 4)
       stream.append(stream.reserveString(image.path))
       stream.append(zeros: 52)
-      // Breakpad's MDCVInfoELF: "BpEL" and the build id.
+      // Breakpad's MDCVInfoELF consists of "BpEL" and the build id.
       stream.append(stream.reserve([0x4c, 0x45, 0x70, 0x42] + hexadecimal(image.buildID)))
       stream.append(zeros: 8 + 16)
     }

@@ -1,18 +1,18 @@
 extension CrashReport {
   /// A breadcrumb of the program.
   public struct Breadcrumb: Codable, Sendable, Equatable {
-    /// RFC 3339 in UTC with microseconds.
+    /// The time, RFC 3339 in UTC with microseconds.
     public var time: String
     /// The message.
     public var text: String
-    /// The level; nil when the program gave none.
+    /// The level, or nil if the program gave none.
     public var level: Level?
-    /// The part of the program, such as a logger's label; nil when the program gave none.
+    /// The part of the program, such as a logger's label, or nil if the program gave none.
     public var category: String?
-    /// Keys and values; nil when there are none.
+    /// Keys and values, or nil if there are none.
     public var metadata: [String: String]?
 
-    /// Makes a breadcrumb from its parts.
+    /// Creates a breadcrumb from its parts.
     public init(
       time: String, text: String, level: Level? = nil, category: String? = nil, metadata: [String: String]? = nil
     ) {
@@ -23,46 +23,50 @@ extension CrashReport {
       self.metadata = metadata
     }
 
-    /// The level of a breadcrumb, one of swift-log's; or a number that this version does not know.
+    /// The level of a breadcrumb.
+    ///
+    /// The values are those of swift-log, or a number that this version does not define.
     public struct Level: OpenEnum {
-      /// The word.
+      /// The text of the value.
       public let rawValue: String
-      /// Makes the value of any word.
+      /// Creates a value from any text.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// For following the program step by step.
+      /// A message that traces the program step by step.
       public static let trace = Self("trace")
-      /// For debugging.
+      /// A message for debugging.
       public static let debug = Self("debug")
-      /// For information.
+      /// An informational message.
       public static let info = Self("info")
-      /// Unusual, but no fault.
+      /// An unusual event that is no fault.
       public static let notice = Self("notice")
-      /// Less than an error.
+      /// A condition less severe than an error.
       public static let warning = Self("warning")
       /// An operation failed.
       public static let error = Self("error")
-      /// The program needs attention at once.
+      /// A failure that needs immediate attention.
       public static let critical = Self("critical")
 
-      /// The number of each level in the ring, from 1 on.
+      /// All levels, by their numbers in the ring, which begin with 1.
       public static let all: [Level] = [trace, debug, info, notice, warning, error, critical]
     }
   }
 }
 
 extension CrashReport {
-  /// The time of a breadcrumb relative to the crash, such as `−14 ms`; as it is when one of both is no time.
+  /// Returns the time of a breadcrumb relative to the crash, such as `−14 ms`.
+  ///
+  /// If either time is invalid, it returns the breadcrumb's time.
   public func relativeTime(of breadcrumb: Breadcrumb) -> String {
     guard let crash = Timestamp.nanoseconds(rfc3339: time),
       let moment = Timestamp.nanoseconds(rfc3339: breadcrumb.time)
     else { return breadcrumb.time }
-    // After the crash, where the clock was set back or another thread still ran.
+    // A breadcrumb can be later than the crash if the clock was set back, or if another thread was still running.
     if moment > crash { return "+" + Self.span(nanoseconds: moment - crash) }
     return (moment < crash ? "−" : "") + Self.span(nanoseconds: crash - moment)
   }
 
-  /// Two units at most, and no more digits than a reader compares.
+  /// Formats a span with at most two units, and with few digits.
   private static func span(nanoseconds: UInt64) -> String {
     let microseconds = nanoseconds / 1_000
     let seconds = microseconds / 1_000_000

@@ -1,27 +1,27 @@
 extension CrashReport {
-  /// The object whose use ended the process, as a guard page or the quarantine recorded it.
+  /// The object whose access ended the process, as a guard page or the quarantine recorded it.
   ///
-  /// From a guard page it is the proof of the diagnosis. The quarantine had released its memory, so it is the last
-  /// known object at that address.
+  /// A record from a guard page proves the diagnosis. A record from the quarantine is only the last known object at the
+  /// address, because the quarantine had already released its memory.
   public struct GuardedObject: Codable, Sendable, Equatable {
-    /// The full name of its class; empty for memory that is no object of a protected class.
+    /// The full name of the class, or empty if the memory is no object of a protected class.
     public var className: String
-    /// Its address.
+    /// The address of the object.
     public var address: Address
-    /// Its size.
+    /// The size of the object.
     public var bytes: Int
-    /// The time between the free and the crash, in nanoseconds; nil when it had not been freed.
+    /// The time between the free and the crash, in nanoseconds, or nil if the memory was not freed.
     public var age_ns: Int?
-    /// The thread that freed it; nil when it had not been freed.
+    /// The thread that freed the memory, or nil if it was not freed.
     public var releaseThread: Int?
-    /// The stack that freed it, innermost first.
+    /// The stack that freed the memory, innermost first.
     public var release: [Frame]
-    /// The thread that allocated it.
+    /// The thread that allocated the memory.
     public var allocationThread: Int?
-    /// The stack that allocated it, innermost first.
+    /// The stack that allocated the memory, innermost first.
     public var allocation: [Frame]
 
-    /// Makes an object from its parts.
+    /// Creates an object from its parts.
     public init(
       className: String, address: Address, bytes: Int, age_ns: Int? = nil, releaseThread: Int? = nil,
       release: [Frame] = [], allocationThread: Int? = nil, allocation: [Frame] = []
@@ -39,7 +39,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// The stacks that freed and allocated the object.
+  /// Returns the stacks that freed and allocated the object.
   func guardedObjectSection(_ report: CrashReport) -> [String] {
     guard let object = report.guardedObject else { return [] }
     let what = object.className.isEmpty ? "a block" : object.className
@@ -55,7 +55,9 @@ extension TextRenderer {
     return lines + ["", "  allocated by \(thread)"] + stackLines(object.allocation, in: report)
   }
 
-  /// The in-app frames; all where there are none, and in the verbose form.
+  /// Returns the in-app frames.
+  ///
+  /// Returns all frames if none is in-app, and in the verbose form.
   private func stackLines(_ frames: [CrashReport.Frame], in report: CrashReport) -> [String] {
     let own = frames.filter(\.isOwn)
     let shown = verbose || own.isEmpty ? frames : own

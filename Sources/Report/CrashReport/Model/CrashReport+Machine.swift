@@ -1,63 +1,69 @@
-// Where the process ran, and what it used: facts that crashd reads from the kernel.
+// Where the process ran, and which resources it used. crashd reads these facts from the kernel.
 extension CrashReport {
-  /// The machine of crashd.
+  /// The machine on which crashd runs.
   public struct Machine: Codable, Sendable, Equatable {
-    /// Its host name.
+    /// The host name.
     public var host: String?
-    /// 32 hexadecimal digits, derived from its machine id as machine-id(5) demands: the id itself is confidential.
+    /// An id of 32 hexadecimal digits.
+    ///
+    /// It is derived from the machine id, because machine-id(5) demands that the machine id stays confidential.
     public var id: String?
-    /// Such as `Linux 6.1.0-28-amd64`.
+    /// The kernel, such as `Linux 6.1.0-28-amd64`.
     public var kernel: String?
-    /// Such as `Debian GNU/Linux 12 (bookworm)`; in a container that of crashd's image.
+    /// The distribution, such as `Debian GNU/Linux 12 (bookworm)`.
+    ///
+    /// In a container it is the distribution of crashd's image.
     public var distribution: String?
-    /// The model of its processors.
+    /// The model of the processors.
     public var processor: String?
-    /// How many of them are online.
+    /// The number of online processors.
     public var processors: Int?
-    /// Its memory.
+    /// The size of the memory.
     public var memoryBytes: Int?
 
-    /// Makes an unknown machine.
+    /// Creates a machine without known facts.
     public init() {}
   }
 
   /// The container of the process.
   public struct Container: Codable, Sendable, Equatable {
-    /// Its id, 64 hexadecimal digits.
+    /// The id of the container, in 64 hexadecimal digits.
     public var id: String
-    /// Such as `docker`, `containerd`, `cri-o` or `podman`; nil where the source does not say.
+    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`, or nil if the source does not
+    /// contain it.
     public var runtime: String?
-    /// Where crashd found the id: `cgroup` or `mountinfo`.
+    /// The file in which crashd found the id: `cgroup` or `mountinfo`.
     public var source: String
 
-    /// Makes a container from its parts.
+    /// Creates a container from its parts.
     public init(id: String, runtime: String? = nil, source: String) {
       (self.id, self.runtime, self.source) = (id, runtime, source)
     }
   }
 
-  /// What the process used at `time`: in its crash handler, else at the last reading before its end.
+  /// The resources that the process used at `time`: in its crash handler, or at the last reading before the process
+  /// ended.
   public struct Resources: Codable, Sendable, Equatable {
-    /// When crashd read it, RFC 3339 in UTC.
+    /// The time of the reading, RFC 3339 in UTC.
     public var time: String
-    /// Its resident memory (VmRSS).
+    /// The resident memory (VmRSS).
     public var residentBytes: Int?
-    /// The most that was ever resident (VmHWM).
+    /// The peak of the resident memory (VmHWM).
     public var peakResidentBytes: Int?
-    /// Its memory in swap (VmSwap).
+    /// The memory in swap (VmSwap).
     public var swapBytes: Int?
-    /// The limit of its memory; nil: there is none, or it is unknown.
+    /// The memory limit, or nil if there is none, or if it is unknown.
     public var memoryLimitBytes: Int?
-    /// What sets that limit: `cgroup`, or `address space` (RLIMIT_AS).
+    /// The source of the memory limit: `cgroup`, or `address space` (RLIMIT_AS).
     public var memoryLimitSource: String?
-    /// The memory of all processes of the control group with the limit.
+    /// The memory of all processes in the control group that has the limit.
     public var groupBytes: Int?
-    /// Its open descriptors.
+    /// The number of open descriptors.
     public var openDescriptors: Int?
-    /// The limit of them (RLIMIT_NOFILE).
+    /// The limit of open descriptors (RLIMIT_NOFILE).
     public var descriptorLimit: Int?
 
-    /// Makes an empty reading.
+    /// Creates an empty reading.
     public init(time: String) { self.time = time }
   }
 }

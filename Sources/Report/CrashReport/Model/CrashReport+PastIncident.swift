@@ -1,26 +1,26 @@
 extension CrashReport {
   /// A non-fatal incident before the crash: an absorbed or observed fault, or a use-after-free.
   ///
-  /// The incident with the same id has all of it, with stacks.
+  /// `IncidentReport` with the same id has all details, including the stacks.
   public struct PastIncident: Codable, Sendable, Equatable {
-    /// As `IncidentReport.id`.
+    /// The id, as in `IncidentReport.id`.
     public var id: String
-    /// RFC 3339 in UTC, of the first occurrence.
+    /// The time of the first occurrence, RFC 3339 in UTC.
     public var first: String
-    /// Of the last occurrence before this report.
+    /// The time of the last occurrence before this report.
     public var last: String
     /// The number of occurrences.
     public var count: Int
-    /// As `IncidentReport.source`.
+    /// The source, as in `IncidentReport.source`.
     public var source: IncidentReport.Source
-    /// As `IncidentReport.kind`.
+    /// The kind, as in `IncidentReport.kind`.
     public var kind: IncidentReport.Kind
-    /// The reaction, as `IncidentReport.mode`.
+    /// The reaction of the shield, as in `IncidentReport.mode`.
     public var mode: IncidentReport.Mode
-    /// What happened and where.
+    /// What happened, and at which location.
     public var sentence: String
 
-    /// The short form of an incident.
+    /// Creates the short form of an incident.
     public init(_ incident: IncidentReport) {
       id = incident.id
       first = incident.first

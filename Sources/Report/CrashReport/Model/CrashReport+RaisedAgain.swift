@@ -1,18 +1,18 @@
 extension CrashReport {
-  /// One of the program's handlers that caught a crash's signal and re-raised it, as faulthandler and glog do.
+  /// A handler of the program that caught the signal of a crash and re-raised it, as faulthandler and glog do.
   ///
-  /// The report is about the original fault.
+  /// The report describes the original fault.
   public struct RaisedAgain: Codable, Sendable, Equatable {
-    /// The signal that it raised.
+    /// The signal that the handler raised.
     public var signal: Signal
-    /// The handler; nil when it has no name.
+    /// The function of the handler, or nil if it has no name.
     public var function: String?
-    /// Its source file; nil when unknown.
+    /// The source file of the handler, or nil if unknown.
     public var file: String?
-    /// The line that raised the signal; nil when unknown.
+    /// The line that raised the signal, or nil if unknown.
     public var line: Int?
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     public init(signal: Signal, function: String? = nil, file: String? = nil, line: Int? = nil) {
       self.signal = signal
       self.function = function
@@ -20,7 +20,7 @@ extension CrashReport {
       self.line = line
     }
 
-    /// Such as `SIGSEGV by on (chain.c:8)`.
+    /// The text, such as `SIGSEGV by on (chain.c:8)`.
     var text: String {
       let name = file?.split(separator: "/").last.map(String.init)
       let place = [name, line.map(String.init)].compactMap { $0 }.joined(separator: ":")

@@ -1,20 +1,20 @@
 extension CrashReport {
-  /// A replaced handler: a crash signal whose handler other code changed after the shield's start.
+  /// A replaced handler: a crash signal whose handler other code changed after the shield started.
   ///
-  /// The shield still captured the crash where the other handler chains to the previous one.
+  /// The shield still captures the crash if the other handler chains to the previous handler.
   public struct ReplacedHandler: Codable, Sendable, Equatable {
-    /// Such as `SIGSEGV`.
+    /// The name of the signal, such as `SIGSEGV`.
     public var signal: String
     /// The current disposition of the signal.
     public var kind: Kind
-    /// The address of the other handler; nil for the other kinds.
+    /// The address of the other handler, or nil for other kinds.
     public var address: Address?
-    /// Its image; nil when unknown.
+    /// The image of the other handler, or nil if unknown.
     public var image: String?
-    /// Its name; empty when unknown.
+    /// The function of the other handler, or empty if unknown.
     public var function: String
 
-    /// Makes one from its parts.
+    /// Creates a value from its parts.
     public init(signal: String, kind: Kind, address: Address? = nil, image: String? = nil, function: String = "") {
       self.signal = signal
       self.kind = kind

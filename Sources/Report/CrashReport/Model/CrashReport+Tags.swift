@@ -1,16 +1,18 @@
-// Annotations with a meaning of their own, and the rest: the tags.
+// Well-known annotations, which have fields of their own, and tags.
 extension CrashReport {
   /// The annotations that crashd copies into fields of the report.
   public enum WellKnown: String, CaseIterable, Sendable {
     /// The version of the program, such as `shop@2.4.1`.
     case release
-    /// Where it runs, such as `production`.
+    /// The environment in which the program runs, such as `production`.
     case environment
-    /// For whom it worked, such as a customer's number.
+    /// The user for whom the program worked, such as a customer's number.
     case user
   }
 
-  /// The value of a well-known annotation; reports of an older crashd have only the annotation.
+  /// The value of a well-known annotation.
+  ///
+  /// Reports of an older crashd have only the annotation.
   public subscript(_ key: WellKnown) -> String? {
     switch key {
     case .release: release ?? annotations[key.rawValue]
@@ -19,22 +21,27 @@ extension CrashReport {
     }
   }
 
-  /// Every annotation of the program by its key: what the filter for tags searches.
+  /// All annotations of the program by key.
+  ///
+  /// The tag filter searches them.
   public var tags: [String: String] {
     var tags = annotations
     for key in WellKnown.allCases { tags[key.rawValue] = self[key] }
     return tags
   }
 
-  /// For people: `release shop@2.4.1 · environment production · user 17`; empty where the program says nothing.
+  /// The text for people, such as `release shop@2.4.1 · environment production · user 17`, or empty if the program set
+  /// none of them.
   var releaseText: String {
     WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
   }
 
-  /// The annotations that no field of the report shows.
+  /// The annotations that are not shown as fields of the report.
   package var otherAnnotations: [String: String] { annotations.filter { WellKnown(rawValue: $0.key) == nil } }
 
-  /// Copies the well-known annotations into their fields; they stay, because no key of a report goes.
+  /// Copies the well-known annotations into their fields.
+  ///
+  /// The annotations remain, because keys of a report are never removed.
   mutating func liftAnnotations() {
     release = annotations[WellKnown.release.rawValue]
     environment = annotations[WellKnown.environment.rawValue]

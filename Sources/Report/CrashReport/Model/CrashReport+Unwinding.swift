@@ -1,23 +1,25 @@
 extension CrashReport {
   /// The unwind cross-check of a crashed thread.
   ///
-  /// The handler unwinds the stack while the thread dies, and `crash-analyse` unwinds it again with libunwind, from the
-  /// registers and the copy of the stack.
+  /// The handler unwinds the stack in the crashed process. Then `crash-analyse` unwinds it again with libunwind, from
+  /// the registers and the copy of the stack.
   public struct Unwinding: Codable, Sendable, Equatable {
-    /// The thread.
+    /// The tid of the thread.
     public var tid: Int
     /// How far the two stacks agree.
     public var agreement: Agreement
-    /// Whose frames the report shows from the first difference on; the earlier ones are equal.
+    /// The unwinder whose frames the report shows after the first difference.
+    ///
+    /// The frames before it are equal.
     public var shown: Source
-    /// The number of equal frames, from the innermost.
+    /// The number of equal frames, counted from the innermost frame.
     public var common: Int
     /// The number of frames that the cross-check found.
     public var found: Int
-    /// The hidden frames from the first difference on; at most 32.
+    /// The hidden frames after the first difference, at most 32.
     public var others: [OtherFrame]
 
-    /// Makes a comparison from its parts.
+    /// Creates a comparison from its parts.
     public init(
       tid: Int, agreement: Agreement, shown: Source, common: Int, found: Int, others: [OtherFrame] = []
     ) {
@@ -32,46 +34,46 @@ extension CrashReport {
 }
 
 extension CrashReport.Unwinding {
-  /// How two stacks compare.
+  /// The result of comparing two stacks.
   public struct Agreement: RawRepresentable, Codable, Sendable, Hashable {
-    /// The word in JSON.
+    /// The text in JSON.
     public var rawValue: String
 
-    /// Makes an agreement from its word.
+    /// Creates a value from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Equal frame by frame.
+    /// All frames are equal.
     public static let equal = Agreement(rawValue: "equal")
-    /// Equal as far as the second one goes; the copy of the stack has a limit.
+    /// All frames of the cross-check are equal, but it found fewer frames, because the copy of the stack has a limit.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// Equal as far as the handler's goes.
+    /// All frames of the handler are equal, but the cross-check found more frames.
     public static let longer = Agreement(rawValue: "longer")
-    /// Two callers for one frame.
+    /// The two stacks have different callers for one frame.
     public static let different = Agreement(rawValue: "different")
   }
 
-  /// The unwinder.
+  /// The unwinder that found frames.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
-    /// The word in JSON.
+    /// The text in JSON.
     public var rawValue: String
 
-    /// Makes a source from its word.
+    /// Creates a value from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The handler, in the dying process.
+    /// The crash handler, in the crashed process.
     public static let handler = Source(rawValue: "handler")
-    /// libunwind, outside of it.
+    /// libunwind, outside the crashed process.
     public static let snapshot = Source(rawValue: "snapshot")
   }
 
-  /// A frame that the report does not show in the thread.
+  /// A frame that the report does not show in its thread.
   public struct OtherFrame: Codable, Sendable, Equatable {
-    /// The pc.
+    /// The pc of the frame.
     public var address: Address
-    /// How it was found.
+    /// How the frame was found.
     public var trust: CrashReport.Trust
 
-    /// Makes a frame from its parts.
+    /// Creates a frame from its parts.
     public init(address: Address, trust: CrashReport.Trust) {
       self.address = address
       self.trust = trust
@@ -80,12 +82,12 @@ extension CrashReport.Unwinding {
 }
 
 extension TextRenderer {
-  /// A paragraph for each thread in the verbose form, and always for a doubtful stack.
+  /// Returns a paragraph for each thread in the verbose form, and otherwise only for threads with an uncertain stack.
   func unwindingSection(_ report: CrashReport) -> [String] {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }
     let isDoubtful = shown.contains { $0.agreement == .different }
-    let title = "Unwound again outside of the process"
+    let title = "Unwind cross-check outside the process"
     return [isDoubtful ? style.warning(title) : style.strong(title)] + shown.flatMap(lines)
   }
 
@@ -94,17 +96,19 @@ extension TextRenderer {
     let same = counted(unwinding.common, "frame")
     let text =
       switch unwinding.agreement {
-      case .equal: "\(name): the same \(same)."
-      case .shorter: "\(name): the same \(same), then the copy of the stack leads no further."
-      case .longer: "\(name): the same \(same), then \(unwinding.found - unwinding.common) more; \(choice(unwinding))."
-      default: "\(name): the same \(same), then another caller; \(choice(unwinding))."
+      case .equal: "\(name): both stacks have the same \(same)."
+      case .shorter: "\(name): both stacks have the same \(same), then the copy of the stack ends."
+      case .longer:
+        "\(name): both stacks have the same \(same), then the cross-check has "
+          + "\(unwinding.found - unwinding.common) more; \(choice(unwinding))."
+      default: "\(name): both stacks have the same \(same), then different callers; \(choice(unwinding))."
       }
     return text.wrapped(to: width - 2).map { "  " + $0 }
       + unwinding.others.map { "    \($0.address)  \(style.faint(CleanText.line($0.trust.rawValue)))" }
   }
 
   private func choice(_ unwinding: CrashReport.Unwinding) -> String {
-    let others = unwinding.others.isEmpty ? "" : ", and these are the others"
-    return (unwinding.shown == .snapshot ? "the new ones are shown above" : "the handler's are shown above") + others
+    let others = unwinding.others.isEmpty ? "" : ", the others below"
+    return "the frames of the \(unwinding.shown == .snapshot ? "cross-check" : "handler") are shown above" + others
   }
 }

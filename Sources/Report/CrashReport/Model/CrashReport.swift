@@ -1,84 +1,94 @@
-/// The report of one crashed process: the form that crashd stores, streams and shows.
+/// The report of one crashed process, in the form that crashd stores, streams and shows.
 ///
-/// The JSON keys are the property names. They are never renamed or removed; later versions add some, and readers must
-/// ignore unknown keys. The first version's keys are always present, with null for unknown values.
+/// The JSON keys are the property names. They are never renamed or removed. Later versions add keys, and readers must
+/// ignore unknown keys. The keys of the first version are always present, with null for unknown values.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The current version of this schema.
   public static let currentSchema = 1
 
   /// The schema version of this report.
   public var schema: Int
-  /// Identifies the crash: 32 lower-case hexadecimal digits, the same however often the record is read.
+  /// The id of the crash: 32 lower-case hexadecimal digits.
+  ///
+  /// Reading the same record again gives the same id.
   public var id: String
-  /// When the handler was entered, RFC 3339 in UTC with microseconds.
+  /// The time at which the handler was entered, RFC 3339 in UTC with microseconds.
   public var time: String
   /// The crashed process.
   public var process: ProcessIdentity
-  /// The signal of the first crashed thread.
+  /// The signal of the thread that crashed first.
   public var signal: Signal
-  /// The runtime's error message, such as `Fatal error: Index out of range`; empty when there is none.
+  /// The runtime error message, such as `Fatal error: Index out of range`, or empty if there is none.
   public var reason: String
   /// crashd's diagnosis.
   public var diagnosis: Diagnosis
-  /// The first crashed thread, then the other crashed ones in the order of their crash, then the rest.
+  /// The thread that crashed first, then the other crashed threads in the order of their crashes, then all other
+  /// threads.
   public var threads: [CrashedThread]
-  /// Loaded images by address.
+  /// The loaded images, sorted by address.
   public var images: [Image]
-  /// The program's annotations by `Shield.setTag` and `Shield.start`, without those that are `release`, `environment`
-  /// and `user`.
+  /// The annotations from `Shield.setTag` and `Shield.start`, except `release`, `environment` and `user`.
   public var annotations: [String: String]
-  /// The last breadcrumbs by `Shield.addBreadcrumb`, oldest first.
+  /// The last breadcrumbs from `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
   /// The group of the crash.
   public var group: Group
-  /// The groups of other threads that crashed at the same time, where they differ from `group`; nil: there are none.
+  /// The groups of other threads that crashed at the same time, if they differ from `group`, or nil if there are none.
   public var otherGroups: [Group]?
-  /// Losses, by kind; empty when nothing was lost.
+  /// The losses by kind, or empty if nothing was lost.
   public var losses: [String: Int]
-  /// The timing of capture and storage; nil in reports from a spooled ring.
+  /// The timing of capture and storage, or nil in reports from a spooled ring.
   public var timing: Timing?
-  /// `silent` for an unreported exit; nil for a crash.
+  /// The value `silent` for an unreported exit, or nil for a crash.
   public var kind: Kind?
-  /// The outside evidence of an unreported exit; nil for a crash.
+  /// The evidence of an unreported exit from outside the process, or nil for a crash.
   public var death: Death?
-  /// Replaced handlers; nil when the shield has found none.
+  /// The replaced handlers, or nil if the shield found none.
   public var replacedHandlers: [ReplacedHandler]?
-  /// The object of a guard page whose use ended the process; nil for any other crash.
+  /// The object whose access ended the process, from a guard page or the quarantine, or nil for any other crash.
   public var guardedObject: GuardedObject?
-  /// The unwind cross-checks of the crashed threads, outside of the process; nil when there were none.
+  /// The unwind cross-checks of the crashed threads, made outside the process, or nil if there were none.
   public var unwinding: [Unwinding]?
-  /// Who excluded the program's memory from the report; nil where memory is included, and in older reports.
+  /// Who excluded the program's memory from the report.
   ///
-  /// Its stacks have no unwind cross-check, and no diagnosis uses words of memory.
+  /// Nil if memory is included, and in older reports.
+  ///
+  /// Without memory the stacks have no unwind cross-check, and the diagnosis uses no words of memory.
   public var memoryOmitted: MemoryOmission?
-  /// Earlier non-fatal incidents, the last one last; nil when there were none.
+  /// The earlier non-fatal incidents, ending with the last one, or nil if there were none.
   public var incidents: [PastIncident]?
-  /// How many earlier ones `incidents` omits; nil when none.
+  /// The number of earlier incidents that `incidents` omits, or nil if none is omitted.
   public var incidentsOmitted: Int?
-  /// The lines that the Swift runtime printed before this crash; nil when it printed nothing.
+  /// The lines that the Swift runtime printed before this crash.
   ///
-  /// They are never the cause: an example is a leaked continuation of yesterday.
+  /// Nil if it printed nothing.
+  ///
+  /// These lines are never the cause of the crash. An example is a continuation that leaked a day earlier.
   public var earlierRuntimeWarnings: [String]?
-  /// The program's handler that re-raised the signal of this crash; nil when there was none.
+  /// The program's handler that re-raised the signal of this crash, or nil if there was none.
   public var raisedAgain: RaisedAgain?
-  /// True while crashd reads the symbols of the crash; nil once the report is stored.
+  /// True while crashd reads the symbols of the crash.
   ///
-  /// Until then names, the group and a part of the diagnosis are missing, and no subscriber has the report.
+  /// Nil once the report is stored.
+  ///
+  /// Until then names, the group and a part of the diagnosis are missing, and subscribers have not received the report.
   public var isPreliminary: Bool?
-  /// The program's annotation `release`; nil where it has none, and in older reports.
+  /// The program's annotation `release`, or nil if it is not set, and in older reports.
   public var release: String?
-  /// Its annotation `environment`.
+  /// The program's annotation `environment`.
   public var environment: String?
-  /// Its annotation `user`.
+  /// The program's annotation `user`.
   public var user: String?
-  /// The machine; nil in older reports.
+  /// The machine, or nil in older reports.
   public var machine: Machine?
-  /// The container of the process; nil where crashd sees none.
+  /// The container of the process, or nil if crashd detected none.
   public var container: Container?
-  /// What the process used; nil where no crashd saw it alive, as for most spool files.
+  /// The resources of the process, or nil if no crashd could read them in time, which is so for most spool files.
   public var resources: Resources?
 
-  /// Makes a report from its parts; the well-known ones of `annotations` become fields.
+  /// Creates a report from its parts.
+  ///
+  /// The well-known ones of `annotations` become fields.
   public init(
     id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
     threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
@@ -106,7 +116,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The groups that count the crash: of each thread that crashed at the same time, each once.
+  /// The groups that count the crash, without duplicates: one for each thread that crashed at the same time.
   public var groups: [Group] {
     var keys: Set<String> = []
     return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
@@ -116,38 +126,43 @@ extension CrashReport {
   public struct ProcessIdentity: Codable, Sendable, Equatable {
     /// The pid in crashd's namespace (SO_PEERCRED).
     public var pid: Int
-    /// The effective user id at attach (SO_PEERCRED).
+    /// The effective user id when the process attached (SO_PEERCRED).
     public var uid: Int
-    /// `Shield.start(name:)`, else the executable's last path component.
+    /// The name from `Shield.start(name:)`, or the last path component of the executable.
     public var name: String
-    /// The absolute path of the executable, as the process reports it; other texts begin with `not a path: `.
-    public var executable: String
-    /// The executable's GNU build id in hexadecimal digits; empty when it has none.
-    public var buildID: String
-    /// When the process started, RFC 3339 in UTC.
-    public var startTime: String
-    /// The systemd unit, where the process runs in one.
-    public var unit: String?
-    /// True where the kernel would not dump the process for its user, because it had more rights than that user.
+    /// The absolute path of the executable, as the process reported it.
     ///
-    /// Then only root and crashd see the report. Nil for any other process, and in older reports.
+    /// Any other text begins with `not a path: `.
+    public var executable: String
+    /// The executable's GNU build id in hexadecimal digits, or empty if it has none.
+    public var buildID: String
+    /// The time at which the process started, RFC 3339 in UTC.
+    public var startTime: String
+    /// The systemd unit of the process, if there is one.
+    public var unit: String?
+    /// True if the kernel would not dump the process for its user, because the process had more privileges than its
+    /// user.
+    ///
+    /// Only root and crashd's user can then read the report. Nil for any other process, and in older reports.
     public var isRestricted: Bool?
-    /// True where only the process itself claims `pid`, as in a spool file.
+    /// True if `pid` is only the process's own claim, as in a spool file.
     ///
     /// Another process may have that pid.
     public var isPIDClaimed: Bool?
-    /// Its arguments, separated by blanks and shortened; secrets in them are scrubbed.
+    /// The arguments of the process, separated by blanks and shortened.
     ///
-    /// Nil where crashd could not read them, and where no memory of the process is stored.
+    /// Secrets in them are scrubbed.
+    ///
+    /// Nil if crashd could not read the arguments, and if no memory of the process is stored.
     public var commandLine: String?
-    /// The path of its control group.
+    /// The path of the control group of the process.
     public var cgroup: String?
-    /// The version of its Swift runtime, such as `6.3.1`.
+    /// The version of the process's Swift runtime, such as `6.3.1`.
     public var swiftVersion: String?
-    /// How long it had run, in milliseconds; nil in older reports.
+    /// The running time of the process in milliseconds, or nil in older reports.
     public var uptime_ms: Int?
 
-    /// Makes an identity from its parts.
+    /// Creates an identity from its parts.
     public init(
       pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String,
       unit: String? = nil
@@ -161,7 +176,7 @@ extension CrashReport {
       self.unit = unit
     }
 
-    /// Writes every key.
+    /// Encodes every key.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(pid, forKey: .pid)
@@ -180,22 +195,24 @@ extension CrashReport {
     }
   }
 
-  /// A signal by its `siginfo_t`.
+  /// A signal, as in `siginfo_t`.
   public struct Signal: Codable, Sendable, Equatable {
-    /// Such as 4.
+    /// The number, such as 4.
     public var number: Int
-    /// Such as `SIGILL`.
+    /// The name, such as `SIGILL`.
     public var name: String
-    /// `si_code`.
+    /// The value of `si_code`.
     public var code: Int
-    /// Such as `ILL_ILLOPN`, `SEGV_MAPERR`, `SI_USER`; the number when it has no name.
+    /// The name of the code, such as `ILL_ILLOPN`, `SEGV_MAPERR` or `SI_USER`.
+    ///
+    /// If it has no name, its number.
     public var codeName: String
-    /// `si_addr`, where the signal has one.
+    /// The value of `si_addr`, if the signal has one.
     public var address: Address?
-    /// The sender, where a process sent it (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
+    /// The sender, if a process sent the signal (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
     public var sender: Sender?
 
-    /// Makes a signal from its parts.
+    /// Creates a signal from its parts.
     public init(
       number: Int, name: String, code: Int, codeName: String, address: Address? = nil, sender: Sender? = nil
     ) {
@@ -207,7 +224,7 @@ extension CrashReport {
       self.sender = sender
     }
 
-    /// Writes every key.
+    /// Encodes every key.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(number, forKey: .number)
@@ -221,45 +238,51 @@ extension CrashReport {
 
   /// The process that sent a signal.
   public struct Sender: Codable, Sendable, Equatable {
-    /// Its pid in the crashed process's namespace; 0 when it was outside of that namespace.
+    /// The sender's pid in the pid namespace of the crashed process.
+    ///
+    /// 0 if the sender was outside that namespace.
     public var pid: Int
-    /// Its real user id.
+    /// The sender's real user id.
     public var uid: Int
 
-    /// Makes a sender from its parts.
+    /// Creates a sender from its parts.
     public init(pid: Int, uid: Int) {
       self.pid = pid
       self.uid = uid
     }
   }
 
-  /// crashd's diagnosis of a crash, with its rule.
+  /// crashd's diagnosis of a crash, and the rule that it comes from.
   public struct Diagnosis: Codable, Sendable, Equatable {
-    /// A stable name for programs, such as `swift-runtime-failure`, `null-pointer`.
+    /// A stable name for programs, such as `swift-runtime-failure` or `null-pointer`.
     public var cause: Cause
-    /// One sentence for people.
+    /// The diagnosis as one sentence for people.
     public var sentence: String
     /// The name of the rule.
     public var rule: String
-    /// The confidence: 0 (a guess) to 1 (certain).
+    /// The confidence, from 0 (a guess) to 1 (certain).
     public var confidence: Double
-    /// The full name of the object's class; nil where there is none, or it is unknown.
+    /// The full name of the object's class, or nil if there is no object, or if its class is unknown.
     public var className: String?
-    /// The class that the code expects the freed object to have, or to derive from, without its module.
+    /// The class that the code expects the freed object to have or to inherit from, without its module.
     ///
-    /// It is the expectation of the code, not the class of the object. Nil without evidence, and where `className` is
+    /// This is the expectation of the code, not the class of the object. Nil without evidence, and if `className` is
     /// set.
     public var expectedClass: String?
-    /// The field that a null pointer was probably dereferenced for; nil without evidence.
+    /// The field for which a null pointer was probably dereferenced.
     ///
-    /// `confidence` does not cover it.
+    /// Nil without evidence.
+    ///
+    /// `confidence` does not cover the field.
     public var field: AccessedField?
-    /// The addresses and registers behind the sentence, which has none: equal crashes have equal sentences.
+    /// The addresses and registers behind the sentence.
     ///
-    /// Nil where the sentence says everything, and in older reports.
+    /// The sentence contains none, so that equal crashes have equal ones.
+    ///
+    /// Nil if there are no further facts, and in older reports.
     public var evidence: String?
 
-    /// Makes a diagnosis from its parts.
+    /// Creates a diagnosis from its parts.
     public init(
       cause: Cause, sentence: String, rule: String, confidence: Double, className: String? = nil,
       expectedClass: String? = nil, field: AccessedField? = nil, evidence: String? = nil
@@ -274,27 +297,29 @@ extension CrashReport {
       self.field = field
     }
 
-    /// The class of the object, or else the one that the code expects.
+    /// The class of the object if known, otherwise the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
-    /// For people: `shop.Session`, or `Session, as the code expects`; empty where no class is known.
+    /// The class as text: `shop.Session`, or `Session, as the code expects`, or empty if no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
   }
 
   /// A loaded ELF image.
   public struct Image: Codable, Sendable, Equatable {
-    /// Its path; `[vdso]` for the vDSO.
+    /// The path of the image.
+    ///
+    /// `[vdso]` for the vDSO.
     public var path: String
-    /// GNU build id in hexadecimal digits; empty when it has none.
+    /// The GNU build id in hexadecimal digits, or empty if the image has none.
     public var buildID: String
     /// The load bias: link address = address - base.
     public var base: Address
-    /// One past its last mapped byte.
+    /// The address after the last mapped byte.
     public var end: Address
-    /// Why this report lacks names or lines of the image; nil when none are missing.
+    /// The reason why this report lacks names or lines of the image, or nil if none are missing.
     public var symbols: String?
 
-    /// Makes an image from its parts.
+    /// Creates an image from its parts.
     public init(path: String, buildID: String, base: Address, end: Address, symbols: String? = nil) {
       self.path = path
       self.buildID = buildID
@@ -306,24 +331,24 @@ extension CrashReport {
 
   /// The group of a crash.
   public struct Group: Codable, Sendable, Equatable {
-    /// Hexadecimal digits; equal for crashes of one group, whatever the build.
+    /// Hexadecimal digits that are equal for crashes of one group, in all builds.
     public var key: String
     /// The title for people.
     public var title: String
-    /// Hexadecimal digits; equal only for crashes at the same instruction of the same build.
-    ///
-    /// nil in older reports.
+    /// Hexadecimal digits that are equal only for crashes at the same instruction of the same build, or nil in older
+    /// reports.
     public var exact: String?
-    /// Hexadecimal digits; equal for crashes of one kind in one in-app function, whatever called it.
-    ///
-    /// nil in older reports.
+    /// Hexadecimal digits that are equal for crashes of one kind in one in-app function, for all callers, or nil in
+    /// older reports.
     public var coarse: String?
-    /// The version of the rules for keys: keys of two versions may differ for one crash.
+    /// The version of the rules for keys.
     ///
-    /// nil in older reports, which have the keys of version 1.
+    /// Two versions may give different keys for one crash.
+    ///
+    /// Nil in older reports, which have the keys of version 1.
     public var version: Int?
 
-    /// Makes a group from its parts.
+    /// Creates a group from its parts.
     public init(key: String, title: String, exact: String? = nil, coarse: String? = nil, version: Int? = nil) {
       self.key = key
       self.title = title
@@ -333,16 +358,16 @@ extension CrashReport {
     }
   }
 
-  /// Times of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
+  /// The times of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
   public struct Timing: Codable, Sendable, Equatable {
-    /// The handler of the first crashed thread was entered.
+    /// The time at which the thread that crashed first entered its handler.
     public var entry_ns: UInt64
-    /// Its record was committed.
+    /// The time at which this thread's record was committed.
     public var commit_ns: UInt64
-    /// The report was passed to the store.
+    /// The time at which the report was passed to the store.
     public var stored_ns: UInt64
 
-    /// Makes a timing from its parts.
+    /// Creates a timing from its parts.
     public init(entry_ns: UInt64, commit_ns: UInt64, stored_ns: UInt64) {
       self.entry_ns = entry_ns
       self.commit_ns = commit_ns

@@ -1,30 +1,34 @@
 extension CrashReport {
   /// A thread of the crashed process.
   public struct CrashedThread: Codable, Sendable, Equatable {
-    /// The thread id in the process's own namespace (`gettid`).
+    /// The thread id in the pid namespace of the process (`gettid`).
     public var tid: Int
-    /// `prctl(PR_GET_NAME)`.
+    /// The name from `prctl(PR_GET_NAME)`.
     public var name: String
-    /// Whether it crashed, or was only sampled.
+    /// Whether the thread crashed.
+    ///
+    /// Other threads were only sampled.
     public var crashed: Bool
-    /// Its own signal, on every crashed thread.
+    /// The signal of this thread, if it crashed.
     public var signal: Signal?
-    /// Its own message, if any.
+    /// The error message of this thread, if it has one.
     public var reason: String?
-    /// Innermost first, inline frames expanded, the async callers after the stack.
+    /// The frames, innermost first.
+    ///
+    /// Inline frames are expanded, and the async callers follow the stack.
     public var frames: [Frame]
-    /// The number of omitted frames of a deep recursion, between the head and the tail; nil when there are none.
+    /// The number of frames of a deep recursion that were omitted in the middle, or nil if none was omitted.
     public var framesOmitted: Int?
-    /// The number of `frames`, with inline ones, before that gap; nil when there is none.
+    /// The number of `frames`, including inline frames, before that gap, or nil if there is no gap.
     public var framesBeforeGap: Int?
-    /// By name: `rax`, … `rip`, `rflags`.
+    /// The registers by name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
-    /// Why a sampled thread has no frames; nil where it answered.
+    /// The reason why a sampled thread has no frames, or nil if the thread was sampled successfully.
     public var silence: Silence?
-    /// The Swift task that it ran; nil when it ran none, or the runtime does not show it.
+    /// The Swift task that the thread ran, or nil if it ran none, or if the runtime does not provide it.
     public var task: Task?
 
-    /// Makes a thread from its parts.
+    /// Creates a thread from its parts.
     public init(
       tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
       framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:],
@@ -43,7 +47,7 @@ extension CrashReport {
       self.task = task
     }
 
-    /// Encodes optional parts only if they exist.
+    /// Encodes optional parts only if they have a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(tid, forKey: .tid)
@@ -54,7 +58,7 @@ extension CrashReport {
       try container.encode(frames, forKey: .frames)
       try container.encodeIfPresent(framesOmitted, forKey: .framesOmitted)
       try container.encodeIfPresent(framesBeforeGap, forKey: .framesBeforeGap)
-      // As text at once: see Frame.
+      // The registers are encoded as strings directly. `Frame.encode(to:)` explains why that is faster.
       try container.encode(registers.mapValues(\.description), forKey: .registers)
       try container.encodeIfPresent(silence, forKey: .silence)
       try container.encodeIfPresent(task, forKey: .task)
@@ -63,21 +67,25 @@ extension CrashReport {
 
   /// A Swift task.
   public struct Task: Codable, Sendable, Equatable {
-    /// Its number in the process.
+    /// The number of the task in the process.
     public var id: Int
-    /// The `TaskPriority.rawValue` that it ran at; `priorityName` has the name.
+    /// The `TaskPriority.rawValue` at which the task ran.
+    ///
+    /// `priorityName` is its name.
     public var priority: Int
-    /// Its name; nil when it has none.
+    /// The name of the task, or nil if it has none.
     public var name: String?
 
-    /// Makes a task from its parts.
+    /// Creates a task from its parts.
     public init(id: Int, priority: Int, name: String? = nil) {
       self.id = id
       self.priority = priority
       self.name = name
     }
 
-    /// Swift's name of the priority, else the number.
+    /// Swift's name of the priority.
+    ///
+    /// If it has no name, its number.
     public var priorityName: String {
       switch priority {
       case 0x21: "user-interactive"
@@ -90,52 +98,57 @@ extension CrashReport {
     }
   }
 
-  /// Why a sampled thread has no stack.
+  /// The reason why a sampled thread has no stack.
   public struct Silence: Codable, Sendable, Equatable {
-    /// It blocks the sampling signal; else it did not answer in time.
+    /// Whether the thread blocks the sampling signal.
+    ///
+    /// Otherwise it did not answer in time.
     public var isBlocking: Bool
-    /// The kernel's letter for its state (`R` running, `S` sleeping, `D` in the kernel, …); empty when unknown.
+    /// The kernel's letter for the state of the thread (`R` running, `S` sleeping, `D` in the kernel, …), or empty if
+    /// unknown.
     public var runState: String
 
-    /// Makes a silence from its parts.
+    /// Creates a value from its parts.
     public init(isBlocking: Bool, runState: String) {
       self.isBlocking = isBlocking
       self.runState = runState
     }
   }
 
-  /// One function on the stack, or inlined into it.
+  /// A function on the stack, or a function that was inlined into it.
   public struct Frame: Codable, Sendable, Equatable {
-    /// The pc: the faulting instruction, or the return address.
+    /// The pc, which is the faulting instruction or the return address.
     public var address: Address
-    /// The start of its function; nil when unknown.
+    /// The start address of the function, or nil if unknown.
     public var symbolAddress: Address?
-    /// For people, demangled and simplified; empty when unknown.
+    /// The function's name for people, demangled and simplified, or empty if unknown.
     public var function: String
-    /// The linkage name; empty when unknown.
+    /// The linkage name, or empty if unknown.
     public var mangled: String
-    /// The demangled name with its module, its types and its effects; nil where `function` is complete.
+    /// The demangled name with its module, types and effects, or nil if `function` is already complete.
     public var signature: String?
-    /// The source file; nil when unknown.
+    /// The source file, or nil if unknown.
     public var file: String?
-    /// The source line, from 1; nil when unknown.
+    /// The source line, from 1, or nil if unknown.
     public var line: Int?
-    /// The source column, from 1; nil when unknown.
+    /// The source column, from 1, or nil if unknown.
     public var column: Int?
-    /// `true` where the address itself has no line, and this is the nearest one of the same function; else nil.
+    /// `true` if the address has no line, and this is the nearest line of the same function.
+    ///
+    /// Otherwise nil.
     public var isLineApproximate: Bool?
-    /// The image's path; nil when no image contains the address.
+    /// The path of the image, or nil if no image contains the address.
     public var image: String?
-    /// Whether the compiler inlined it into the next frame that is not inlined.
+    /// Whether the compiler inlined the function into the next frame that is not inlined.
     public var isInline: Bool
-    /// Whether it is an async caller, found through the task and not on the stack.
+    /// Whether the frame is an async caller, which was found through the task and not on the stack.
     public var isAsync: Bool
-    /// Whether it is in-app: the program's own code, not the runtime's, the system's or the compiler's.
+    /// Whether the frame is in-app: code of the program, not of the runtime, the system or the compiler.
     public var isOwn: Bool
-    /// How it was found.
+    /// How the frame was found.
     public var trust: Trust
 
-    /// Makes a frame from its parts.
+    /// Creates a frame from its parts.
     public init(
       address: Address, symbolAddress: Address? = nil, function: String = "", mangled: String = "",
       file: String? = nil, line: Int? = nil, column: Int? = nil, image: String? = nil, isInline: Bool = false,
@@ -156,10 +169,10 @@ extension CrashReport {
       self.signature = signature
     }
 
-    /// Encodes every key of the first version, and those of later ones that have a value.
+    /// Encodes every key of the first version, and those later keys that have a value.
     ///
-    /// Most of a report is frames. An encoder writes text, numbers and null directly; for any other value, also an
-    /// optional one, it first makes a container, which takes about ten times as long.
+    /// Most of a report consists of frames. An encoder writes strings, numbers and null directly. For any other value,
+    /// including an optional, it first creates a container, which takes about ten times as long.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(address.description, forKey: .address)
@@ -183,25 +196,27 @@ extension CrashReport {
     }
   }
 
-  /// How a frame was found, most reliable first.
+  /// How a frame was found.
+  ///
+  /// The values are listed from the most to the least reliable.
   public struct Trust: RawRepresentable, Codable, Sendable, Hashable {
-    /// The word in JSON.
+    /// The text in JSON.
     public var rawValue: String
 
-    /// Makes a trust from its word.
+    /// Creates a value from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The pc of the signal context.
+    /// The frame comes from the pc of the signal context.
     public static let context = Trust(rawValue: "context")
-    /// DWARF call frame information.
+    /// The frame was found by DWARF call frame information.
     public static let cfi = Trust(rawValue: "cfi")
-    /// The saved frame pointer.
+    /// The frame was found by the saved frame pointer.
     public static let framePointer = Trust(rawValue: "frame-pointer")
-    /// A word on the stack that looks like a return address.
+    /// The frame is a word on the stack that looks like a return address.
     public static let scan = Trust(rawValue: "scan")
-    /// A resume entry of the task's AsyncContext chain.
+    /// The frame is a resume entry in the AsyncContext chain of the task.
     public static let async = Trust(rawValue: "async")
-    /// Unknown.
+    /// It is unknown how the frame was found.
     public static let unknown = Trust(rawValue: "unknown")
   }
 }

@@ -1,8 +1,11 @@
 /// The kinds of guards, by the names that reports, the environment and crashctl use.
 ///
-/// They are those of `ShieldKind`; a report has them as the kind of an incident whose source is `guard`.
+/// The names are those of `ShieldKind`. If the source of an incident is `guard`, the incident's kind has one of these
+/// names.
 public enum GuardKinds: Sendable {
-  /// By number; 0 is unused.
+  /// The names, indexed by number.
+  ///
+  /// The number 0 is unused.
   private static let all = [
     "", "index", "range", "mutation", "capacity", "duplicateKey", "missingValue", "stringIndex", "unwrap", "cast",
     "null", "try", "arithmetic", "conversion", "emptyRange", "zeroStride", "precondition", "timer", "notification",
@@ -10,12 +13,12 @@ public enum GuardKinds: Sendable {
     "group", "source", "foundationRange", "json", "process", "fileHandle", "pipe", "memory",
   ]
 
-  /// All names, in the order of their numbers.
+  /// All names, sorted by number.
   public static var names: ArraySlice<String> { all.dropFirst() }
 
-  /// The name of a kind; nil for a number that this version does not know.
+  /// Returns the name of a kind, or nil for an unknown number.
   public static func name(of number: Int) -> String? { number > 0 && number < all.count ? all[number] : nil }
 
-  /// The number of a kind; nil for a name that this version does not know.
+  /// Returns the number of a kind, or nil for an unknown name.
   public static func number(of name: String) -> Int? { name.isEmpty ? nil : all.firstIndex(of: name) }
 }

@@ -1,25 +1,27 @@
-/// A set of words that later versions of crashd may extend: an unknown word decodes, prints and encodes unchanged.
+/// A set of texts that later versions of crashd may extend.
 ///
-/// It has no string literals, so that no value is compared with a word that is not a member.
+/// An unknown text is decoded, printed and encoded unchanged.
+///
+/// The type has no string literals, to prevent comparisons with a text that is no member of the set.
 public protocol OpenEnum: RawRepresentable<String>, Codable, Hashable, Sendable, CustomStringConvertible {
-  /// Makes the value of any word.
+  /// Creates a value from any text.
   init(rawValue: String)
 }
 
 extension OpenEnum {
-  /// The word.
+  /// The text of the value.
   public var description: String { rawValue }
 
-  /// Makes the value of any word.
+  /// Creates a value from any text.
   public init(_ word: String) { self.init(rawValue: word) }
 }
 
 extension CrashReport {
   /// The cause of a crash: a stable name for programs.
   public struct Cause: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A use-after-free.
@@ -30,9 +32,9 @@ extension CrashReport {
 extension CrashReport.ReplacedHandler {
   /// The disposition that replaced the shield's handler.
   public struct Kind: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A handler of the program.
@@ -45,11 +47,11 @@ extension CrashReport.ReplacedHandler {
 }
 
 extension IncidentReport {
-  /// The part of the shield that recorded an incident, or a number that this version does not know.
+  /// The part of the shield that recorded an incident, or a number that this version does not define.
   public struct Source: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The quarantine.
@@ -58,70 +60,75 @@ extension IncidentReport {
     public static let guarding = Self("guard")
     /// A guard page.
     public static let pages = Self("pages")
-    /// Work of `Shield.isolated`.
+    /// Work inside `Shield.isolated`.
     public static let isolated = Self("isolated")
   }
 
-  /// The kind of an incident: one of these, for a guard a `ShieldKind`, for contained work `trap`, else a number.
+  /// The kind of an incident.
+  ///
+  /// A guard has a `ShieldKind`, contained work has `trap`, other sources have one of these values. A kind that this
+  /// version does not define is a number.
   public struct Kind: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Quarantine: a method was called.
+    /// From the quarantine: a method was called.
     public static let call = Self("call")
-    /// Quarantine: an asynchronous method was called.
+    /// From the quarantine: an async method was called.
     public static let asyncCall = Self("asyncCall")
-    /// Quarantine: the object was over-released.
+    /// From the quarantine: the object was over-released.
     public static let overRelease = Self("overRelease")
-    /// Quarantine: retains and releases do not balance.
+    /// From the quarantine: retains and releases do not balance.
     public static let retains = Self("retains")
-    /// Quarantine: a handle was asked for the freed object.
+    /// From the quarantine: the freed object was requested from a handle.
     public static let handle = Self("handle")
-    /// Guard page: freed memory was read.
+    /// From a guard page: freed memory was read.
     public static let read = Self("read")
-    /// Quarantine or guard page: deallocated memory was written.
+    /// From the quarantine or a guard page: freed memory was written.
     public static let write = Self("write")
-    /// Guard page: memory was freed twice.
+    /// From a guard page: memory was freed twice.
     public static let doubleFree = Self("doubleFree")
-    /// Guard: an executor check failed.
+    /// From a guard: an executor check failed.
     public static let isolation = Self("isolation")
   }
 
   /// Whether the program certainly has a bug.
   public struct Confidence: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program has a bug.
+    /// The program certainly has a bug.
     public static let certain = Self("certain")
-    /// The program has a bug, unless the deferred deinit would have ended the use.
+    /// The program has a bug, except if the deferred deinit would have prevented the access.
     public static let probable = Self("probable")
   }
 
-  /// The reaction of the shield to a fault; or a number that this version does not know.
+  /// The reaction of the shield to a fault, or a number that this version does not define.
   public struct Mode: OpenEnum {
-    /// The word.
+    /// The text of the value.
     public let rawValue: String
-    /// Makes the value of any word.
+    /// Creates a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The program continues.
+    ///
+    /// A guard returns the documented value, and the quarantine delays the deinit.
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")
-    /// The use is recorded only.
+    /// The access is recorded, and the fields of the object are poisoned.
     public static let diagnose = Self("diagnose")
-    /// The fault is recorded, and not prevented.
+    /// The fault is recorded, but not prevented.
     public static let observe = Self("observe")
     /// The fault ended the process.
     public static let crash = Self("crash")
-    /// No reaction: as without a guard.
+    /// The guard does not react, as if it were absent.
     public static let off = Self("off")
-    /// The program decides.
+    /// The program sets the mode.
     public static let program = Self("program")
   }
 }

@@ -3,20 +3,20 @@ extension CrashReport {
   public struct RuleOutcome: Codable, Sendable, Equatable {
     /// The name of the rule.
     public var rule: String
-    /// The cause that it detects.
+    /// The cause that the rule detects.
     public var cause: Cause
-    /// Its confidence where it applies, from 0 to 1.
+    /// The confidence of the rule if it applies, from 0 to 1.
     public var confidence: Double
-    /// Whether it applies.
+    /// Whether the rule applies.
     public var applies: Bool
-    /// Whether the report uses it: the first one that applies.
+    /// Whether the report uses the rule, which is the first that applies.
     public var isChosen: Bool
-    /// Its evidence in this crash.
+    /// The facts of this crash that the rule read.
     public var saw: [String]
-    /// Its sentence, where it applies.
+    /// The sentence of the rule, or nil if the rule does not apply.
     public var sentence: String?
 
-    /// Makes an outcome from its parts.
+    /// Creates an outcome from its parts.
     public init(
       rule: String, cause: Cause, confidence: Double, applies: Bool, isChosen: Bool, saw: [String],
       sentence: String? = nil

@@ -1,34 +1,37 @@
-/// A pattern for untrusted texts: the time of a search is linear in the text's length.
+/// A pattern for untrusted texts.
 ///
-/// Swift's `Regex` backtracks; the pattern of a mail address takes minutes for 64 KiB of letters. This one follows all
-/// possibilities at once (Thompson's construction), over bytes, and finds the longest match that begins first. The
-/// price: no back references, no look-around, no lazy repetition; such patterns are refused when settings are read.
+/// The time of a search is linear in the length of the text.
+///
+/// Swift's `Regex` backtracks: the pattern of a mail address takes minutes for 64 KiB of letters. `TextPattern` instead
+/// follows all possibilities at once (Thompson's construction), over bytes. It finds the longest of the matches that
+/// begin first. It does not support back references, look-around and lazy repetition. Patterns with these are rejected
+/// when settings are read.
 struct TextPattern: Sendable {
   /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>
 
   enum Step: Sendable {
-    /// Continues with the next step when the next byte is one of these.
+    /// Continues with the next step if the next byte is in the set.
     case take(Bytes)
-    /// Continues at both.
+    /// Continues with both steps.
     case split(Int, Int)
     case jump(Int)
     case start
     case end
-    /// A boundary between a letter, digit or `_` and something else.
+    /// A boundary between a word character (a letter, a digit or `_`) and any other character.
     case edge
     case found
   }
 
   let steps: [Step]
-  /// Bytes that a match can begin with.
+  /// The bytes with which a match can begin.
   private let first: Bytes
-  /// Whether it tests the position before its first byte, or may match no byte at all.
+  /// Whether a match tests the position before its first byte, or can be empty.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000
 
-  /// - Throws: `PatternProblem` with the unsupported part.
+  /// - Throws: `PatternProblem`, which contains the unsupported part.
   init(_ text: String) throws(PatternProblem) {
     var parser = TextPatternParser(text)
     var builder = TextPatternBuilder()
@@ -38,7 +41,7 @@ struct TextPattern: Sendable {
     (first, beginsAnywhere) = Self.beginnings(steps)
   }
 
-  /// The possible first bytes.
+  /// Returns the possible first bytes.
   private static func beginnings(_ steps: [Step]) -> (Bytes, Bool) {
     var (first, anywhere) = (Bytes.zero, false)
     var seen = Array(repeating: false, count: steps.count)
@@ -57,7 +60,7 @@ struct TextPattern: Sendable {
     return (first, anywhere)
   }
 
-  /// The matches in order, none of them empty; nil: the text would take too long.
+  /// Returns the non-empty matches in order, or nil if the search would take too long.
   func ranges(in text: [UInt8]) -> [Range<Int>]? {
     var found: [Range<Int>] = []
     var search = Search(pattern: self, text: text)
@@ -69,15 +72,21 @@ struct TextPattern: Sendable {
 }
 
 extension TextPattern {
-  /// All possibilities at one position of the text, the one that began first at the front.
+  /// All possibilities at one position of the text.
+  ///
+  /// The possibility that began first comes first.
   private struct Search {
     let pattern: TextPattern
     let text: [UInt8]
-    /// The remaining work for this text: after a match, bytes following it are read again.
+    /// The remaining work for this text.
+    ///
+    /// The limit is needed because the bytes after a match are read again.
     private var budget: Int
     private var now: [(step: Int, start: Int)] = []
     private var later: [(step: Int, start: Int)] = []
-    /// The last position for which a step was noted: each is noted once.
+    /// The last position at which each step was noted.
+    ///
+    /// A step is noted only once per position.
     private var noted: [Int]
     private var open: [Int] = []
 
@@ -85,7 +94,7 @@ extension TextPattern {
 
     init(pattern: TextPattern, text: [UInt8]) {
       (self.pattern, self.text) = (pattern, text)
-      // Each byte may be read by every step a few times.
+      // The budget allows every step to read each byte a few times.
       budget = 8 * pattern.steps.count * (text.count + 64)
       noted = Array(repeating: -1, count: pattern.steps.count)
     }
@@ -96,7 +105,7 @@ extension TextPattern {
       budget -= noted.count
       for index in noted.indices { noted[index] = -1 }
       for place in begin...text.count {
-        // No match that begins here can replace the one that was found.
+        // A match that begins here cannot replace an earlier match.
         if best == nil && mayBegin(at: place) { note(0, place, at: place, &best) }
         if now.isEmpty && best != nil || isTooLong { break }
         guard place < text.count else { break }
@@ -118,7 +127,7 @@ extension TextPattern {
       pattern.beginsAnywhere || place < text.count && TextPattern.has(pattern.first, text[place])
     }
 
-    /// Follows steps that take no byte.
+    /// Follows the steps that consume no byte.
     private mutating func note(_ first: Int, _ start: Int, at place: Int, _ best: inout Range<Int>?) {
       open = [first]
       while let step = open.popLast() {

@@ -3,12 +3,12 @@ indirect enum TextPatternPart {
   case bytes(TextPattern.Bytes)
   case sequence([TextPatternPart])
   case choice([TextPatternPart])
-  /// `most` nil: unlimited.
+  /// A nil `most` means no limit.
   case repeated(TextPatternPart, least: Int, most: Int?)
   case place(TextPattern.Step)
 }
 
-/// Parses a pattern: letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their complements.
+/// Parses patterns with letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their complements.
 struct TextPatternParser {
   private static let depthLimit = 32
   private static let repetitionLimit = 255
@@ -87,7 +87,7 @@ struct TextPatternParser {
     case "^": return .place(.start)
     case "$": return .place(.end)
     case "\\":
-      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "nothing stands behind its last \\") }
+      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "its last \\ escapes nothing") }
       if escaped == "b" { return .place(.edge) }
       return Self.letter(try Self.escape(escaped))
     case "*", "+", "?", "{": throw PatternProblem(reason: "'\(next)' repeats nothing")
@@ -117,7 +117,7 @@ struct TextPatternParser {
       isFirst = false
       let (one, low) = try member()
       bytes |= one
-      // A final - is a literal.
+      // A final - matches itself.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
       guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is such as a-z") }
@@ -135,7 +135,7 @@ struct TextPatternParser {
       guard Self.isPunctuation(escaped) else { return (bytes, nil) }
       next = escaped
     }
-    guard next.isASCII else { throw PatternProblem(reason: "between [ and ] stands '\(next)': only ASCII may") }
+    guard next.isASCII else { throw PatternProblem(reason: "only ASCII may stand between [ and ], not '\(next)'") }
     let byte = UInt8(truncatingIfNeeded: next.value)
     return (Self.byte(byte), byte)
   }
@@ -147,7 +147,7 @@ struct TextPatternParser {
   }
 }
 
-// Sets of bytes; the complement of all ASCII includes every letter of more than one byte.
+// Sets of bytes. The complement of all ASCII characters contains every byte of the other characters.
 extension TextPatternParser {
   private static let ascii = TextPattern.Bytes(~0, ~0, 0, 0)
   private static let beyond = TextPattern.Bytes(0, 0, ~0, ~0)
@@ -192,7 +192,9 @@ extension TextPatternParser {
     }
   }
 
-  /// A letter of this set; where it may be beyond ASCII, all bytes of the letter.
+  /// Returns a part for one letter of the set.
+  ///
+  /// If the set contains letters beyond ASCII, the part covers all their bytes.
   private static func letter(_ bytes: TextPattern.Bytes) -> TextPatternPart {
     guard bytes & beyond != .zero else { return .bytes(bytes) }
     let more: TextPatternPart = .bytes(span(0x80, 0xbf))
@@ -208,10 +210,12 @@ extension TextPatternParser {
   }
 }
 
-/// Compiles parts to steps.
+/// Compiles the parts of a pattern to steps.
 struct TextPatternBuilder {
   private(set) var steps: [TextPattern.Step] = []
-  /// The number of parts; empty ones make no steps, but nested repetitions of them would be many.
+  /// The number of parts.
+  ///
+  /// The limit is needed because empty parts have no steps, but nested repetitions multiply them.
   private var count = 0
 
   mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {

@@ -1,22 +1,26 @@
-/// Scrubs command lines: the values of options, variables and headers whose name is a secret key, and the user part of
+/// Scrubs command lines: the values of options, variables and headers whose names are secret keys, and the user part of
 /// URLs.
 ///
-/// It reads words, not the grammar of any program: `-pVALUE`, and a secret whose name says nothing, pass.
+/// The scrubber splits words, but does not parse the options of any program. It does not detect `-pVALUE`, or a secret
+/// whose name is not in the list.
 extension TextScrubber {
-  /// Scrubs arguments, and joins them: separated by blanks, those with a blank or a quote in quotes.
+  /// Scrubs arguments, and joins them with blanks.
+  ///
+  /// An argument with a blank or a quote is quoted.
   public func scrub(arguments: [String]) -> String {
     var isValue = false
     let words = arguments.map { Self.quoted(scrub(argument: $0, &isValue)) }
     return scrub(words.joined(separator: " "))
   }
 
-  /// Scrubs a line that `scrub(arguments:)` made by other rules.
+  /// Scrubs a line that another scrubber's `scrub(arguments:)` created.
   public func scrub(commandLine line: String) -> String { scrub(arguments: Self.arguments(of: line)) }
 
-  /// Scrubs one argument, which may be a command line itself, such as that of `sh -c`.
+  /// Scrubs one argument, which may itself be a command line, such as the argument of `sh -c`.
   /// - Parameters:
   ///   - argument: The argument.
-  ///   - isValue: Whether the word before it is an option whose value is a secret; then, whether its last word is.
+  ///   - isValue: On input, whether the previous word is an option whose value is secret. On output, whether the last
+  ///     word of this argument is one.
   /// - Returns: The scrubbed argument.
   private func scrub(argument: String, _ isValue: inout Bool) -> String {
     if isValue, !argument.hasPrefix("--") {
@@ -41,19 +45,19 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      // A header: its value may have several words.
+      // A header's value may consist of several words.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
       isValue = follows != .text
     }
     return result
   }
 
-  /// What is behind a word.
+  /// What follows a word.
   private enum Follower {
     case text
-    /// A secret word.
+    /// One secret word follows.
     case value
-    /// Secret words, up to the argument's end.
+    /// Secret words follow, up to the end of the argument.
     case values
   }
 
@@ -73,7 +77,7 @@ extension TextScrubber {
     return (word, isOption ? .value : .text)
   }
 
-  /// `postgres://user:word@host` becomes `postgres://[scrubbed]@host`.
+  /// Replaces the user part of URLs: `postgres://user:word@host` becomes `postgres://[scrubbed]@host`.
   private static func withoutUserInfo(_ word: String) -> String {
     var result: [UInt8] = []
     var rest = Array(word.utf8)[...]
@@ -95,7 +99,9 @@ extension TextScrubber {
 
   private static func isBlank(_ byte: UInt8) -> Bool { " \t\n".utf8.contains(byte) }
 
-  /// The bytes up to the next blank that is not in quotes; a quote that nothing closes quotes nothing.
+  /// Returns the bytes up to the next blank outside quotes.
+  ///
+  /// A quote without a closing quote does not quote anything.
   private static func word(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
     var index = bytes.startIndex
     while index < bytes.endIndex, !isBlank(bytes[index]) {
@@ -112,7 +118,9 @@ extension TextScrubber {
     return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
   }
 
-  /// The arguments of a line that `quoted` made; the last one may be truncated.
+  /// Splits a line that `quoted` created into its arguments.
+  ///
+  /// The last argument may be truncated.
   private static func arguments(of line: String) -> [String] {
     var arguments: [[UInt8]] = []
     var (isIn, isQuoted, isEscaped) = (false, false, false)

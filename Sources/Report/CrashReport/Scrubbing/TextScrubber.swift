@@ -1,10 +1,12 @@
 /// Scrubs texts by the privacy rules.
 ///
-/// It handles texts and keys; an extension in CrashProtocol applies it to the JSON of a report.
+/// This type scrubs texts and keys. An extension in CrashProtocol applies it to the JSON of a report.
 public struct TextScrubber: Sendable {
-  /// The replacement for scrubbed text.
+  /// The text that replaces scrubbed text.
   public static let mark = "[scrubbed]"
-  /// Keys that identify a crash, a build or a code location, and never contain user data.
+  /// Keys whose values identify a crash, a build or a code location.
+  ///
+  /// These values never contain user data.
   private static let exemptKeys: Set = [
     "id", "key", "exact", "coarse", "mangled", "buildID", "time", "startTime", "kind", "rule", "trust", "codeName",
   ]
@@ -13,10 +15,10 @@ public struct TextScrubber: Sendable {
   private let keys: [String]
   private let patterns: [TextPattern]
   private let hidesUsers: Bool
-  /// Whether the command line of a process may stay.
+  /// Whether the command line of a process is kept.
   public let keepsCommandLine: Bool
 
-  /// Makes a scrubber.
+  /// Creates a scrubber.
   /// - Throws: `PatternProblem` for an invalid pattern.
   public init(_ rules: PrivacySettings) throws(PatternProblem) {
     keys = rules.annotations.map { $0.lowercased() }
@@ -26,30 +28,29 @@ public struct TextScrubber: Sendable {
     (hidesUsers, keepsCommandLine) = (rules.homeDirectories, rules.commandLine)
   }
 
-  /// Whether a pattern is valid.
+  /// Returns whether a pattern is valid.
   public static func understands(_ pattern: String) -> Bool {
     do throws(PatternProblem) { _ = try TextPattern(pattern) } catch { return false }
     return true
   }
 
-  /// Whether the value of an annotation is scrubbed, whatever it is.
+  /// Returns whether the key of an annotation marks its value as secret.
   public func isSecret(_ key: String) -> Bool {
     let key = key.lowercased()
     return keys.contains { key.contains($0) }
   }
 
-  /// Whether the value of this key of a report is never scrubbed.
+  /// Returns whether values of this key of a report are never scrubbed.
   public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
 
-  /// Whether the value of this key of a report is an annotation or a breadcrumb, where an address is not one of the
-  /// report's.
+  /// Returns whether values of this key of a report are annotations or breadcrumbs, in which addresses are not exempt.
   public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
 
   private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
 
-  /// Whether a text is a register or another address of the report.
+  /// Returns whether a text is a register or another address of the report.
   ///
-  /// A pattern of digits would make addresses unreadable, and the report with them.
+  /// Addresses are exempt, because a pattern of digits would make them and the report unreadable.
   public static func isAddress(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst(2)
     return text.hasPrefix("0x") && (1...16).contains(digits.count)
@@ -61,11 +62,13 @@ public struct TextScrubber: Sendable {
       }
   }
 
-  /// Scrubs one text; a text longer than any of crashd's is truncated, because the rest is not checked.
+  /// Scrubs one text.
+  ///
+  /// A text longer than any text of crashd is truncated, because its rest is not searched.
   public func scrub(_ text: String) -> String {
     var bytes = Array(text.utf8.prefix(Self.textLimit))
     for pattern in patterns {
-      // A text whose search takes too long is replaced completely.
+      // If the search takes too long, the whole text is replaced.
       guard let ranges = pattern.ranges(in: bytes) else { return Self.mark }
       if !ranges.isEmpty { bytes = Self.marking(ranges, in: bytes) }
     }
@@ -84,7 +87,7 @@ public struct TextScrubber: Sendable {
     return result + bytes[place...]
   }
 
-  /// `/home/anna/shop` becomes `/home/[user]/shop`.
+  /// Replaces user names in paths: `/home/anna/shop` becomes `/home/[user]/shop`.
   private static func withoutUsers(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)

@@ -1,11 +1,15 @@
-/// Selects the rows of a thread's stack: runtime frames and repetitions are folded, so that in-app frames stand out.
+/// Selects the rows of a thread's stack.
+///
+/// Runtime frames and repetitions are folded to make in-app frames stand out.
 struct StackLayout {
-  /// A row of the shown stack; numbers are indices into the thread's frames.
+  /// A row of the shown stack.
+  ///
+  /// The numbers are indices into the thread's frames.
   enum Row: Equatable {
     case frame(Int)
     /// Neighboring runtime frames.
     case folded(Range<Int>)
-    /// The `period` frames directly above occur `times` times more.
+    /// The `period` frames above this row occur `times` more times.
     case repeated(period: Int, times: Int)
     /// Frames of a deep recursion that were never recorded.
     case gap(Int)
@@ -15,7 +19,9 @@ struct StackLayout {
 
   private(set) var rows: [Row] = []
   private let frames: [CrashReport.Frame]
-  /// Without in-app frames nothing could stand out, so nothing is folded.
+  /// Whether frames are folded.
+  ///
+  /// Without in-app frames nothing is folded, because no frame could stand out.
   private let folds: Bool
   private let collapses: Bool
 
@@ -56,7 +62,7 @@ struct StackLayout {
     addFolding(pending..<range.upperBound)
   }
 
-  /// The shortest group of frames that occurs at least three times in a row from `index` on.
+  /// Returns the shortest sequence of frames that occurs at least three times in a row from `index`.
   private func repetition(at index: Int, in range: Range<Int>) -> (period: Int, times: Int)? {
     for period in 1...8 {
       var end = index + period

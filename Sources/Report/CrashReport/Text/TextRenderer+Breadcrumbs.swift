@@ -1,8 +1,8 @@
-/// The breadcrumbs: time before the crash, level, category, message, metadata; a column only where one of them has it.
+/// The breadcrumbs: time before the crash, level, category, message, metadata. A column without any value is omitted.
 extension TextRenderer {
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
-    // The last ones lead to the crash; the verbose form has the rest.
+    // The last breadcrumbs are the most relevant ones. Only the verbose form has all of them.
     let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]
@@ -35,7 +35,7 @@ extension TextRenderer {
   }
 }
 
-/// The cells of a breadcrumb, safe to show.
+/// The texts of a breadcrumb, safe to show.
 private struct BreadcrumbRow {
   var time: String
   var absoluteTime: String

@@ -4,7 +4,7 @@ extension TextRenderer {
     let process = report.process
     let pid = process.isPIDClaimed == true ? "pid \(process.pid) (claimed by the process)" : "pid \(process.pid)"
     var owner = "\(process.name), \(pid), uid \(process.uid)"
-    if process.isRestricted == true { owner += " with more rights than that user" }
+    if process.isRestricted == true { owner += " with more privileges than this user" }
     if let unit = process.unit { owner += ", unit \(unit)" }
     var cause = report.diagnosis.cause.rawValue
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }
@@ -33,19 +33,23 @@ extension TextRenderer {
     }
   }
 
-  /// A report that is not stored yet is in no group; the text says why.
+  /// Returns the group as text.
+  ///
+  /// A report that is not stored yet has no group, and the text gives the reason.
   static func groupText(_ report: CrashReport) -> String {
     if report.isPreliminary == true { return "none yet: this report is preliminary, as its symbols are being read" }
     return "\(report.group.key)  \(report.group.title)"
   }
 
-  /// The count of the control group, if any; for a crash, why no memory is known.
+  /// Returns the number of OOM kills of an unreported exit.
+  ///
+  /// For a crash, returns why no memory was stored.
   private func memory(_ report: CrashReport) -> String {
     guard let death = report.death, let kills = death.oomKills, kills > 0 else { return Self.memoryText(report) }
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
   }
 
-  /// Why names or lines are missing.
+  /// Returns the reasons why names or lines are missing.
   func symbolsSection(_ report: CrashReport) -> [String] {
     let lines = report.images.compactMap { image in
       image.symbols.map { "\(CleanText.line(image.path)): \(CleanText.line($0))" }
@@ -54,7 +58,7 @@ extension TextRenderer {
       ? [] : [style.strong("Missing symbols")] + lines.flatMap { $0.wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
-  /// A compact block of facts.
+  /// Returns a compact block of facts.
   func factsSection(_ title: String, _ facts: [CrashReport.Fact]) -> [String] {
     if facts.isEmpty { return [] }
     let column = 11
@@ -77,7 +81,7 @@ extension TextRenderer {
       + sorted.map { "  \(style.faint($0.0.padded(to: column)))  \($0.1)" }
   }
 
-  /// The lines that the Swift runtime printed before this crash.
+  /// Returns the lines that the Swift runtime printed before this crash.
   func earlierWarningsSection(_ report: CrashReport) -> [String] {
     guard let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty else { return [] }
     let shown = verbose ? warnings[...] : warnings.suffix(6)
@@ -87,7 +91,7 @@ extension TextRenderer {
     return lines + shown.flatMap { CleanText.line($0).wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
-  /// The non-fatal incidents before the crash.
+  /// Returns the non-fatal incidents before the crash.
   func incidentsSection(_ report: CrashReport) -> [String] {
     guard let incidents = report.incidents, !incidents.isEmpty else { return [] }
     let shown = verbose ? incidents[...] : incidents.suffix(6)
@@ -106,7 +110,7 @@ extension TextRenderer {
     return lines
   }
 
-  /// The time alone on the day of the crash.
+  /// Returns the time without its date if it is on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
     CleanText.line(times.ofDay(time, report.time))
   }
@@ -137,7 +141,7 @@ extension TextRenderer {
     return losses.isEmpty ? [] : [style.warning("Not in this report")] + losses.map { "  " + style.warning($0) }
   }
 
-  /// The losses as text.
+  /// Returns the losses as text.
   static func losses(of report: CrashReport) -> [String] {
     let losses = report.losses.filter { $0.value != 0 }.sorted { $0.key < $1.key }
     return losses.map { kind, count in "\(count) × \(lossNames[kind] ?? CleanText.line(kind))" }
@@ -157,9 +161,9 @@ extension TextRenderer {
     "breadcrumbs": "a damaged breadcrumb",
   ]
 
-  /// A share as text.
+  /// Formats a share in percent.
   static func percent(_ share: Double) -> String {
-    // A share comes from outside, and may be anything, also NaN.
+    // The share may come from outside, and can have any value, including NaN.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

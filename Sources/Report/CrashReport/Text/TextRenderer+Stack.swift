@@ -15,7 +15,7 @@ extension TextRenderer {
     }
   }
 
-  /// The frames with a source excerpt below them.
+  /// Returns the frames below which a source excerpt is shown.
   func quotedFrames(of thread: CrashReport.CrashedThread) -> Set<Int> {
     let own = thread.frames.indices.filter { thread.frames[$0].isOwn && thread.frames[$0].line != nil }
     return Set(own.prefix(verbose ? Self.quoteLimit : 1))
@@ -23,7 +23,7 @@ extension TextRenderer {
 
   private static let quoteLimit = 16
 
-  /// The lines around a frame's own, which is marked.
+  /// Returns the lines around the frame's line, which has a mark.
   func sourceLines(of frame: CrashReport.Frame) -> [String] {
     guard let excerpt = source?(frame) else { return [] }
     let digits = "\(excerpt.first + excerpt.lines.count)".count
@@ -37,7 +37,7 @@ extension TextRenderer {
     }
   }
 
-  /// As wide as the marker and the frame's number.
+  /// Blanks that are as wide as the marker and the frame's number.
   private var indent: String { "       " }
 
   private func foldedLine(_ frames: ArraySlice<CrashReport.Frame>) -> String {

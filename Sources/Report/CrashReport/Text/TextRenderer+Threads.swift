@@ -1,6 +1,6 @@
-/// The threads that did not crash.
+/// The sections for threads that did not crash.
 extension TextRenderer {
-  /// One section for each stack: a hundred idle workers share one.
+  /// Returns one section per distinct stack, because servers have many idle threads with the same stack.
   func otherThreadSections(_ threads: [CrashReport.CrashedThread], in report: CrashReport) -> [[String]] {
     var stacks: [Stack] = []
     var members: [Stack: [CrashReport.CrashedThread]] = [:]
@@ -23,13 +23,13 @@ extension TextRenderer {
     }
   }
 
-  /// Such as `did not answer in time (running)`.
+  /// Describes why a thread has no stack, such as `did not answer in time (running)`.
   func describe(_ silence: CrashReport.Silence) -> String {
     let state = Self.runStates[silence.runState].map { " (\($0))" } ?? ""
     return (silence.isBlocking ? "could not answer: it blocks signals" : "did not answer in time") + state
   }
 
-  /// Such as `in task 12 "restock", at background priority`.
+  /// Describes a task, such as `in task 12 "restock", at background priority`.
   func describe(_ task: CrashReport.Task) -> String {
     let name = task.name.map { " \"\(CleanText.line($0))\"" } ?? ""
     return "  in task \(task.id)\(name), at \(task.priorityName) priority"
@@ -42,7 +42,7 @@ extension TextRenderer {
     "X": "ended", "I": "idle",
   ]
 
-  /// The key of equal threads.
+  /// The key that is equal for threads with the same stack.
   private struct Stack: Hashable {
     var addresses: [UInt64]
     var omitted: Int?

@@ -1,13 +1,17 @@
-/// Renders a report for people: one sentence on top, the reason, the crashed thread with its in-app frames standing out
-/// and runtime frames folded, then the rest.
+/// Renders a report for people.
 ///
-/// The text contains no control character but line feeds and, with `color`, its own escape sequences.
+/// The text begins with one sentence, the reason, and the crashed thread, in which in-app frames stand out and runtime
+/// frames are folded.
+///
+/// The text contains no control characters except line feeds and, with `color`, the renderer's escape sequences.
 public struct TextRenderer: Sendable {
   /// Whether to use ANSI colors.
   public var color: Bool
-  /// The width in columns, where lines fit without truncating an in-app name.
+  /// The width in columns.
+  ///
+  /// Lines are fitted to it, but an in-app name is never truncated.
   public var width: Int
-  /// Whether to add every frame with its address, the registers, the images and the threads that did not crash.
+  /// Whether to add all frames with their addresses, the registers, the images, and the threads that did not crash.
   public var verbose: Bool
   /// Whether to add the registers.
   public var showsRegisters: Bool
@@ -15,12 +19,16 @@ public struct TextRenderer: Sendable {
   public var showsThreads: Bool
   /// Whether to add the images.
   public var showsImages: Bool
-  /// The source lookup: for the first in-app frame of the crash, in the verbose form for each of them.
+  /// The source lookup.
+  ///
+  /// It is used for the first in-app frame of the crash, and in the verbose form for each in-app frame.
   public var source: SourceLookup?
-  /// How to show times.
+  /// The format of times.
   public var times: ReportTimes
 
-  /// Makes a renderer; `width` is at least 40.
+  /// Creates a renderer.
+  ///
+  /// The minimum of `width` is 40.
   public init(
     color: Bool = false, width: Int = 100, verbose: Bool = false, source: SourceLookup? = nil,
     times: ReportTimes = .utc
@@ -33,7 +41,7 @@ public struct TextRenderer: Sendable {
     self.times = times
   }
 
-  /// The text, ending in a line feed.
+  /// Returns the text, which ends with a line feed.
   public func render(_ report: CrashReport) -> String {
     var sections = [headline(report)]
     let crashed = report.threads.filter(\.crashed)
@@ -66,10 +74,12 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
-  /// The width of sentences, which are hard to read on wider lines; stacks take the whole width.
+  /// The width of sentences, which are hard to read on wider lines.
+  ///
+  /// Stacks use the whole width.
   var prose: Int { min(width, 120) }
 
-  /// The sentence, and the runtime error message below where it says more.
+  /// Returns the sentence, followed by the runtime error message if that has further information.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
@@ -114,14 +124,14 @@ public struct TextRenderer: Sendable {
     return "\(who) of \(CleanText.line(report.process.name)) \(also)crashed by \(describe(signal, in: report)):"
   }
 
-  /// Text of several lines, indented.
+  /// Returns a text of several lines, indented.
   func reasonLines(_ reason: String) -> [String] {
     let text = CleanText.clean(reason)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
     return lines.flatMap { String($0).wrapped(to: prose - 2) }.map { "  \($0)" }
   }
 
-  /// Such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
+  /// Describes a signal, such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
   func describe(_ signal: CrashReport.Signal, in report: CrashReport) -> String {
     var text = CleanText.line(signal.name)
     if !signal.codeName.isEmpty { text += " (\(CleanText.line(signal.codeName)))" }
@@ -134,21 +144,25 @@ public struct TextRenderer: Sendable {
   }
 }
 
-/// `1 frame`, `2 frames`.
+/// Formats a count with its noun: `1 frame`, `2 frames`.
 func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
   "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }
 
 extension String {
-  /// At most `width` characters, the last one `…` if it was truncated.
+  /// Truncates the text to `width` characters.
+  ///
+  /// The last character is then `…`.
   package func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }
 
-  /// Without trailing blanks.
+  /// Removes trailing blanks.
   var trimmingEnd: String { String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)]) }
 
-  /// Lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
+  /// Breaks the text at blanks into lines of at most `width` characters.
+  ///
+  /// A longer word is not broken, so that it can be copied.
   package func wrapped(to width: Int) -> [String] {
     if count <= width { return [self] }
     var lines: [String] = []
@@ -162,30 +176,32 @@ extension String {
     return lines
   }
 
-  /// Padded with blanks on the left.
+  /// Pads the text with blanks on the left.
   func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 
-  /// Padded with blanks on the right.
+  /// Pads the text with blanks on the right.
   package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
-/// The few styles of a report, named by their meaning; only the 16 colors that each terminal's theme makes readable.
+/// The styles of a report, named by their meaning.
+///
+/// They use only the 16 colors that a terminal's theme defines.
 struct TextStyle {
   let color: Bool
 
-  /// What happened.
+  /// The style of what happened.
   func alarm(_ text: String) -> String { wrap(text, "1;31") }
-  /// An in-app function.
+  /// The style of an in-app function.
   func own(_ text: String) -> String { wrap(text, "1") }
-  /// A location in the program's own source.
+  /// The style of a location in the program's own source.
   func place(_ text: String) -> String { wrap(text, "1;33") }
-  /// The marker before an in-app frame.
+  /// The style of the marker before an in-app frame.
   func marker(_ text: String) -> String { wrap(text, "1;31") }
-  /// A heading.
+  /// The style of a heading.
   func strong(_ text: String) -> String { wrap(text, "1") }
-  /// Details that are seldom needed.
+  /// The style of details that are rarely needed.
   func faint(_ text: String) -> String { wrap(text, "2") }
-  /// Limits of the report's reliability.
+  /// The style of texts about losses and uncertainty.
   func warning(_ text: String) -> String { wrap(text, "33") }
 
   private func wrap(_ text: String, _ code: String) -> String {

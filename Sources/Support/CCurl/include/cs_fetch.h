@@ -1,15 +1,15 @@
-// Downloads files by HTTP in a sandboxed process that treats every answer as untrusted input. It reads files and
-// resolves names first, then confines itself (cs_confine_fetch), then talks to servers.
+// Downloads files by HTTP in a sandboxed process that handles every response as untrusted input. The process first
+// reads files and resolves names, then confines itself (cs_confine_fetch), and then connects to servers.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// Servers in one run.
+/// The maximum number of servers in one run.
 #define CS_FETCH_SERVER_LIMIT 8
 
-/// One line for people.
+/// The reason of a failure, as one line for people.
 struct cs_fetch_problem {
   char text[256];
 };
@@ -17,26 +17,26 @@ struct cs_fetch_problem {
 /// The servers of one run, with their addresses and the certificates of the machine.
 struct cs_fetcher;
 
-/// Initializes libcurl, reads the machine's certificates and resolves the servers' names. The URLs must outlive it.
-/// Called once in a process; NULL, with a problem, when nothing can be downloaded. cs_fetcher_get reports a server that
-/// cannot be resolved.
+/// Initializes libcurl, reads the machine's certificates, and resolves the servers' names. The URLs must outlive the
+/// result. Precondition: called once in a process. Returns NULL and a problem if nothing can be downloaded. If a
+/// server's name cannot be resolved, cs_fetcher_get reports it.
 struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct cs_fetch_problem *ret_problem);
 
 /// A request to one server.
 struct cs_fetch_request {
-  const char *path; // behind the server's URL, without a slash in front
-  int output;       // a file: emptied first
+  const char *path; // follows the server's URL, without a leading slash
+  int output;       // a file, which is emptied first
   uint64_t limit_bytes;
-  uint32_t timeout_ms; // for all of it
+  uint32_t timeout_ms; // limit of the whole request
 };
 
 enum cs_fetch_result {
   CS_FETCH_GOOD = 0,
-  CS_FETCH_NOT_THERE = 1, // the server says that it does not have it
-  CS_FETCH_FAILED = 2,    // `ret_problem` says why
+  CS_FETCH_NOT_THERE = 1, // the server responds that it does not have the file
+  CS_FETCH_FAILED = 2,    // `ret_problem` contains the reason
 };
 
-/// Downloads a file from server `index`. It follows no redirect, asks for no compression, and sends no cookie or
-/// password.
+/// Downloads a file from the server `index`. The request follows no redirect, requests no compression, and sends no
+/// cookie or password.
 enum cs_fetch_result cs_fetcher_get(struct cs_fetcher *fetcher, size_t index, const struct cs_fetch_request *request,
                                     struct cs_fetch_problem *ret_problem);

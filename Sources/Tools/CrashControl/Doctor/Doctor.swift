@@ -6,15 +6,16 @@ internal import LinuxSystem
 
 /// Checks that crashes will be captured and that reports will be complete.
 ///
-/// It changes nothing, and reads only crashd's replies, `/proc` and the files of programs.
+/// The checks change nothing. They read only crashd's replies, `/proc` and the files of programs.
 public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String
   private let guards: [ShieldCheck.Result]?
   private let clock: Clock
 
-  /// Creates a doctor; `system` is the path of `/proc`, `guards` the result of this process's guard self-test, if it
-  /// ran.
+  /// Creates a doctor.
+  ///
+  /// `system` is the path of `/proc`. `guards` is the result of this process's guard self-test, if the self-test ran.
   public init(
     client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil, clock: Clock = Clock()
   ) {
@@ -24,7 +25,7 @@ public struct Doctor: Sendable {
     self.clock = clock
   }
 
-  /// The machine, and the crashd that the client speaks to.
+  /// Checks the machine and the crashd that the client is connected to.
   public func machine() -> [Finding] {
     var findings: [Finding] = []
     do throws(ClientError) {
@@ -36,14 +37,14 @@ public struct Doctor: Sendable {
       findings += rights(status) + store(status) + losses(status)
     } catch {
       findings.append(
-        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
+        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until crashd runs"))
     }
     return findings + [attachSocket(), spool(), corePattern()] + (guards.map { [GuardFacts.finding(of: $0)] } ?? [])
   }
 
-  /// One process, which need not be attached.
+  /// Checks one process, which need not be attached.
   ///
-  /// Nil if there is no such process.
+  /// Returns nil if the process does not exist.
   public func process(_ pid: Int) -> [Finding]? {
     guard let facts = ProcessFacts(pid: pid, system: system) else { return nil }
     var attached: Bool?
@@ -60,30 +61,34 @@ public struct Doctor: Sendable {
     return facts.findings(isAttached: attached) + handlers + own + image
   }
 
-  /// A finding if reports of a process lack its memory; nil if they do not, or if it is unknown.
+  /// Returns a finding if reports of a process lack its memory.
+  ///
+  /// Returns nil if they contain the memory, or if that is unknown.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
-    case .nothing: Finding(.note, "memory", "reports contain none: the program has disabled it")
-    case .withheld: Finding(.note, "memory", "reports contain none: crashd's privacy.no-memory")
+    case .nothing: Finding(.note, "memory", "reports contain no memory: the program disabled it")
+    case .withheld: Finding(.note, "memory", "reports contain no memory: crashd's privacy.no-memory")
     case .discarded:
       Finding(
-        .note, "memory", "reports contain none: crashd's privacy.no-memory; a ring in the spool does",
-        remedy: "set CRASHSHIELD_MEMORY=none in its environment: it ignores crashd's setting")
+        .note, "memory", "reports contain no memory (crashd's privacy.no-memory), but rings in the spool do",
+        remedy: "set CRASHSHIELD_MEMORY=none in the environment of the process, which ignores crashd's setting")
     default: nil
     }
   }
 
-  /// The file of a program or library, shown as `name`.
+  /// Checks the file of a program or library.
+  ///
+  /// `name` is the file's name in the findings.
   public func program(_ name: String, at path: String? = nil) -> [Finding] {
     guard let image = ImageFacts(path: path ?? name) else {
-      return [Finding(.fault, "program", "'\(name)' is no readable 64-bit ELF file")]
+      return [Finding(.fault, "program", "'\(name)' is not a readable 64-bit ELF file")]
     }
     return image.findings(of: name)
   }
 
   // MARK: The machine
 
-  /// The caller's access to crashes.
+  /// Reports the caller's access to crashes.
   private func rights(_ status: DaemonStatus) -> [Finding] {
     guard let access = status.access else { return [] }
     return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]
@@ -103,15 +108,15 @@ public struct Doctor: Sendable {
     return lost.map { Finding(.warning, "losses", "since crashd started: \($0)") }
   }
 
-  /// The directory of the clients' socket.
+  /// The directory of the client socket.
   private var directory: Substring { client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "." }
 
-  /// Where crashes wait while crashd is not running.
+  /// Checks the spool, in which crashes wait while crashd is not running.
   private func spool() -> Finding {
     let path = "\(directory)/spool"
     let what = "crashes while crashd is not running"
     var status = stat()
-    // The functions fill in the structure; they read the paths only during the calls.
+    // stat fills in the structure. stat and access read the path only during the call.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       return Finding(
         .fault, "spool", "there is no directory '\(path)': \(what) are lost", remedy: "crashd creates it when it starts"
@@ -122,20 +127,22 @@ public struct Doctor: Sendable {
         .fault, "spool", "a process of this user cannot write into '\(path)': \(what) are lost",
         remedy: "crashd sets the mode 1733 when it starts")
     }
-    // The set-group-id bit is the package's.
+    // The package sets the set-group-id bit of the directory, so the check ignores this bit.
     guard status.st_mode & 0o1777 == 0o1733 else {
       return Finding(
         .warning, "spool",
-        "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: others can read or remove what "
-          + "waits there, or cannot write", remedy: "crashd corrects it when it starts")
+        "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: other users can read or "
+          + "remove crashes in the spool, or cannot write", remedy: "crashd corrects it when it starts")
     }
     return Finding(.good, "spool", "\(what) can wait in '\(path)'")
   }
 
-  /// Where processes register: beside the socket of the clients.
+  /// Checks the attach socket, at which processes register.
+  ///
+  /// It is in the directory of the client socket.
   private func attachSocket() -> Finding {
     let path = "\(directory)/attach"
-    // The path is read during the call only.
+    // access reads the path only during the call.
     guard unsafe access(path, W_OK) == 0 else {
       let number = errno
       return Finding(
@@ -145,7 +152,9 @@ public struct Doctor: Sendable {
     return Finding(.good, "attach socket", "processes of this user can attach at '\(path)'")
   }
 
-  /// Where the kernel writes core dumps, which crashd does not change.
+  /// Reports where the kernel writes core dumps.
+  ///
+  /// crashd does not change that.
   private func corePattern() -> Finding {
     let path = "\(system)/sys/kernel/core_pattern"
     guard let pattern = SmallText.read(path)?.split(separator: "\n").first else {

@@ -4,9 +4,9 @@ internal import CrashReport
 public struct Finding: Sendable, Equatable, Encodable {
   /// The severity.
   public enum Level: String, Sendable, Encodable, CaseIterable {
-    /// Correct.
+    /// The check found no fault.
     case good
-    /// Worth knowing.
+    /// A fact that has no effect on reports.
     case note
     /// Reports will be incomplete.
     case warning
@@ -31,7 +31,9 @@ public struct Finding: Sendable, Equatable, Encodable {
     self.remedy = remedy
   }
 
-  /// A verdict over all parts, then the findings of each: in an overview only those that are not good.
+  /// Returns a verdict over all parts, followed by the findings of each part.
+  ///
+  /// An overview omits the good findings.
   public static func text(
     _ parts: [(title: String, findings: [Finding])], terminal: Terminal, all: Bool
   ) -> String {
@@ -56,12 +58,12 @@ public struct Finding: Sendable, Equatable, Encodable {
     let counts = { (count: Int, noun: String) in count == 0 ? "no \(noun)s" : "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
     let sum = "\(counts(faults, "fault")), \(counts(warnings, "warning")) in \(findings.count) checks"
-    if faults > 0 { return ("FAULT", "crashes will not be captured or reported as they should; \(sum)", .red) }
-    if warnings > 0 { return ("WARNING", "crashes will be captured, reports may be incomplete; \(sum)", .bold) }
+    if faults > 0 { return ("FAULT", "crashes will not be captured or reported correctly; \(sum)", .red) }
+    if warnings > 0 { return ("WARNING", "crashes will be captured, but reports may be incomplete; \(sum)", .bold) }
     return ("OK", "crashes will be captured and reports will be complete; \(sum)", .bold)
   }
 
-  /// A mark, the subject and the sentence; below it what to do.
+  /// Returns a mark, the subject and the sentence, followed by the remedy on lines of its own.
   private func text(_ all: [Finding], _ terminal: Terminal) -> String {
     let column = all.map(\.subject.count).max() ?? 0
     let room = max(24, Prose.width(terminal) - column - 7)

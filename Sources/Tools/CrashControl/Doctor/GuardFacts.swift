@@ -4,12 +4,14 @@ public import CrashShieldGuards
 import Dispatch
 import Synchronization
 
-/// Whether guards still absorb: in this process by a self-test, in others by the self-test that they published.
+/// Checks whether guards still absorb faults.
+///
+/// In this process a self-test runs; other processes publish the result of theirs.
 public enum GuardFacts: Sendable {
   /// Tests the guards of CrashShield in this process, and waits for the result.
   ///
-  /// A guard that traps ends the process, with the Swift runtime error message. Precondition: not called from a task,
-  /// which may need this thread.
+  /// A guard that traps ends the process with the Swift runtime error message. Precondition: the caller is not a task,
+  /// because the tested work may need the caller's thread.
   public static func ownSelfTest() -> [ShieldCheck.Result] {
     let (outcome, done) = (Outcome(), DispatchSemaphore(value: 0))
     Task.detached {
@@ -25,7 +27,7 @@ public enum GuardFacts: Sendable {
     let results = Mutex<[ShieldCheck.Result]>([])
   }
 
-  /// The result of the guard self-test in this process.
+  /// Returns the finding about the guard self-test in this process.
   static func finding(of results: [ShieldCheck.Result]) -> Finding {
     var (checks, kinds, failing) = (0, Set<ShieldKind>(), [String]())
     for result in results {
@@ -49,7 +51,7 @@ public enum GuardFacts: Sendable {
     )
   }
 
-  /// The self-test that a process published; nil if it published none.
+  /// Returns the finding about the self-test result that a process published.
   static func finding(of test: ProcessSummary.SelfTest?, clock: Clock) -> Finding {
     guard let test else {
       return Finding(
@@ -62,7 +64,7 @@ public enum GuardFacts: Sendable {
       return Finding(
         .warning, subject,
         "\(test.failures) of \(test.checks) checks failed at \(time): \(test.failing.joined(separator: ", "))",
-        remedy: "faults of these kinds may end the program; the results of its Shield.selfTest() have the reasons")
+        remedy: "faults of these kinds may end the program; see the results of Shield.selfTest() for the reasons")
     }
     return Finding(.good, subject, "self-test passed at \(time) (\(test.checks) checks of \(test.asked.count) kinds)")
   }

@@ -2,12 +2,14 @@ import CrashClient
 import CrashProtocol
 import CrashReport
 
-/// Whether other code has replaced the shield's signal handlers: `/proc` shows that a signal has a handler, but not
-/// whose, so this reads the record of the program's last crash.
+/// Checks whether other code has replaced the shield's signal handlers.
+///
+/// `/proc` shows that a signal has a handler, but not which code installed it. The check therefore reads the record of
+/// the program's last crash.
 struct HandlerFacts {
   private var report: CrashReport?
 
-  /// Asks for the last crash of an executable.
+  /// Requests the last crash report of an executable.
   init(executable: String?, client: CrashClient) {
     guard let executable,
       let query = try? client.list(ListQuery(limit: 1, filter: ReportFilter(executable: executable))),
@@ -21,7 +23,7 @@ struct HandlerFacts {
       return Finding(
         .note, "replaced",
         "whether other code has replaced a handler is not visible from outside; the report of a crash "
-          + "says it")
+          + "shows it")
     }
     let id = String(report.id.prefix(12))
     guard let handlers = report.replacedHandlers, !handlers.isEmpty else {

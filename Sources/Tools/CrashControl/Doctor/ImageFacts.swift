@@ -3,23 +3,24 @@ import Glibc
 
 /// The parts of an ELF file that reports need.
 ///
-/// The file is untrusted: only a regular one is opened, and every read of it is bounded.
+/// The file is untrusted input. Only a regular file is opened, and every read is bounded.
 struct ImageFacts {
   private var buildID: String?
   private var sections: Set<String>
-  /// The name of the file that has its debug information, as `strip` notes it.
+  /// The name of the debug file, from the section `.gnu_debuglink` that `strip` writes.
   private var debugLink: String?
-  /// The build id by its section: a debug file's segments may lead nowhere.
+  /// The build id from the section, because the segments of a debug file may have no content.
   private var notedID: String?
 
   private static let sectionLimit = 4096
   private static let nameLimitBytes = 1 << 20
   private static let contentLimitBytes: UInt64 = 4096
 
-  /// Fails if it is no little-endian 64-bit ELF file, or is not readable.
+  /// Fails if the file is not readable, or is no little-endian 64-bit ELF file.
   init?(path: String) {
     var status = stat()
-    // Follows links, of /proc too; it fills the struct that it is given. To open a device may do something.
+    // stat follows links, also those of /proc, and fills in the struct. Opening a device may have side effects, so the
+    // type is checked first.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -33,13 +34,13 @@ struct ImageFacts {
     debugLink = Self.content(of: found[".gnu_debuglink"], in: file).map {
       String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    // Four bytes each for the sizes and the type, then "GNU" and a zero.
+    // The note begins with four bytes each for the two sizes and the type, then "GNU" and a zero.
     notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { BuildID.text($0.dropFirst(16)) }
   }
 
   private typealias Place = (offset: UInt64, count: UInt64)
 
-  /// Of a small section.
+  /// Returns the content of a small section.
   private static func content(of place: Place?, in file: Int32) -> [UInt8]? {
     guard let place, place.count <= contentLimitBytes else { return nil }
     return ImageBuildID.bytes(of: file, at: place.offset, count: Int(place.count))
@@ -67,7 +68,9 @@ struct ImageFacts {
     return sections
   }
 
-  /// `name` is where the file is, as far as that is known: debug files are looked for beside it.
+  /// Returns the findings.
+  ///
+  /// `name` is the file's path as far as it is known, and debug files are searched beside it.
   func findings(of name: String) -> [Finding] {
     var findings = [Finding(.note, "program", name)]
     if let buildID {
@@ -75,14 +78,14 @@ struct ImageFacts {
     } else {
       findings.append(
         Finding(
-          .warning, "build id", "there is none: crashes of its builds cannot be distinguished",
+          .warning, "build id", "no build id: crashes of different builds cannot be distinguished",
           remedy: "link with --build-id"))
     }
     return findings + [symbols(of: name), unwindTables()]
   }
 
   private func symbols(of name: String) -> Finding {
-    // crashd finds all symbols by it, those in the file itself too.
+    // crashd finds all symbols by the build id, also the symbols in the file itself.
     guard buildID != nil else {
       return Finding(
         .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",
@@ -96,12 +99,12 @@ struct ImageFacts {
     }
     let remedy = "build with -g, install its debug symbols, or set a debuginfod server in crashd's settings"
     if sections.contains(".symtab") {
-      return Finding(.warning, "symbols", "only functions: there is no debug information", remedy: remedy)
+      return Finding(.warning, "symbols", "only functions: no debug information found", remedy: remedy)
     }
-    return Finding(.warning, "symbols", "it is stripped: reports will name only exported functions", remedy: remedy)
+    return Finding(.warning, "symbols", "stripped file: reports will name only exported functions", remedy: remedy)
   }
 
-  /// Where crashd looks for it; like crashd, by its build id.
+  /// Returns the path of the debug file, by the same search as crashd: by the build id.
   private func debugFile(of name: String) -> String? {
     guard let buildID else { return nil }
     return DebugFilePaths(imagePath: Self.whole(name)).paths(buildID: buildID, link: debugLink).first { path in
@@ -110,17 +113,17 @@ struct ImageFacts {
     }
   }
 
-  /// The whole path of a file that is named from here; any other text as it is.
+  /// Returns the absolute path of a file that exists in the working directory, or any other text unchanged.
   private static func whole(_ name: String) -> String {
     guard !name.hasPrefix("/") else { return name }
-    // realpath returns an allocated text, which is copied and freed.
+    // realpath returns an allocated string, which is copied and then freed.
     guard let path = unsafe realpath(name, nil) else { return name }
     defer { unsafe free(path) }
     return unsafe String(cString: path)
   }
 
   private func unwindTables() -> Finding {
-    if sections.contains(".eh_frame") { return Finding(.good, "unwinding", "it has unwind tables") }
+    if sections.contains(".eh_frame") { return Finding(.good, "unwinding", "the file has unwind tables") }
     return Finding(
       .warning, "unwinding", "there are no unwind tables: stacks end in this image where code has no frame pointers",
       remedy: "do not strip .eh_frame, do not compile with -fno-asynchronous-unwind-tables")

@@ -2,20 +2,20 @@ import Glibc
 
 /// The facts about a process in `/proc`.
 struct ProcessFacts {
-  /// The target of the link, with " (deleted)" if the file was removed; nil if the link is not readable.
+  /// The target of the link, with " (deleted)" if the file was removed, or nil if the link is not readable.
   var executable: String?
-  /// A way to the file also where it has been replaced.
+  /// A path that opens the executable even if its file was replaced.
   var executablePath: String
   private var name: String
   private var uid: Int?
-  /// A bit for each signal, the lowest for signal 1; nil when unknown.
+  /// The signals that have a handler, one bit each, the lowest bit for signal 1, or nil if unknown.
   private var caught: UInt64?
   private var ignored: UInt64?
   private var environment: [String]?
   private var coreLimit: String?
   private var hasRing: Bool?
 
-  /// Whether it is known to have started the shield.
+  /// Whether the process certainly started the shield.
   var hasShield: Bool { hasRing == true }
 
   /// The crash signals, which the shield handles.
@@ -24,7 +24,7 @@ struct ProcessFacts {
     (SIGSEGV, "SIGSEGV"), (SIGSYS, "SIGSYS"),
   ]
 
-  /// Fails if there is no such process.
+  /// Fails if the process does not exist.
   init?(pid: Int, system: String) {
     let directory = "\(system)/\(pid)"
     guard let status = SmallText.read("\(directory)/status") else { return nil }
@@ -46,6 +46,8 @@ struct ProcessFacts {
     hasRing = SmallText.read("\(directory)/maps", limitBytes: 16 << 20)?.contains("/memfd:crash-shield")
   }
 
+  /// Returns the findings.
+  ///
   /// `isAttached` is nil if crashd does not answer.
   func findings(isAttached: Bool?) -> [Finding] {
     [Finding(.note, "process", "'\(name)', user \(uid.map(String.init) ?? "unknown")")]
@@ -53,7 +55,7 @@ struct ProcessFacts {
   }
 
   private func attachment(_ isAttached: Bool?) -> Finding {
-    if isAttached == true { return Finding(.good, "shield", "it is attached to crashd") }
+    if isAttached == true { return Finding(.good, "shield", "the process is attached to crashd") }
     switch hasRing {
     case true?:
       return Finding(
@@ -77,7 +79,7 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
-    // HandlerFacts checks whose handlers they are.
+    // HandlerFacts checks which code installed these handlers.
     if missing.isEmpty { return Finding(.good, "handlers", "every crash signal has a handler") }
     let which = missing.joined(separator: ", ")
     let how =
@@ -87,6 +89,8 @@ struct ProcessFacts {
       remedy: "code in the process removed the shield's handlers after Shield.start()")
   }
 
+  /// Reports what is known of alternate stacks.
+  ///
   /// The kernel shows a thread's alternate stack only to that thread.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
@@ -101,7 +105,9 @@ struct ProcessFacts {
         + "crash-maker stack-overflow tests one")
   }
 
-  /// Swift's own backtracer takes seconds, in which the process serves no request and does not end.
+  /// Checks whether Swift's own backtracer is on.
+  ///
+  /// It takes seconds, during which the process neither serves requests nor ends.
   private func backtracer() -> Finding? {
     guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
     let value = setting.dropFirst("SWIFT_BACKTRACE=".count)
@@ -109,13 +115,13 @@ struct ProcessFacts {
       value.split(separator: ",").contains(where: { $0 == "enable=yes" || $0 == "enable=on" || $0 == "enable=true" })
     else { return nil }
     return Finding(
-      .warning, "backtracer", "SWIFT_BACKTRACE is on: Swift's own runs after the report, and takes seconds",
+      .warning, "backtracer", "SWIFT_BACKTRACE is on: Swift's backtracer runs after the report, and takes seconds",
       remedy: "SWIFT_BACKTRACE=enable=no ends a crashed process at once")
   }
 
   private func cores() -> Finding? {
     guard let coreLimit else { return nil }
-    return Finding(.note, "cores", coreLimit == "0" ? "none are written (its limit is 0)" : "its limit is \(coreLimit)")
+    return Finding(.note, "cores", coreLimit == "0" ? "none are written (limit 0)" : "the limit is \(coreLimit)")
   }
 }
 

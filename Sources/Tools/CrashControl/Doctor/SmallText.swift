@@ -1,14 +1,14 @@
 import Glibc
 import LinuxSystem
 
-/// Files of `/proc` and their like.
+/// Reads small files, such as those of `/proc`.
 enum SmallText {
-  /// The beginning of a file as text; nil when it cannot be read.
+  /// Returns the beginning of a file as text, or nil if the file cannot be read.
   static func read(_ path: String, limitBytes: Int = 64 << 10) -> String? {
     (try? Descriptor.contents(of: path, upTo: limitBytes)).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Where a symbolic link leads; nil when it is none, or may not be read.
+  /// Returns the target of a symbolic link, or nil if the path is no readable link.
   static func link(_ path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     // readlink writes at most as many bytes as the array has.

@@ -2,7 +2,9 @@ internal import CLinux
 import Glibc
 import LinuxSystem
 
-/// A child process of crashctl; `wait` or `end` must reap it.
+/// A child process of crashctl.
+///
+/// The owner must reap it with `wait` or `end`.
 struct ChildProcess {
   /// The exit status of a process.
   enum End: Equatable, Sendable {
@@ -10,7 +12,8 @@ struct ChildProcess {
     case signaled(Int32)
 
     init(waitStatus status: Int32) {
-      // As the macros of wait.h: the low seven bits are the signal, the next byte is the exit code.
+      // Decode the status as the macros of wait.h do: the low seven bits are the signal, the next byte is the exit
+      // code.
       let signal = status & 0x7f
       self = signal == 0 ? .exited((status >> 8) & 0xff) : .signaled(signal)
     }
@@ -22,11 +25,13 @@ struct ChildProcess {
   }
 
   struct Options {
-    /// Descriptors for 0, 1 and 2; nil keeps crashctl's.
+    /// Descriptors for 0, 1 and 2.
+    ///
+    /// With nil the child inherits crashctl's.
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Out of reach of the terminal's signals; the kernel ends it with crashctl.
+    /// Whether the child gets no signals from the terminal, and the kernel kills it when crashctl ends.
     var isServant = false
     var environment: [String: String]
     var signalMask = SignalSet()
@@ -39,7 +44,7 @@ struct ChildProcess {
   init(_ file: String, _ arguments: [String], _ options: Options) throws(StartError) {
     let environment = options.environment.map { "\($0.key)=\($0.value)" }
     var pid: pid_t = 0
-    // The mask outlives the call; cs_process_start keeps no pointer.
+    // The mask outlives the call. cs_process_start keeps no pointer.
     let error = unsafe withUnsafePointer(to: options.signalMask.value) { mask in
       let settings = unsafe cs_process_options(
         stdin_fd: options.standardInput ?? -1, stdout_fd: options.standardOutput ?? -1,
@@ -58,29 +63,31 @@ struct ChildProcess {
     hasGroup = options.isServant
   }
 
-  /// The exit status; nil while it runs.
+  /// Returns the exit status, or nil while the process runs.
   func endIfOver() -> End? {
     var status: Int32 = 0
     while true {
-      // The pointer is used during the call only.
+      // waitpid uses the pointer only during the call.
       let result = unsafe waitpid(pid, &status, WNOHANG)
       if result == pid { return End(waitStatus: status) }
       if result == 0 || errno != EINTR { return nil }
     }
   }
 
-  /// Waits for its end, and reaps it; returns nil after a timeout.
+  /// Waits for the end of the process, and reaps it.
+  ///
+  /// Returns nil after a timeout.
   func wait(timeout_ms: Int32) -> End? { ends(within: timeout_ms) ? endIfOver() : nil }
 
   private func ends(within timeout_ms: Int32) -> Bool {
-    // A process that does not exist has ended.
+    // If the pidfd cannot be opened, the process has ended.
     guard let end = try? Descriptor(ofProcess: pid) else { return true }
     return isReadable(end.number, timeout_ms: timeout_ms)
   }
 
-  /// Asks it to stop, kills it if it does not, and reaps it.
+  /// Asks the process to stop, kills it if it does not, and reaps it.
   ///
-  /// The children of a servant end with it.
+  /// All children of a servant are killed too.
   @discardableResult
   func stop() -> End? {
     kill(pid, SIGTERM)
@@ -88,13 +95,13 @@ struct ChildProcess {
       kill(pid, SIGKILL)
       _ = ends(within: 10_000)
     }
-    // The kernel does not reuse the group's number until its leader is reaped.
+    // The kernel does not reuse the number of the process group until the leader is reaped.
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()
   }
 }
 
-/// Calls `body` with C strings: NUL-terminated, and a null pointer at the end.
+/// Calls `body` with an array of C strings that ends with a null pointer.
 private func withStrings<Result>(
   _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

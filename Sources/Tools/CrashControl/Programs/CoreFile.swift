@@ -5,11 +5,11 @@ internal import LinuxSystem
 
 /// The location of a crashed process's core dump, if the system wrote one.
 public enum CoreFile: Sendable, Equatable {
-  /// A file.
+  /// The core dump is this file.
   case file(String)
-  /// systemd-coredump may have it.
+  /// systemd-coredump may have the core dump.
   case systemd
-  /// There is none, or its path is unknown; the reason as text.
+  /// No core dump was found. The text is the reason.
   case none(because: String)
 
   /// Finds the core dump.
@@ -17,7 +17,7 @@ public enum CoreFile: Sendable, Equatable {
   ///   - report: The report of the process.
   ///   - pattern: The content of `/proc/sys/kernel/core_pattern`.
   ///   - addsPid: Whether `/proc/sys/kernel/core_uses_pid` is not 0.
-  /// - Returns: Its location.
+  /// - Returns: The location of the core dump.
   public static func find(of report: CrashReport, pattern: String, addsPid: Bool) -> CoreFile {
     let pattern = String(pattern.prefix { $0 != "\n" })
     if pattern.hasPrefix("|") {
@@ -39,26 +39,30 @@ public enum CoreFile: Sendable, Equatable {
     do throws(CorePlace.Unreadable) { candidates = try place.candidates() } catch {
       return .none(because: "cannot read the directory of core dumps, '\(error.directory)': \(error.reason)")
     }
-    // The kernel writes it after the report's time; a core dump of an earlier process with that pid is older.
+    // The kernel writes the core dump after the report's time. An older file belongs to an earlier process with the
+    // same pid.
     let new = candidates.filter { $0.modified_s >= crash_s }
-    // A process chooses its name, which is part of the core dump's name, and lldb writes its arguments into commands.
+    // The name of a core dump contains the process name, which the process chooses. lldb copies its arguments into
+    // commands.
     let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
     if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
     if !new.isEmpty {
       return .none(because: "its file in '\(place.directory)' has characters that a debugger may take for commands")
     }
-    return .none(because: "there is no '\(pattern)', where the kernel writes it")
+    return .none(because: "there is no '\(pattern)', which core_pattern names")
   }
 }
 
-/// A core(5) pattern for one process: parts that its report does not have match anything.
+/// A core(5) pattern for one process.
+///
+/// Parts that the report does not contain match anything.
 private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
     case anything
   }
 
-  /// The caller may not read it, or there is none.
+  /// The directory does not exist, or the caller may not read it.
   struct Unreadable: Error {
     var directory: String
     var reason: String
@@ -66,10 +70,12 @@ private struct CorePlace {
 
   let directory: String
   private let name: [Part]
-  /// Users whose files may be core dumps of the process: files of other users are ignored.
+  /// The users whose files may be core dumps of the process.
+  ///
+  /// Files of other users are ignored.
   private let owners: Set<Int>
 
-  /// nil when not even the directory is known.
+  /// Fails if the directory is unknown.
   init?(_ pattern: String, _ report: CrashReport) {
     var path: [Part] = []
     var rest = pattern[...]
@@ -94,11 +100,12 @@ private struct CorePlace {
   private static func part(_ kind: Character, _ report: CrashReport) -> Part {
     switch kind {
     case "%": .text("%")
-    // In a container a process has two pids: no core dump is better than that of another process.
+    // In a container a process has two pids. Finding no core dump is better than using the core dump of another
+    // process.
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
-    // The kernel writes the path of the file; a process that chose a relative path could forge it.
+    // The kernel writes the path of the executable. A process with a relative path could forge this part.
     case "E" where report.process.executable.hasPrefix("/"):
       .text(report.process.executable.replacing("/", with: "!"))
     default: .anything
@@ -108,14 +115,14 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // The system's message is shorter than Foundation's, which names its own error codes.
+      // Uses the system's error text, because Foundation's is longer and contains Foundation's own error codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }
     return names.filter { Self.matches($0[...], name[...]) }.compactMap { name in
       let path = directory + "/" + name
       var status = stat()
-      // lstat fills the struct that it is given; a link is no core of the kernel's.
+      // lstat fills in the struct. A link is ignored, because the kernel writes core dumps as regular files.
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
         owners.contains(Int(status.st_uid))
       else { return nil }

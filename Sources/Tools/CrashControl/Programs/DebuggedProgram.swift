@@ -2,19 +2,20 @@ internal import CrashReport
 
 /// The executable of a report, as an argument for a debugger.
 ///
-/// The crashed process chose the path, and a debugger obeys its arguments: to gdb `-ex=shell …` is an option, and lldb
-/// writes its arguments into commands, which a line feed ends and a backtick opens. Hence only an absolute path of plain
-/// characters passes, and only while its file has the report's build id.
+/// The crashed process chose the path, and a debugger interprets its arguments. gdb parses `-ex=shell …` as an option.
+/// lldb copies arguments into commands, in which a line feed ends the command and a backtick starts an expression. For
+/// this reason only an absolute path of plain characters is accepted, and only while its file has the report's build
+/// id.
 ///
-/// Limit: the owner of the directory can replace the file before the debugger opens it. Debuggers open files of other
-/// users all the time, and run nothing that stands in them.
+/// Limit: the owner of the directory can replace the file before the debugger opens it. Debuggers routinely open files
+/// of other users, and execute nothing from them.
 struct DebuggedProgram {
-  /// The reason why the debugger does not get the path.
+  /// The reason why the path is not passed to the debugger.
   struct Refusal: Error, Equatable {
     var reason: String
   }
 
-  /// A safe argument.
+  /// The path, which is safe as an argument.
   let path: String
 
   init(of process: CrashReport.ProcessIdentity) throws(Refusal) {
@@ -30,7 +31,7 @@ struct DebuggedProgram {
     self.path = path
   }
 
-  /// Letters of all scripts, digits, blanks and the signs without a meaning to debuggers inside quotation marks.
+  /// Letters of all scripts, digits, blanks, and the punctuation without a meaning to debuggers inside quotation marks.
   static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "'", "`", "\\", "$", "\u{fffd}": false

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// `debug`: a debugger on the core dump of a crash.
+/// Implements `debug`: starts a debugger with the core dump of a crash.
 public struct Debugging: Sendable {
   private let received: ReceivedReport
   private let environment: [String: String]
@@ -17,14 +17,14 @@ public struct Debugging: Sendable {
 
   /// Runs the debugger, and exits with its status.
   /// - Parameters:
-  ///   - debugger: Its name or path; by default the first of gdb and lldb.
-  ///   - core: A core dump; by default the one that the system wrote.
-  /// - Throws: `Failure` if there is no core dump or debugger, or if crashctl has more privileges than its caller: a
-  ///   debugger is a shell.
+  ///   - debugger: The debugger's name or path. The default is gdb, or lldb if gdb is not installed.
+  ///   - core: The path of a core dump. The default is the core dump that the system wrote.
+  /// - Throws: `Failure` if there is no core dump or debugger, or if crashctl has more privileges than its caller,
+  ///   because a debugger gives access to a shell.
   public func run(debugger: String?, core: String?) throws(Failure) -> Never {
     if let surplus = CallerRights(environment: environment).surplus {
       throw Failure(
-        .usage, "debug starts a debugger, which is a shell, and \(surplus): log in as root, or unset it in a root shell"
+        .usage, "a debugger gives access to a shell, and \(surplus): log in as root, or unset it in a root shell"
       )
     }
     let report = received.report
@@ -40,12 +40,12 @@ public struct Debugging: Sendable {
         throw Failure(.nothingFound, "cannot read '\(path)' (\(SystemError.text(errno)))")
       }
       let tool = try find(debugger)
-      // Both take a core this way, and then the program of a report that may be passed on.
+      // gdb and lldb both accept these arguments: the executable, if it is safe to pass, then the core dump.
       words = [tool] + program() + ["-c", path.hasPrefix("-") ? "./" + path : path]
     case .systemd:
       guard let tool = path(of: "coredumpctl") else {
         throw Failure(
-          .nothingFound, "systemd-coredump keeps the cores, and there is no coredumpctl: install systemd-coredump")
+          .nothingFound, "systemd-coredump has the core dumps, but coredumpctl is missing: install systemd-coredump")
       }
       words = [tool, "debug", "--debugger=\(try find(debugger))", "\(report.process.pid)"]
     case .none(let reason): throw noCore(reason)
@@ -61,12 +61,14 @@ public struct Debugging: Sendable {
         + "crashctl dump \(id) --format minidump -o FILE and lldb -c FILE")
   }
 
-  /// The executable if it is safe to pass; else the debugger gets only the core dump, and `file PATH` in it helps.
+  /// Returns the executable if it is safe to pass.
+  ///
+  /// Otherwise the debugger gets only the core dump, and the user can enter `file PATH`.
   private func program() -> [String] {
     let process = received.report.process
     do throws(DebuggedProgram.Refusal) { return [try DebuggedProgram(of: process).path] } catch {
       Output.complain(
-        "'\(process.executable)' \(error.reason): the debugger starts without it; name one with `file PATH`")
+        "'\(process.executable)' \(error.reason): the debugger starts without the executable; load it with `file PATH`")
       return []
     }
   }
@@ -86,7 +88,7 @@ public struct Debugging: Sendable {
     return directories.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// The debugger owns the terminal and its signals until it ends.
+  /// Executes the debugger, which controls the terminal and its signals until it ends.
   private func execute(_ words: [String]) throws(Failure) -> Never {
     let before = SignalSet([SIGINT, SIGQUIT, SIGTSTP]).block()
     let end: ChildProcess.End?

@@ -2,12 +2,14 @@ internal import CrashClient
 import CrashProtocol
 internal import CrashReport
 
-/// `demo dangling`: a program that crashes by a use-after-free, until crashd protects the class.
+/// `demo dangling`: restarts a program that crashes by a use-after-free, until crashd protects the class.
 extension Demonstration {
   private static let victim = "use-after-free-call"
   private static let mostLives = 20
 
-  /// Restarts a program into the same crash until crashd protects it; then it survives, and prints the incident.
+  /// Restarts the crashing program until crashd protects its class.
+  ///
+  /// The program then survives, and its incident is printed.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or the program is not protected in time.
   public func runDangling() throws { try run(showDangling) }
 
@@ -26,19 +28,21 @@ extension Demonstration {
       }
       let report = try ask { () throws(ClientError) in try client.report(id: id) }.report
       try Output.write(
-        "Life \(life) ends by \(CleanText.line(report.signal.name)): \(CleanText.line(report.diagnosis.sentence))\n")
+        "Run \(life) ends by \(CleanText.line(report.signal.name)): \(CleanText.line(report.diagnosis.sentence))\n")
       if life == 1 { try countEveryCrash(client) }
       try tellDecision(client)
     }
-    throw Failure(.nothingFound, "crashd did not protect the program within \(Self.mostLives) lives")
+    throw Failure(.nothingFound, "crashd did not protect the program within \(Self.mostLives) runs")
   }
 
-  /// crashd counts a restart loop as one crash an hour, which is too slow for a demo.
+  /// Makes crashd count every restart.
+  ///
+  /// By default crashd counts a restart loop as one crash an hour, which is too slow for a demo.
   private func countEveryCrash(_ client: CrashClient) throws {
     var rules = DanglingRules()
     rules.crashLoopSeconds = 0
     _ = try ask { () throws(ClientError) in try client.setRules(rules, name: "crash-maker") }
-    try Output.write("(For the demo each restart counts: crashctl dangling policy crash-maker --crash-loop 0)\n")
+    try Output.write("(For the demo crashd counts each restart: crashctl dangling policy crash-maker --crash-loop 0)\n")
   }
 
   private func tellDecision(_ client: CrashClient) throws {
@@ -56,7 +60,7 @@ extension Demonstration {
   }
 
   private func showSurvivor(_ life: Int, _ incident: IncidentReport, _ client: CrashClient) throws {
-    try Output.write("Life \(life) survives, and its incident has the stacks of the access and the last release:\n\n")
+    try Output.write("Run \(life) survives, and its incident has the stacks of the access and the last release:\n\n")
     try Output.write(IncidentText.text(incident, terminal: terminal) + "\n")
     let policies = try ask { () throws(ClientError) in try client.danglingPolicies() }
     for policy in policies {

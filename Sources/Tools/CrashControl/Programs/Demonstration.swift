@@ -5,17 +5,17 @@ internal import CrashReport
 import Glibc
 internal import LinuxSystem
 
-/// `demo`: a few crashes on purpose, and their reports.
+/// Implements `demo`: crashes programs on purpose, and shows their reports.
 public struct Demonstration: Sendable {
   private static let crashLimit_ms: Int32 = 60_000
 
-  /// Scenarios of crash-maker, and what each of them shows.
+  /// Scenarios of crash-maker, and what each scenario shows.
   private static let scenarios = [
-    ("array-index", "An array is read past its end: the runtime's trap, traced to the line, inlined frames included."),
-    ("task-deep-async", "The same five awaits deep in a task: the async callers come from the task, not the stack."),
-    ("null-write", "C code writes through a null pointer: the address tells what it was."),
-    ("double-free", "A block is freed twice: glibc's own message is the reason."),
-    ("stack-overflow", "A function calls itself without end: caught on a stack of its own, the recursion folded."),
+    ("array-index", "An array is read past its end: the report has the line of the trap, and the inlined frames."),
+    ("task-deep-async", "The same, five awaits deep in a task: the async callers come from the task, not the stack."),
+    ("null-write", "C code writes through a null pointer: the report interprets the address."),
+    ("double-free", "A block is freed twice: the reason is glibc's message."),
+    ("stack-overflow", "A function calls itself without end: the handler has its own stack, the recursion is folded."),
   ]
 
   let environment: [String: String]
@@ -27,7 +27,9 @@ public struct Demonstration: Sendable {
     self.environment = environment
   }
 
-  /// Crashes and shows, one scenario after the other; a signal ends it after the one that it is at.
+  /// Runs one scenario after the other, and shows the reports.
+  ///
+  /// A signal ends the demonstration after the current scenario.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or a crash was not reported.
   public func run() throws { try run(showAll) }
 
@@ -35,7 +37,7 @@ public struct Demonstration: Sendable {
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     try body(signals)
-    // A reader that is gone has ended it already, quietly.
+    // After SIGPIPE the reader has already ended the demonstration, so the process does not re-raise this signal.
     if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
     before.install()
   }
@@ -69,14 +71,14 @@ public struct Demonstration: Sendable {
   func crash(
     _ name: String, _ daemon: borrowing PrivateDaemon
   ) throws(Failure) -> (pid: Int, reports: [String]) {
-    // The path is read during the call only.
+    // open reads the path only during the call.
     let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nothing) }
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
     settings["CRASHSHIELD_DISABLE"] = nil
-    // Swift's own backtracer would print a second report, for seconds.
+    // Without this setting Swift's own backtracer would also print a report, which takes seconds.
     settings["SWIFT_BACKTRACE"] = "enable=no"
     let maker: ChildProcess
     do throws(ChildProcess.StartError) {

@@ -1,21 +1,21 @@
 internal import CrashSymbols
 import Glibc
 
-/// The build id of the ELF file now at a path.
+/// Reads the build id of the ELF file that is now at a path.
 ///
-/// The file may be any: only a regular one is opened, and what is read of it has bounds.
+/// The file is untrusted input. Only a regular file is opened, and every read is bounded.
 enum ImageBuildID {
   private static let headerLimit = 64
   private static let noteLimitBytes = 64 << 10
 
-  /// The build id in lower-case hexadecimal digits; nil if there is no such file, or if it has none.
+  /// Returns the build id in lower-case hexadecimal digits, or nil if the file does not exist or has no build id.
   static func read(_ path: String) -> String? {
-    // Checked before it is opened: opening a device may have side effects.
+    // The type is checked before the file is opened for reading, because opening a device may have side effects.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
     var status = stat()
-    // fstat fills the struct that it is given.
+    // fstat fills in the struct.
     guard unsafe fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open("/proc/self/fd/\(place)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -23,7 +23,7 @@ enum ImageBuildID {
     return read(file)
   }
 
-  /// From the notes of an ELF file of 64 bits in little-endian order.
+  /// Reads the build id from the notes of a little-endian 64-bit ELF file.
   private static func read(_ file: Int32) -> String? {
     guard let header = bytes(of: file, at: 0, count: 64), header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1]) else {
       return nil
@@ -33,7 +33,7 @@ enum ImageBuildID {
     for index in 0..<min(count, UInt64(headerLimit)) {
       let (offset, isOver) = start.addingReportingOverflow(index * size)
       guard !isOver, let program = bytes(of: file, at: offset, count: 56) else { return nil }
-      // PT_NOTE
+      // 4 is PT_NOTE.
       guard number(program, 0, 4) == 4 else { continue }
       let notesBytes = min(number(program, 32, 8), UInt64(noteLimitBytes))
       guard let notes = bytes(of: file, at: number(program, 8, 8), count: Int(notesBytes)) else { continue }
@@ -42,7 +42,7 @@ enum ImageBuildID {
     return nil
   }
 
-  /// The note of type 3 (NT_GNU_BUILD_ID) of the owner "GNU".
+  /// Returns the content of the note of type 3 (NT_GNU_BUILD_ID) with the owner "GNU".
   private static func buildID(in notes: [UInt8], alignment: Int) -> String? {
     func aligned(_ count: Int) -> Int { (count + alignment - 1) / alignment * alignment }
     var position = 0
@@ -64,7 +64,7 @@ enum ImageBuildID {
     (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
 
-  /// All of these bytes, else nil.
+  /// Returns exactly `count` bytes, or nil if the file is shorter.
   static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
@@ -73,5 +73,5 @@ enum ImageBuildID {
   }
 }
 
-// <fcntl.h>; Swift's Glibc module does not show it.
+// The value of O_PATH in <fcntl.h>, which Swift's Glibc module does not export.
 private let openPath: Int32 = 0o10_000_000

@@ -27,7 +27,9 @@ struct PrivateDaemon: ~Copyable {
 
   deinit { process.stop() }
 
-  /// Starts crashd and waits until it is ready; `keep` does not remove the directory.
+  /// Starts crashd and waits until it is ready.
+  ///
+  /// With `keep` the directory is not removed.
   static func start(
     keep: Bool, environment: [String: String], options: [String] = []
   ) throws(Failure) -> PrivateDaemon {
@@ -36,7 +38,7 @@ struct PrivateDaemon: ~Copyable {
     let state = storage.path + "/state"
     let log = storage.path + "/crashd.log"
     let notify = try Self.notifySocket(storage.path + "/notify")
-    // The paths are read during the calls only.
+    // mkdir reads the paths only during the calls.
     for path in [runtime, state] where unsafe mkdir(path, 0o700) != 0 {
       throw Failure(.unreachable, "cannot make '\(path)' (\(SystemError.text(errno)))")
     }
@@ -64,7 +66,7 @@ struct PrivateDaemon: ~Copyable {
   private static func launch(
     _ arguments: [String], log: String, notifyPath: String, _ environment: [String: String]
   ) throws(Failure) -> ChildProcess {
-    // The paths are read during the calls only.
+    // open reads the path only during the call.
     let output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     defer {
@@ -76,7 +78,7 @@ struct PrivateDaemon: ~Copyable {
     }
 
     var settings = environment
-    // systemd's variables are for crashctl, not for this crashd.
+    // systemd set these variables for crashctl. This crashd must not use them.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }
@@ -92,7 +94,7 @@ struct PrivateDaemon: ~Copyable {
   }
 
   private static func waitUntilReady(_ process: ChildProcess, _ notify: NotifySocket) -> Bool {
-    // A process that is not there has ended.
+    // If the pidfd cannot be opened, the process has ended.
     guard let end = try? Descriptor(ofProcess: process.pid) else { return false }
     while firstReadable([notify.descriptor.number, end.number], timeout_ms: startLimit_ms) == 0 {
       if notify.isReadyMessage() { return true }

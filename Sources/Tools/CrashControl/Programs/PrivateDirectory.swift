@@ -7,12 +7,14 @@ struct PrivateDirectory: ~Copyable {
   let path: String
   private let isKept: Bool
 
-  /// It contains sockets, whose paths must be short: TMPDIR applies only if it is short.
+  /// Creates the directory.
+  ///
+  /// It contains sockets, whose paths must be short, so TMPDIR is used only if it is short.
   init(keep: Bool, environment: [String: String]) throws(Failure) {
     let wanted = environment["TMPDIR"] ?? ""
     let parent = wanted.hasPrefix("/") && wanted.utf8.count <= 48 ? wanted : "/tmp"
     var template = Array("\(parent)/crashctl-XXXXXX".utf8CString)
-    // mkdtemp changes the six letters in place.
+    // mkdtemp replaces the last six letters of the template in place.
     guard unsafe mkdtemp(&template) != nil else {
       throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(SystemError.text(errno)))")
     }

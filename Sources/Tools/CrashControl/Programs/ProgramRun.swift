@@ -4,7 +4,7 @@ import CrashProtocol
 import Glibc
 internal import LinuxSystem
 
-/// `run`: a program under a private crashd.
+/// Implements `run`: runs a program under a private crashd.
 public struct ProgramRun: Sendable {
   private static let settleLimit = Duration.seconds(60)
 
@@ -13,7 +13,7 @@ public struct ProgramRun: Sendable {
   private let style: JSONStyle
   private let environment: [String: String]
 
-  /// Prepares to run a command: a program, looked up as by a shell, and its arguments.
+  /// Prepares to run a command: a program, which is searched as a shell does, and its arguments.
   public init(command: [String], keepsDirectory: Bool, style: JSONStyle, environment: [String: String]) {
     self.command = command
     self.keepsDirectory = keepsDirectory
@@ -23,9 +23,10 @@ public struct ProgramRun: Sendable {
 
   /// Runs the program, prints its reports on standard error, and ends this process as the program ended.
   ///
-  /// Only the program uses standard input and output. The terminal sends its signals to the program directly; crashctl
-  /// passes on signals of other processes.
-  /// - Throws: `Failure` if crashd or the program cannot be started, with 127 and 126 as of a shell.
+  /// Only the program uses standard input and output. The terminal sends its signals to the program directly. crashctl
+  /// forwards signals that other processes send.
+  /// - Throws: `Failure` if crashd or the program cannot be started. The exit codes 127 and 126 have the same meaning
+  ///   as in a shell.
   public func runAndEndAlike() throws -> Never {
     let end = try runAndReport()
     switch end {
@@ -43,9 +44,10 @@ public struct ProgramRun: Sendable {
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
-    // A program with the shield records crashes before its own start, too; another program gets the shield now.
+    // CRASHSHIELD_EARLY makes a constructor start the shield. A program with the shield then also records crashes before
+    // its call of Shield.start(). In any other program the preloaded library starts the shield.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
-    // The workers of a forking server attach, too.
+    // With CRASHSHIELD_FORK the workers of a forking server attach too.
     settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
     if let library = Programs.preloadedLibrary(environment) {
       settings["LD_PRELOAD"] = [library, environment["LD_PRELOAD"] ?? ""].filter { !$0.isEmpty }.joined(separator: ":")
@@ -79,7 +81,7 @@ public struct ProgramRun: Sendable {
     let client = daemon.client
     do throws(ClientError) {
       let outcome = try client.awaitProcess(Int(program.pid), timeout: Self.settleLimit)
-      // Programs that the program started may have crashed too.
+      // Processes that the program started may have crashed too.
       for other in try client.processes() where kill(pid_t(truncatingIfNeeded: other.pid), 0) != 0 {
         _ = try client.awaitProcess(other.pid, timeout: Self.settleLimit)
       }
@@ -89,7 +91,8 @@ public struct ProgramRun: Sendable {
       print(reports)
       if reports.isEmpty { explainSilence(outcome, end) }
     } catch {
-      // The program's exit status is more important than a missing report.
+      // The program's exit status is more important than a missing report, so the error is printed and does not change
+      // the status.
       Output.complain(Failure(error).message)
     }
   }
@@ -111,7 +114,7 @@ public struct ProgramRun: Sendable {
     let name = command.first ?? ""
     if !outcome.attached {
       let isPreloaded = Programs.preloadedLibrary(environment) != nil
-      let question = isPreloaded ? "is it a static or a setuid program?" : "does it call Shield.start()?"
+      let question = isPreloaded ? "is the program static or setuid?" : "does the program call Shield.start()?"
       Output.complain("'\(name)' never attached to crashd: \(question)")
     } else if !outcome.settled {
       Output.complain("crashd did not finish the reports of '\(name)' in time; see --keep")
@@ -120,7 +123,7 @@ public struct ProgramRun: Sendable {
     }
   }
 
-  /// The reason why a signal leaves no report, by its number.
+  /// Returns the reason why a signal leaves no report.
   private static func reason(for signal: Int32) -> String {
     switch signal {
     case SIGKILL: ": no handler can catch it"

@@ -2,15 +2,17 @@ import FoundationEssentials
 
 /// The programs that crashctl starts.
 enum Programs {
-  /// The program beside crashctl's own executable if it exists; else its name, for PATH.
+  /// Returns the path of the program beside crashctl's own executable if it exists, otherwise the name, which PATH
+  /// resolves.
   static func find(_ name: String) -> String {
     guard let beside = directory.map({ $0 + "/" + name }) else { return name }
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : name
   }
 
-  /// The shield for programs built without it: `CRASHSHIELD_LIBRARY`, else beside crashctl or in `../lib`; nil if there
-  /// is
-  /// none, or if the variable is empty.
+  /// Returns the shield library for programs built without it: `CRASHSHIELD_LIBRARY`, else the library beside crashctl
+  /// or in `../lib`.
+  ///
+  /// Returns nil if no library exists, or if the variable is empty.
   static func preloadedLibrary(_ environment: [String: String]) -> String? {
     let name = "libcrashshield.so"
     let known = environment["CRASHSHIELD_LIBRARY"].map { [$0] }

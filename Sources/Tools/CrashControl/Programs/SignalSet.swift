@@ -1,32 +1,32 @@
 import Glibc
 
-/// A set of signals, for blocking them.
+/// A set of signals that can be blocked.
 struct SignalSet {
   var value = sigset_t()
 
   init(_ signals: [Int32] = []) {
-    // The pointers are used during the calls only.
+    // sigemptyset and sigaddset use the pointers only during the calls.
     unsafe sigemptyset(&value)
     for signal in signals { unsafe sigaddset(&value, signal) }
   }
 
-  /// Blocks these signals too; returns what was blocked before.
+  /// Blocks the signals of this set in addition, and returns the signals that were blocked before.
   func block() -> SignalSet { change(SIG_BLOCK) }
 
-  /// Blocks exactly these signals.
+  /// Sets the signal mask to exactly this set.
   func install() { _ = change(SIG_SETMASK) }
 
   private func change(_ how: Int32) -> SignalSet {
     var old = SignalSet()
-    // Both pointers are used during the call only; it fails for an unknown `how` alone.
+    // pthread_sigmask uses both pointers only during the call. It fails only for an unknown `how`.
     _ = unsafe withUnsafePointer(to: value) { unsafe pthread_sigmask(how, $0, &old.value) }
     return old
   }
 
-  /// One of these signals that came while it was blocked.
+  /// Returns a pending signal of this set, which must be blocked, or nil if none is pending.
   func pending() -> Int32? {
     var waiting = SignalSet()
-    // The pointers are used during the calls only.
+    // sigpending and sigismember use the pointers only during the calls.
     unsafe sigpending(&waiting.value)
     return (1..<32).first { signal in
       unsafe withUnsafePointer(to: value) { unsafe sigismember($0, signal) == 1 }
@@ -34,13 +34,15 @@ struct SignalSet {
     }
   }
 
-  /// The next of these signals, which are blocked, and whether a process sent it, not the kernel or the terminal.
+  /// Waits for a signal of this set, which must be blocked.
+  ///
+  /// `isSent` is true if a process sent the signal, and false for the kernel or the terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {
       var information = unsafe siginfo_t()
-      // Both pointers are used during the call only.
+      // sigwaitinfo uses both pointers only during the call.
       let signal = unsafe withUnsafePointer(to: value) { unsafe sigwaitinfo($0, &information) }
-      // A signal number below 0 is an interruption by a signal outside of the set.
+      // A negative result means that a signal outside the set interrupted the wait.
       if signal > 0 { return (signal, unsafe information.si_code <= 0) }
     }
   }

@@ -3,14 +3,15 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The source code of a report's frames, as far as the user may see it.
+/// The source code of a report's frames, limited to files that the user may see.
 ///
-/// The paths come from the crashed program, and a hostile one may name any file. So crashd never opens them: crashctl
-/// does, with its user's privileges, and only regular files of modest size that the crashed process's user may reach
-/// and
-/// read too; else root would print files that this user must not see. It skips a file that was changed after the image
-/// was built, because its lines differ. The time of the build comes from the image's file: after a deploy its path has
-/// another build, and crashctl shows no source.
+/// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
+/// these files. crashctl opens them with the privileges of its user. It opens only regular files of limited size that
+/// the user of the crashed process can reach and read too. Otherwise root would print files that this user must not
+/// see.
+///
+/// A file that was changed after the image was built is skipped, because its lines differ. The image file supplies the
+/// build time. After a deployment its path has another build, and crashctl shows no source.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -23,7 +24,7 @@ final class SourceFiles: Sendable {
   }
 
   private let uid: Int
-  /// The build times by the paths of images.
+  /// The build ids by the paths of images.
   private let buildIDs: [String: String]
   private let state = Mutex(State())
 
@@ -32,7 +33,7 @@ final class SourceFiles: Sendable {
     buildIDs = Dictionary(report.images.map { ($0.path, $0.buildID) }) { first, _ in first }
   }
 
-  /// A lookup that reads each file once.
+  /// Returns a lookup that reads each file once.
   static func lookup(for report: CrashReport) -> SourceLookup {
     let files = SourceFiles(report)
     return { files.excerpt($0) }
@@ -57,24 +58,24 @@ final class SourceFiles: Sendable {
     }
   }
 
-  /// The time at which the image was built; nil if its path has another one now.
+  /// Returns the time at which the image was built, or nil if its path now has another build.
   private func modification(of path: String) -> timespec? {
-    // A relative path would depend on the caller.
+    // A relative path would depend on the caller's working directory.
     guard path.hasPrefix("/"), let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else {
       return nil
     }
     var status = stat()
-    // stat fills the struct that it is given.
+    // stat fills in the struct.
     return unsafe stat(path, &status) == 0 ? status.st_mtim : nil
   }
 
   private func read(_ path: String, noLaterThan built: timespec) -> [UInt8]? {
-    // Checked before it is opened: opening a device may have side effects.
+    // The type is checked before the file is opened for reading, because opening a device may have side effects.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
     var status = stat()
-    // fstat fills the struct that it is given.
+    // fstat fills in the struct.
     guard unsafe fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFREG, mayRead(status),
       status.st_size <= Self.fileLimitBytes,
       (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) <= (built.tv_sec, built.tv_nsec), mayReach(place)
@@ -84,23 +85,25 @@ final class SourceFiles: Sendable {
     return Array(Descriptor(owning: descriptor).read(upTo: Int(status.st_size)).bytes)
   }
 
-  /// Whether the crashed process's user may certainly read the file: groups are not resolved.
+  /// Returns whether the crashed process's user may certainly read the file.
+  ///
+  /// The user's groups are not resolved.
   private func mayRead(_ status: stat) -> Bool {
     uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
   }
 
-  /// Whether that user may search each directory on the way.
+  /// Returns whether that user may search each directory of the path.
   private func mayReach(_ place: Int32) -> Bool {
     if uid == 0 { return true }
     var buffer = [CChar](repeating: 0, count: 4_096)
-    // readlink writes at most as many characters as the buffer has.
+    // readlink writes at most as many bytes as the buffer has.
     let count = unsafe readlink("/proc/self/fd/\(place)", &buffer, buffer.count)
     guard count > 0, count < buffer.count else { return false }
     var directory = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     while let slash = directory.lastIndex(of: "/") {
       directory = String(directory[..<slash])
       var status = stat()
-      // stat fills the struct that it is given.
+      // stat fills in the struct.
       guard unsafe stat(directory.isEmpty ? "/" : directory, &status) == 0,
         status.st_mode & 0o001 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o100 != 0)
       else { return false }
@@ -109,5 +112,5 @@ final class SourceFiles: Sendable {
   }
 }
 
-// <fcntl.h>; Swift's Glibc module does not show it.
+// The value of O_PATH in <fcntl.h>, which Swift's Glibc module does not export.
 private let openPath: Int32 = 0o10_000_000

@@ -9,11 +9,11 @@ public struct LiveScreen: ~Copyable, Sendable {
   /// - Throws: `Failure` if standard input or output is no terminal.
   public static func take() throws(Failure) -> LiveScreen {
     var now = termios()
-    // The pointer is used during the call only; tcgetattr fills a termios.
+    // isatty takes no pointer. tcgetattr fills in a termios and uses the pointer only during the call.
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // A signal in between would leave the terminal changed.
+    // A signal between these calls would leave the terminal changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -26,29 +26,29 @@ public struct LiveScreen: ~Copyable, Sendable {
 
   private static var ends: SignalSet { SignalSet([SIGINT, SIGTERM, SIGHUP, SIGQUIT]) }
 
-  /// Lines of the terminal.
+  /// The number of lines of the terminal.
   public static var rows: Int? {
     var size = winsize()
-    // The pointer is used during the call only; TIOCGWINSZ fills a winsize.
+    // ioctl uses the pointer only during the call. TIOCGWINSZ fills in a winsize.
     let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0
     return isKnown ? Int(size.ws_row) : nil
   }
 
   /// Redraws the screen.
   public func show(_ text: String) throws(Failure) {
-    // Overwrites each line and clears its rest, so that nothing flickers. No line break after the last one.
+    // Each line is overwritten, and its rest is cleared, to avoid flicker. The last line has no line break.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
   }
 
-  /// What ended a wait.
+  /// The reason why a wait ended.
   public enum Event: Sendable, Equatable {
-    /// q, Ctrl-C, a signal, or the end of the terminal's input.
+    /// The user pressed q or Ctrl-C, a signal arrived, or the terminal's input ended.
     case quit
-    /// The time is over.
+    /// The timeout expired.
     case timeout
-    /// Any other key.
+    /// The user pressed any other key.
     case key(Character)
   }
 
@@ -59,9 +59,9 @@ public struct LiveScreen: ~Copyable, Sendable {
       let left = Int32(ContinuousClock.now.duration(to: end) / .milliseconds(1)) + 1
       guard isReadable(STDIN_FILENO, timeout_ms: min(left, 250)) else { continue }
       var key: UInt8 = 0
-      // read writes one byte at most.
+      // read writes at most one byte.
       guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return .quit }
-      // q, Q, Ctrl-C, Ctrl-D.
+      // The keys q, Q, Ctrl-C and Ctrl-D.
       if [0x71, 0x51, 3, 4].contains(key) { return .quit }
       return .key(Character(Unicode.Scalar(key)))
     }
@@ -69,7 +69,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   }
 
   deinit {
-    // A closed terminal cannot show an error.
+    // If this write fails, the terminal is closed and cannot show an error.
     do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
     var before = before
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)

@@ -2,20 +2,20 @@ internal import CrashReport
 import Glibc
 internal import LinuxSystem
 
-/// Writes to a descriptor, unbuffered.
+/// Writes unbuffered to a descriptor.
 public enum Output: Sendable {
-  /// Writes all of the text.
-  /// - Throws: `Failure`; one without a message if the reader has closed, as in `| head`.
+  /// Writes the whole text.
+  /// - Throws: `Failure`, without a message if the reader closed the pipe, as in `| head`.
   public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
     try write(Array(text.utf8), to: descriptor)
   }
 
-  /// Writes all of the bytes.
-  /// - Throws: `Failure`; one without a message if the reader has closed.
+  /// Writes all bytes.
+  /// - Throws: `Failure`, without a message if the reader closed the pipe.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Failure) {
     var written = 0
     while written < bytes.count {
-      // The pointer covers `bytes` and is used during the call only.
+      // The pointer covers `bytes`, and write uses it only during the call.
       let count = unsafe bytes.withUnsafeBytes { buffer in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
         return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
@@ -28,7 +28,7 @@ public enum Output: Sendable {
       case EINTR: continue
       case EAGAIN:
         var set = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // The pointer is used during the call only.
+        // poll uses the pointer only during the call.
         _ = unsafe poll(&set, 1, -1)
       case EPIPE: throw Failure(.done, "")
       default: throw Failure(.nothingFound, "cannot write the output (\(SystemError.text(errno)))")
@@ -38,7 +38,7 @@ public enum Output: Sendable {
 
   /// Writes one line to standard error, with the program's name.
   ///
-  /// Ignores a failure: there is no other place for an error.
+  /// A failure of the write is ignored, because there is no other place to report it.
   public static func complain(_ message: String) {
     do throws(Failure) {
       let terminal = Terminal(descriptor: STDERR_FILENO, environment: processEnvironment())

@@ -2,10 +2,12 @@ import Glibc
 internal import LinuxSystem
 
 extension Output {
-  /// Writes a file that only its owner may read; replaces an existing one once the new one is whole.
+  /// Writes a file that only its owner may read.
   ///
-  /// Writes directly to a path that is no regular file, such as `/dev/null`, a pipe or a terminal.
-  /// - Throws: `Failure` with the path and the reason; an existing file is then unchanged.
+  /// An existing file is replaced after the new one is complete.
+  ///
+  /// If the path is no regular file, such as `/dev/null`, a pipe or a terminal, the bytes are written to it directly.
+  /// - Throws: `Failure` with the path and the reason. An existing file is then unchanged.
   public static func write(_ bytes: [UInt8], toFile path: String) throws(Failure) {
     if isStream(path) { return try write(bytes, toStream: path) }
     let temporary = "\(path).\(getpid()).new"
@@ -28,7 +30,7 @@ extension Output {
 
   private static func isStream(_ path: String) -> Bool {
     var status = stat()
-    // stat fills in the structure.
+    // stat fills in the struct.
     guard unsafe stat(path, &status) == 0 else { return false }
     return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }

@@ -5,12 +5,14 @@ public enum Pager: Sendable {
   /// A function that writes a piece of text.
   public typealias Writer = (String) throws(Failure) -> Void
 
-  /// Writes the text through `$PAGER`, else through less if installed, else directly; `PagerCommand` selects it.
+  /// Writes the text through `$PAGER`, else through less if installed, else directly.
+  ///
+  /// `PagerCommand` makes this choice.
   public static func show(_ text: String, environment: [String: String]) throws(Failure) {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
 
-  /// Writes a text that comes in pieces.
+  /// Writes a text that the closure produces in pieces.
   public static func show(
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -19,11 +21,11 @@ public enum Pager: Sendable {
       return try body(plain)
     }
     var ends: [Int32] = [0, 0]
-    // The pointer covers the two elements. The pager must not inherit the write end, whose close it waits for.
+    // pipe fills in the two elements. The pager waits until all write ends are closed, so it must not inherit one.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
       return try body(plain)
     }
-    // The pager handles Ctrl-C; if it ends early, the write below fails.
+    // Ctrl-C is for the pager. If the pager ends early, the write below fails.
     let before = SignalSet([SIGINT, SIGQUIT, SIGPIPE]).block()
     defer { close(ends[1]) }
     let options = ChildProcess.Options(standardInput: ends[0], environment: command.environment, signalMask: before)
@@ -41,13 +43,13 @@ public enum Pager: Sendable {
     do throws(Failure) {
       try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      // The user has left the pager: stop.
+      // An empty message means that the user has quit the pager, which is no error.
       if !error.message.isEmpty { failure = error }
     }
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
-    // A SIGPIPE may be pending; it stays blocked, everything is written.
+    // A SIGPIPE may be pending. It stays blocked, because all output is written.
     SignalSet([SIGPIPE]).install()
     if let failure { throw failure }
   }

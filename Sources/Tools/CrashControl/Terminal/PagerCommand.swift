@@ -4,10 +4,12 @@ struct PagerCommand: Equatable {
   var arguments: [String]
   var environment: [String: String]
 
-  /// The pager for the caller's settings; nil for no pager.
+  /// Selects the pager by the caller's environment.
   ///
-  /// A caller with fewer privileges than crashctl gets `less` from the system's own directories, without shell, editor,
-  /// log or preprocessor (`LESSSECURE`); crashctl then ignores `$PAGER`, `$LESS` and `$LESSOPEN`.
+  /// Fails if no pager is to be used.
+  ///
+  /// A caller with fewer privileges than crashctl gets `less` from the system's own directories. `LESSSECURE` disables
+  /// its shell, editor, log and preprocessor. crashctl then ignores `$PAGER`, `$LESS` and `$LESSOPEN`.
   init?(environment: [String: String], caller: CallerRights) {
     if caller.surplus != nil {
       let kept = environment.filter {
@@ -21,7 +23,7 @@ struct PagerCommand: Equatable {
     if command.isEmpty || command == "cat" { return nil }
     var settings = environment
     settings["LESS"] = environment["LESS"] ?? "FRSX"
-    // Only the user's own pager may need a shell.
+    // Only the user's own `$PAGER` may contain shell syntax.
     self =
       command == "less"
       ? PagerCommand(program: "less", arguments: [], environment: settings)

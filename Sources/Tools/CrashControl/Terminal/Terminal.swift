@@ -2,26 +2,26 @@ import Glibc
 
 /// When to use color.
 public enum ColorUse: String, Sendable, CaseIterable {
-  /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  /// Use color on a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
   case auto
-  /// Also in a pipe.
+  /// Use color in a pipe too.
   case always
-  /// Not at all.
+  /// Use no color.
   case never
 }
 
-/// The properties of standard output: width, color and the clock of its times.
+/// The properties of standard output: its width, whether it has color, and the clock for times.
 public struct Terminal: Sendable {
-  /// Columns; nil when the output is no terminal, and lines may be as long as they are.
+  /// The number of columns, or nil if the output is no terminal, and lines have no maximum length.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool
-  /// The clock of its times.
+  /// The clock that formats times.
   public var clock: Clock
-  /// Whether a person wants an overview: ages for times, repeats in one line, and no columns of details.
+  /// Whether the output is an overview: ages instead of times, repeated rows in one line, and no columns with details.
   public var isBrief: Bool
 
-  /// Makes a terminal with what is known of it.
+  /// Creates a terminal from known properties.
   public init(width: Int?, hasColor: Bool, clock: Clock = Clock()) {
     self.width = width
     self.hasColor = hasColor
@@ -29,14 +29,16 @@ public struct Terminal: Sendable {
     isBrief = width != nil
   }
 
-  /// Inspects a descriptor; by itself color is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  /// Inspects a descriptor.
+  ///
+  /// With `auto`, color is used on a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
   public init(descriptor: Int32, environment: [String: String], color: ColorUse = .auto) {
     guard isatty(descriptor) == 1 else {
       self.init(width: nil, hasColor: color == .always)
       return
     }
     var size = winsize()
-    // The pointer is used during the call only; TIOCGWINSZ fills a winsize.
+    // ioctl uses the pointer only during the call. TIOCGWINSZ fills in a winsize.
     let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 0
     let dull = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
@@ -45,22 +47,22 @@ public struct Terminal: Sendable {
       hasColor: color == .always || color == .auto && !dull)
   }
 
-  /// A time in a table: its age in an overview, else the whole time.
+  /// Returns a time for a table: its age in an overview, otherwise the full time.
   func moment(_ rfc3339: String) -> String { isBrief ? clock.age(rfc3339) : clock.text(rfc3339) }
 
-  /// The style of a piece of text.
+  /// The style of a text.
   public enum Style: String, Sendable {
-    /// Titles.
+    /// For titles.
     case bold = "1"
-    /// Secondary text.
+    /// For secondary text.
     case dim = "2"
-    /// Errors.
+    /// For errors.
     case red = "31"
-    /// Places in the source.
+    /// For source locations.
     case cyan = "36"
   }
 
-  /// The text in a style, if color is on.
+  /// Returns the text in a style if color is on, and the unchanged text otherwise.
   public func styled(_ text: String, _ style: Style?) -> String {
     guard hasColor, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"

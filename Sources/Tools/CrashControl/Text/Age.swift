@@ -1,12 +1,13 @@
 import Glibc
 
-/// Lengths of time as people write them.
+/// Formats and parses ages, such as `7m`.
 public enum Age: Sendable {
   private static let units: [Character: Int] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
 
-  /// Such as `45s`, `7m`, `26h`, `12d`.
+  /// Formats an age, such as `45s`, `7m`, `26h` or `12d`.
   ///
-  /// It is at least two of its unit, as kubectl shows ages. A time that lies ahead, by another clock, is `0s`.
+  /// As in kubectl, the number is at least two, except for seconds. A time in the future, which another clock may give,
+  /// is `0s`.
   public static func text(_ seconds: Int) -> String {
     switch max(0, seconds) {
     case let few where few < 120: "\(few)s"
@@ -16,7 +17,9 @@ public enum Age: Sendable {
     }
   }
 
-  /// The seconds of such as `90s`, `12h`, `7d`, `4w`; nil for anything else.
+  /// Parses an age such as `90s`, `12h`, `7d` or `4w`, and returns its seconds.
+  ///
+  /// Returns nil for any other text.
   public static func seconds(_ text: String) -> Int? {
     guard let unit = text.last, let factor = units[unit], let count = Int(text.dropLast()), count >= 0 else {
       return nil
@@ -25,7 +28,9 @@ public enum Age: Sendable {
     return isTooLong ? nil : seconds
   }
 
-  /// The time so long before now, in seconds since 1970; nil for what is no age.
+  /// Parses an age, and returns the time that lies this age before now, in seconds since 1970.
+  ///
+  /// Returns nil for any other text.
   public static func seconds(before text: String) -> Int? {
     guard let age = seconds(text) else { return nil }
     return max(0, Int(time(nil)) - age)

@@ -1,17 +1,19 @@
 import Glibc
 
-/// A moment as a calendar shows it; the only place that touches `struct tm`, which holds a pointer to a zone's name.
+/// A time as calendar fields.
+///
+/// Only this type uses `struct tm`, which contains a pointer to the name of a zone.
 struct CalendarFields {
   enum Zone { case utc, local }
 
   var date: [Int]
   var time: [Int]
-  /// The zone's abbreviation, such as `CET`; empty for fields that no clock gave.
+  /// The zone's abbreviation, such as `CET`, or empty if the fields do not come from a clock.
   private(set) var zone = ""
 
   init(_ seconds: Int, _ zone: Zone) {
     var moment = seconds
-    // All pointers are used during the calls only; strftime writes at most as many bytes as the array has.
+    // The C functions use all pointers only during the calls. strftime writes at most as many bytes as the array has.
     var parts = unsafe tm()
     switch zone {
     case .utc: unsafe gmtime_r(&moment, &parts)
@@ -24,7 +26,7 @@ struct CalendarFields {
     self.zone = zone == .utc ? "UTC" : String(decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Nil when a field is not what a calendar has.
+  /// Fails if a field has an impossible value.
   init?(date: [Int], time: [Int]) {
     let time = time.count == 2 ? time + [0] : time
     guard date.count == 3, time.count == 3, (1970...9999).contains(date[0]), (1...12).contains(date[1]),
@@ -34,9 +36,12 @@ struct CalendarFields {
     self.time = time
   }
 
-  /// Seconds since 1970; a day before the first belongs to the month before.
+  /// Returns the seconds since 1970.
+  ///
+  /// Day 0 is the last day of the previous month, as in mktime.
   func seconds(_ zone: Zone) -> Int {
-    // The fields fit Int32: the calendar made them, or `init` checked them. The pointers are used during the calls only.
+    // The fields fit Int32, because gmtime_r, localtime_r or `init` limits them. The C functions use the pointers only
+    // during the calls.
     var parts = unsafe tm()
     unsafe parts.tm_year = Int32(date[0] - 1900)
     unsafe parts.tm_mon = Int32(date[1] - 1)
@@ -51,10 +56,10 @@ struct CalendarFields {
     }
   }
 
-  /// The date before a date such as `2026-11-21`; nil for what is none.
+  /// Returns the date before a date such as `2026-11-21`, or nil for any other text.
   static func day(before date: String) -> String? { day(date, shiftedBy: -86_400) }
 
-  /// The date after it.
+  /// Returns the date after a date such as `2026-11-21`, or nil for any other text.
   static func day(after date: String) -> String? { day(date, shiftedBy: 86_400) }
 
   private static func day(_ date: String, shiftedBy seconds: Int) -> String? {
@@ -63,7 +68,7 @@ struct CalendarFields {
     return String(CalendarFields(fields.seconds(.utc) + seconds, .utc).text(separator: " ").prefix(10))
   }
 
-  /// `2026-11-21`, the separator and `08:10:11`.
+  /// Formats the time as `2026-11-21`, the separator and `08:10:11`.
   func text(separator: String) -> String {
     let twoDigits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
     return date.map(twoDigits).joined(separator: "-") + separator + time.map(twoDigits).joined(separator: ":")

@@ -1,31 +1,37 @@
 internal import CrashReport
 import Glibc
 
-/// How people see the times of reports: in which zone, and how old they are.
+/// Formats the times of reports in a zone, and their ages.
 public struct Clock: Sendable {
-  /// Now, in seconds since 1970: ages count from here.
+  /// The current time in seconds since 1970, from which ages are computed.
   public var now: Int
   /// Whether times are in UTC rather than in the local zone.
   public var isUTC: Bool
 
-  /// Makes a clock; without arguments that of the machine, in the local zone.
+  /// Creates a clock.
+  ///
+  /// The defaults are the current time and the local zone.
   public init(now: Int? = nil, isUTC: Bool = false) {
     self.now = now ?? time(nil)
     self.isUTC = isUTC
   }
 
-  /// `2026-11-21 08:10:11 CET`; the text itself when it is no RFC 3339 time in UTC.
+  /// Formats a time as `2026-11-21 08:10:11 CET`.
+  ///
+  /// Returns the text itself if it is no RFC 3339 time in UTC.
   public func text(_ rfc3339: String) -> String {
     guard let fields = fields(rfc3339) else { return rfc3339 }
     return fields.text(separator: " ") + " " + fields.zone
   }
 
-  /// `3m`, `2d`: how long ago it was; the text itself when it is no RFC 3339 time in UTC.
+  /// Formats the age of a time, such as `3m` or `2d`.
+  ///
+  /// Returns the text itself if it is no RFC 3339 time in UTC.
   public func age(_ rfc3339: String) -> String {
     LocalTime.seconds(rfc3339: rfc3339).map { Age.text(now - $0) } ?? rfc3339
   }
 
-  /// The times of one report: with microseconds, and with its age where a person reads it at once.
+  /// Formats the times of one report with microseconds, and for `withAge` also with their ages.
   func times(withAge: Bool) -> ReportTimes {
     ReportTimes(
       moment: { time in
@@ -44,7 +50,7 @@ public struct Clock: Sendable {
     LocalTime.seconds(rfc3339: rfc3339).map { CalendarFields($0, isUTC ? .utc : .local) }
   }
 
-  /// Such as `.123456`; empty where the time has none.
+  /// Returns the fraction of a time, such as `.123456`, or an empty text if the time has none.
   private static func fraction(_ rfc3339: String) -> Substring {
     rfc3339.firstIndex(of: ".").map { rfc3339[$0...].dropLast() } ?? ""
   }

@@ -2,7 +2,7 @@ public import CrashProtocol
 internal import CrashReport
 
 extension IncidentText {
-  /// A line a group.
+  /// Formats groups of incidents, one line per group.
   public static func groups(_ groups: [DanglingGroup], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "LAST", alignsRight: terminal.isBrief),
@@ -27,7 +27,7 @@ extension IncidentText {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// Such as `call of greet() in serve() (Shop.swift:12)`.
+  /// Describes a group, such as `call of greet() in serve() (Shop.swift:12)`.
   private static func what(_ group: DanglingGroup) -> String {
     let method = group.method.map { " of \($0)" } ?? ""
     let place = group.place.isEmpty ? "" : " in \(group.place)" + (group.line.isEmpty ? "" : " (\(group.line))")

@@ -1,9 +1,9 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The tables and texts of `dangling policy`, `events` and `statistics`.
+/// Formats the tables and texts of `dangling policy`, `events` and `statistics`.
 public enum DanglingText: Sendable {
-  /// A line a program.
+  /// Formats the policies of programs, one line per program.
   public static func policies(_ policies: [DanglingPolicyReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
@@ -33,7 +33,7 @@ public enum DanglingText: Sendable {
     return names.isEmpty ? "none" : names.joined(separator: ", ")
   }
 
-  /// One program's policy: a sentence, then the facts.
+  /// Formats one program's policy: a verdict, then the facts.
   public static func policy(_ policy: DanglingPolicyReport, events: [DanglingEventReport], terminal: Terminal) -> String
   {
     let names = classes(policy)
@@ -75,7 +75,7 @@ public enum DanglingText: Sendable {
     return text
   }
 
-  /// The state of a program's protection, and whether its crashes become more frequent, in three sentences.
+  /// Describes the state of a program's protection, and whether its crashes become more frequent.
   static func verdict(_ policy: DanglingPolicyReport) -> String {
     let score = "\(number(policy.evidence)) of \(number(policy.alarmThresholdDays))"
     let trend =
@@ -102,22 +102,24 @@ public enum DanglingText: Sendable {
     return "\(Listings.grouped(sum)) by use-after-free; baseline \(number(policy.usualPerDay)) a day; \(loop)"
   }
 
-  /// The result of a change.
+  /// Formats the result of a change.
   public static func change(_ what: String, _ change: DanglingChange) -> String {
     let running =
       change.processes == 0
-      ? "none of their processes is attached"
+      ? "no process of these programs is attached"
       : "applied in \(change.applied) of \(change.processes) attached processes"
     return CleanText.line("\(what) in \(change.services.joined(separator: ", ")): \(running)") + "\n"
   }
 
   private static func stop(_ stop: DanglingPolicyReport.Stop) -> String {
-    "\(stop.runWithoutNewGroup) of \(stop.enoughHitsWithoutNewGroup) hits in a row without a new place "
+    "\(stop.runWithoutNewGroup) of \(stop.enoughHitsWithoutNewGroup) hits in a row without a new call site "
       + "(\(stop.hits) from \(stop.groups)), evidence of a drop \(number(stop.dropEvidence)) of "
       + "\(number(stop.dropThreshold)), \(number(stop.days)) of \(number(stop.atMostDays)) days"
   }
 
-  /// The decisions; in an overview one line for a command that changed several programs.
+  /// Formats the decisions.
+  ///
+  /// An overview has one line for a command that changed several programs.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: terminal.isBrief ? "AGE" : "TIME", alignsRight: terminal.isBrief),
@@ -139,7 +141,7 @@ public enum DanglingText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// The decisions of one second with one text: one command over several programs.
+  /// Identifies one command that changed several programs: its decisions have the same second and the same text.
   private struct Command: Hashable {
     var second, text: String
     var uid: Int
@@ -150,7 +152,7 @@ public enum DanglingText: Sendable {
     }
   }
 
-  /// The estimates, a line a class and build.
+  /// Formats the estimates, one line per class and build.
   public static func statistics(_ classes: [DanglingClass], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 20, dropOrder: 3, common: "name"),
@@ -184,7 +186,7 @@ public enum DanglingText: Sendable {
     return number(figures.estimatedAccesses) + (deviation > 0 ? " ± \(number(deviation))" : "")
   }
 
-  /// A number with a sensible number of digits.
+  /// Formats a number with up to two decimals, and with fewer the larger it is.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "∞" }
     let magnitude = abs(value)

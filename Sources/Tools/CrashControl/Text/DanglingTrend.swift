@@ -1,12 +1,14 @@
 public import CrashProtocol
 internal import CrashReport
 
-// `dangling trend`: crashes, hits and running time by day.
+// Formats `dangling trend`: crashes, hits and running time by day.
 extension DanglingText {
-  /// The fewest days that say something about a trend.
+  /// The minimum number of days from which a trend can be estimated.
   private static let enoughDays = 7
 
-  /// The days of some programs: a row of bars, and a line a day; programs without use-after-free are counted only.
+  /// Formats the days of some programs: a row of bars, and one line per day.
+  ///
+  /// Programs without use-after-free are only counted.
   public static func trend(
     _ policies: [DanglingPolicyReport], build: String?, days: Int, terminal: Terminal, legend: Bool
   ) -> String {
@@ -19,7 +21,7 @@ extension DanglingText {
       let sum = crashes.reduce(0, +)
       let span = "\(shown.count) \(shown.count == 1 ? "day" : "days")"
       let scarce = shown.count < enoughDays ? ", too few for a trend (\(shown.count) of \(enoughDays) days)" : ""
-      // A row of bars compares days.
+      // A row of bars makes days comparable.
       let bars = { (values: [Double]) in values.count > 1 ? Sparkline.text(values) + "  " : "" }
       let hits = shown.map(\.hits).reduce(0, +)
       var facts: [(title: String, text: String, style: Terminal.Style?)] = [
@@ -46,20 +48,20 @@ extension DanglingText {
     }.joined(separator: "\n") + quiet(policies.count - told.count)
   }
 
-  /// Whether a program has anything to compare.
+  /// Returns whether a program has any crash or hit to compare.
   private static func hasTold(_ policy: DanglingPolicyReport) -> Bool {
     policy.lastSwitch != nil || policy.evidence > 0 || policy.days.contains { $0.crashes > 0 || $0.hits > 0 }
   }
 
   private static func quiet(_ count: Int) -> String {
     guard count > 0 else { return "" }
-    return "\(count) \(count == 1 ? "program" : "programs") without use-after-free not shown: name one to see it\n"
+    return "\(count) \(count == 1 ? "program" : "programs") without use-after-free not shown: give a name to see one\n"
   }
 
   /// The maximum number of lines.
   private static let mostDays = 180
 
-  /// The days, including those without crashes.
+  /// Inserts the days without crashes between the given days.
   private static func consecutive(_ days: [DanglingPolicyReport.Day]) -> [DanglingPolicyReport.Day] {
     var filled: [DanglingPolicyReport.Day] = []
     for day in days {
@@ -75,11 +77,13 @@ extension DanglingText {
   }
 }
 
-/// A row of numbers as a row of bars, one character each.
+/// Formats numbers as a row of bars, one character each.
 public enum Sparkline: Sendable {
   private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-  /// Zero is a dot, so that it differs from a small number; the greatest number has the highest bar.
+  /// Zero is a dot, to distinguish it from a small number.
+  ///
+  /// The greatest number has the highest bar.
   public static func text(_ values: [Double]) -> String {
     let most = values.filter(\.isFinite).max() ?? 0
     return String(

@@ -2,12 +2,14 @@ public import CrashClient
 import CrashProtocol
 internal import CrashReport
 
-/// The events of `follow` as text.
+/// Formats the events of `follow` as text.
 public struct EventPrinter: Sendable {
   private let style: JSONStyle
   private let isFull: Bool
   private let terminal: Terminal
-  /// Reports that have their line: one that comes again, with more threads, needs no second.
+  /// The ids of reports whose line was printed.
+  ///
+  /// A report that arrives again, with more threads, needs no second line.
   private var printed: [String] = []
   private static let printedLimit = 256
 
@@ -18,8 +20,8 @@ public struct EventPrinter: Sendable {
     self.terminal = terminal
   }
 
-  /// The text for an event; nil when there is nothing to print.
-  /// - Throws: `EncodingError` when the report cannot be written as JSON.
+  /// Returns the text for an event, or nil if there is nothing to print.
+  /// - Throws: `EncodingError` if the report cannot be written as JSON.
   public mutating func text(_ event: EventStream.Event) throws -> String? {
     guard case .report(let received, let cursor) = event else { return nil }
     if style != .off {

@@ -1,9 +1,11 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The rules behind the diagnosis of a crash, as text.
+/// Formats the rules behind the diagnosis of a crash as text.
 public enum ExplanationText: Sendable {
-  /// The rules that apply, with the facts that they read; then how many others there are, or with `all` each of them.
+  /// Formats the rules that apply, with the facts that they read, and the number of the other rules.
+  ///
+  /// With `all` each of the other rules is listed.
   public static func text(_ explanation: Explanation, terminal: Terminal, all: Bool = false) -> String {
     let clean = CleanText.line
     let head = "report \(clean(Listings.shortID(explanation.id))): \(clean(explanation.sentence))"
@@ -39,7 +41,9 @@ public enum ExplanationText: Sendable {
     }.joined()
   }
 
-  /// crashd's reply may contain any number.
+  /// Formats a share in percent.
+  ///
+  /// crashd's reply may contain any number, so its range is checked.
   private static func percent(_ share: Double) -> String {
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }

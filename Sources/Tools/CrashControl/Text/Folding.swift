@@ -1,12 +1,14 @@
-/// Folds rows of an overview that would say the same.
+/// Folds similar rows of an overview into one row.
 enum Folding {
-  /// A row, and how many rows it stands for.
+  /// A row, and the number of items that were folded into it.
   struct Row<Item> {
     var item: Item
     var count: Int
   }
 
-  /// Folds neighbors with the same key: the order of a list stays, and the first of them is shown.
+  /// Folds neighbors with the same key into the first of them.
+  ///
+  /// The order of the list is kept.
   static func neighbors<Item, Key: Equatable>(_ items: [Item], by key: (Item) -> Key?) -> [Row<Item>] {
     var rows: [Row<Item>] = []
     var last: Key?
@@ -22,7 +24,9 @@ enum Folding {
     return rows
   }
 
-  /// Folds all items with the same key, in the order of the first of each.
+  /// Folds all items with the same key.
+  ///
+  /// The result has the order in which the keys first appear.
   static func all<Item, Key: Hashable>(_ items: [Item], by key: (Item) -> Key) -> [[Item]] {
     var places: [Key: Int] = [:]
     var groups: [[Item]] = []
@@ -38,6 +42,8 @@ enum Folding {
     return groups
   }
 
-  /// Such as `×18`; empty for one.
+  /// Formats a count, such as `×18`.
+  ///
+  /// The text is empty for one.
   static func times(_ count: Int) -> String { count > 1 ? "×\(count)" : "" }
 }

@@ -1,12 +1,12 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// One group, with its crashes by build and by day.
+/// Formats one group, with its crashes by build and by day.
 public enum GroupDetailText: Sendable {
-  /// Days that the row of bars shows.
+  /// The maximum number of days in the row of bars.
   private static let mostDays = 30
 
-  /// The title, the facts, the builds and the days.
+  /// Formats the title, the facts, the builds and the days.
   public static func text(_ detail: GroupDetail, terminal: Terminal) -> String {
     guard let first = detail.groups.max(by: { $0.last < $1.last }) else { return "" }
     let count = detail.groups.reduce(0) { $0 + $1.count }
@@ -28,7 +28,7 @@ public enum GroupDetailText: Sendable {
     "\(Listings.grouped(count)) \(count == 1 ? one : many)"
   }
 
-  /// One word, or one for each user.
+  /// Returns the state: one word, or one word per user if the users' states differ.
   private static func states(_ groups: [ReportGroup]) -> String {
     let all = Set(groups.map(\.state))
     return all.count == 1
@@ -50,7 +50,7 @@ public enum GroupDetailText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: true)
   }
 
-  /// A row of bars from the first of the last days on, then each day.
+  /// Formats the most recent days: a row of bars, then one entry per day.
   private static func days(_ days: [GroupDetail.Day], _ terminal: Terminal) -> String {
     guard let latest = days.first, days.count > 1 else { return "" }
     let counts = Dictionary(days.map { ($0.date, $0.count) }, uniquingKeysWith: +)

@@ -1,28 +1,32 @@
 public import CrashProtocol
 public import CrashReport
 
-/// The arguments and tables of `crashctl guards`.
+/// Parses the arguments of `crashctl guards`, and formats its tables.
 public enum GuardText: Sendable {
-  /// An unknown kind or mode.
+  /// The error for an unknown kind or mode.
   public struct Mistake: Error, Equatable {
     /// The message, with a suggestion if there is one.
     public var message: String
   }
 
-  /// The argument for all kinds.
+  /// The argument that selects all kinds.
   public static let allKinds = "all"
 
-  /// The arguments for kinds.
+  /// The list of the arguments for kinds.
   public static var kinds: String { GuardKinds.names.joined(separator: ", ") }
 
-  /// Parses the argument of a kind; nil for all kinds.
+  /// Parses the argument of a kind.
+  ///
+  /// Returns nil for all kinds.
   public static func kind(_ word: String) throws(Mistake) -> String? {
     if word == allKinds { return nil }
     if GuardKinds.number(of: word) != nil { return word }
     throw mistake("kind", word, among: [allKinds] + GuardKinds.names)
   }
 
-  /// Parses the argument of a mode; `program` removes the override.
+  /// Parses the argument of a mode.
+  ///
+  /// `program` removes the override.
   public static func mode(_ word: String) throws(Mistake) -> IncidentReport.Mode {
     let modes: [IncidentReport.Mode] = [.off, .observe, .absorb, .program]
     if let mode = modes.first(where: { $0.rawValue == word }) { return mode }
@@ -35,7 +39,7 @@ public enum GuardText: Sendable {
       message: "there is no \(what) '\(word)' of guards" + (meant.isEmpty ? ": see crashctl guards set --help" : meant))
   }
 
-  /// A line for each program, kind and sort of guard with an override.
+  /// Formats overrides, one line per program, kind and sort of guard.
   public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
@@ -60,7 +64,7 @@ public enum GuardText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend) + refusals.joined()
   }
 
-  /// One line if all kinds have the same mode.
+  /// Formats the modes of one program, in a single line if all kinds have the same mode.
   private static func lines(
     _ modes: [String: String], _ guards: String
   ) -> [(kind: String, mode: String, guards: String)] {

@@ -2,7 +2,7 @@ public import CrashProtocol
 public import CrashReport
 
 extension IncidentText {
-  /// A line a sum.
+  /// Formats sums of incidents, one line per sum.
   public static func sums(_ sums: [IncidentSum], by key: IncidentSum.Key, terminal: Terminal, legend: Bool) -> String {
     let common: [(Table.Column, (IncidentSum) -> String)] =
       switch key {
@@ -26,7 +26,7 @@ extension IncidentText {
     return Table(columns: columns.map(\.0), rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// One line of an incident that was just seen.
+  /// Formats an incident as one line, for `incidents follow`.
   public static func line(_ incident: IncidentReport, terminal: Terminal) -> String {
     let count = terminal.styled(CleanText.line("\(incident.count)×"), .bold)
     let process = CleanText.line("\(incident.process.name) (\(incident.process.pid))")

@@ -1,9 +1,11 @@
 public import CrashProtocol
 public import CrashReport
 
-/// The tables and texts of `incidents` and `dangling`.
+/// Formats the tables and texts of `incidents` and `dangling`.
 public enum IncidentText: Sendable {
-  /// A line an incident; in an overview a line for all of one kind and place, in whichever processes.
+  /// Formats incidents, one line per incident.
+  ///
+  /// An overview has one line for all incidents of one kind and place, in all processes.
   public static func list(_ incidents: [IncidentReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "LAST", alignsRight: terminal.isBrief),
@@ -31,7 +33,7 @@ public enum IncidentText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// Where an incident happens, whatever the process.
+  /// The kind and place of an incident, without its process.
   private struct Place: Hashable {
     var program, source, kind, mode, subject, place: String
     var uid: Int
@@ -45,13 +47,15 @@ public enum IncidentText: Sendable {
     }
   }
 
-  /// The whole id; in an overview the digits after its process's, which are enough to name it.
+  /// Returns the whole id.
+  ///
+  /// In an overview it returns only the first digits after the dash, which are enough to identify the incident.
   static func id(_ id: String, _ terminal: Terminal) -> String {
     guard terminal.isBrief, let dash = id.lastIndex(of: "-") else { return id }
     return String(id[id.index(after: dash)...].prefix(8))
   }
 
-  /// A line a class.
+  /// Formats protected classes, one line per class.
   public static func classes(_ classes: [ProtectedClassReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
@@ -76,7 +80,7 @@ public enum IncidentText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// All of one incident.
+  /// Formats one incident with all its details.
   public static func text(_ incident: IncidentReport, terminal: Terminal) -> String {
     let process = incident.process
     let thread = incident.useThread.map { "thread \($0)" } ?? "thread unknown"
@@ -101,19 +105,19 @@ public enum IncidentText: Sendable {
         lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation, terminal)
       }
     } else if incident.source == .quarantine, incident.kind != .handle {
-      lines += ["", "Last release: unknown, the object had just left the quarantine"]
+      lines += ["", "Last release: unknown, because the object had just left the quarantine"]
     }
     return head + "\n" + Prose.facts(facts, terminal) + "\n" + lines.map { CleanText.line($0) + "\n" }.joined()
   }
 
-  /// Such as `once, 2026-11-21 08:10:11 CET` or `7 times, … to …`.
+  /// Formats when an incident was seen, such as `once, 2026-11-21 08:10:11 CET` or `7 times, … to …`.
   private static func seen(_ incident: IncidentReport, _ terminal: Terminal) -> String {
     let (first, last) = (terminal.clock.text(incident.first), terminal.clock.text(incident.last))
     guard incident.count > 1 else { return "once, \(last)" }
     return "\(Listings.grouped(incident.count)) times, " + (first == last ? "all at \(last)" : "\(first) to \(last)")
   }
 
-  /// Three a line, as in the report of a crash.
+  /// Formats registers, three per line, as in a crash report.
   private static func registers(_ registers: [String: Address], order: [String]) -> [String] {
     let perLine = 3
     let cells = order.map { name in
@@ -133,7 +137,9 @@ public enum IncidentText: Sendable {
     }
   }
 
-  /// The memory of a guard slot may not have been freed yet.
+  /// Formats the last release of an object.
+  ///
+  /// The object of a guard slot may not have been freed yet.
   private static func release(
     of object: IncidentReport.Object, isPage: Bool, _ terminal: Terminal
   ) -> [String] {
@@ -145,7 +151,9 @@ public enum IncidentText: Sendable {
     return ["", "Freed (thread \(object.thread)), object \(object.address):"] + stack
   }
 
-  /// A line a frame; neighboring runtime frames are folded, as in the report of a crash.
+  /// Formats frames, one line per frame.
+  ///
+  /// Neighboring runtime frames are folded, as in a crash report.
   private static func frames(_ frames: [CrashReport.Frame], _ terminal: Terminal) -> [String] {
     let folds = frames.contains(where: \.isOwn)
     var lines: [String] = []

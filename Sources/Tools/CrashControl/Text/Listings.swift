@@ -1,11 +1,13 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The tables of `list`, `groups` and `processes`, and the lines of `follow`.
+/// Formats the tables of `list`, `groups` and `processes`, and the lines of `follow`.
 public enum Listings: Sendable {
-  /// A line a report; in an overview also a line for neighbors of one group and program.
+  /// Formats reports, one line per report.
   ///
-  /// `isWhole` is false for the first page of a long list: columns then hold for what follows, too.
+  /// In an overview, neighbors of one group and program are one line.
+  ///
+  /// `isWhole` is false for the first page of a long list. The columns must then fit later pages too.
   public static func reports(
     _ summaries: [ReportSummary], terminal: Terminal, legend: Bool, isWhole: Bool = true
   ) -> String {
@@ -36,7 +38,7 @@ public enum Listings: Sendable {
         reason(summary, isBrief: terminal.isBrief),
       ].map(CleanText.line)
     }
-    // Only an overview folds.
+    // Only an overview folds rows.
     if !folds {
       columns.remove(at: 1)
       for index in rows.indices { rows[index].remove(at: 1) }
@@ -44,7 +46,9 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows, isWhole: isWhole).text(for: terminal, legend: legend)
   }
 
-  /// The runtime error message, else the sentence; in an overview without the place that begins a message.
+  /// Returns the runtime error message, or the diagnosis if there is none.
+  ///
+  /// An overview omits the call site and "Fatal error:", which precede the message.
   private static func reason(_ summary: ReportSummary, isBrief: Bool) -> String {
     if summary.reason.isEmpty { return summary.sentence }
     guard isBrief, let range = summary.reason.firstRange(of: "Fatal error: "),
@@ -53,13 +57,13 @@ public enum Listings: Sendable {
     return String(summary.reason[range.upperBound...])
   }
 
-  /// The last line of an incomplete list.
+  /// Returns the last line of an incomplete list.
   public static func rest(_ count: Int?, of what: String, _ advice: String) -> String {
     let many = count.map { "\(grouped($0)) older \(what)" } ?? "older \(what)"
     return "\(many) \(count == 1 ? "is" : "are") not shown: \(advice)"
   }
 
-  /// `99,900` for 99900.
+  /// Formats a number with separators: `99,900` for 99900.
   static func grouped(_ number: Int) -> String {
     let digits = String(number)
     return String(
@@ -68,7 +72,7 @@ public enum Listings: Sendable {
       })
   }
 
-  /// A line a group.
+  /// Formats groups, one line per group.
   public static func groups(_ groups: [ReportGroup], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "COUNT", alignsRight: true, style: .bold),
@@ -93,13 +97,15 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// All names; in an overview the first one, and how many more there are.
+  /// Joins names.
+  ///
+  /// An overview has only the first name, and the number of further names.
   private static func names(_ names: [String], isBrief: Bool) -> String {
     guard isBrief, let first = names.first, names.count > 1 else { return names.joined(separator: ", ") }
     return "\(first) +\(names.count - 1)"
   }
 
-  /// A line a process.
+  /// Formats processes, one line per process.
   public static func processes(_ processes: [ProcessSummary], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
@@ -122,18 +128,18 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// The number of attached processes, and of ended ones whose rings crashd still reads.
+  /// Describes the number of attached processes, and of ended processes whose rings crashd still reads.
   static func processes(_ status: DaemonStatus) -> String {
     let attached = "\(status.processes - status.ending) attached"
     return status.ending == 0 ? attached : "\(attached), \(status.ending) ending"
   }
 
-  /// A report in one line, for `follow`.
+  /// Formats a report as one line, for `follow`.
   public static func line(_ received: ReceivedReport, terminal: Terminal) -> String {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = CrashReport.Frame.position(file: own?.file, line: own?.line)
-    // The sentence contains it in most cases.
+    // In most cases the sentence contains the place of the crash.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
     let line = [
@@ -147,7 +153,7 @@ public enum Listings: Sendable {
     return Prose.wrapped(line, terminal, indent: 2)
   }
 
-  /// The first digits of an id, enough to identify a report on one machine.
+  /// Returns the first digits of an id, which are enough to identify a report on one machine.
   static func shortID(_ id: String) -> String { String(id.prefix(12)) }
 
   static func counts(_ counts: [String: Int]) -> String {

@@ -1,20 +1,27 @@
 import Glibc
 
-/// Times that users write, which are local; `Clock` shows times.
+/// Parses times that users write, in the local zone.
+///
+/// `Clock` formats times.
 public enum LocalTime: Sendable {
-  /// RFC 3339 in UTC.
+  /// Formats a time as RFC 3339 in UTC.
   public static func rfc3339(_ seconds: Int) -> String {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
-  /// The last moment of that second, because reports have fractions of seconds and lists do not show them.
+  /// Formats the last moment of a second.
+  ///
+  /// Reports have fractions of seconds, which lists do not show.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"
   }
 
-  /// Parses the values of `-S` and `-U`: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`,
-  /// `yesterday`, `-2h`, `2h ago`, `@1795248611`, RFC 3339 in UTC, or a time as lists show it, with `UTC` or the local
-  /// zone at its end; nil for anything else.
+  /// Parses the values of `-S` and `-U`.
+  ///
+  /// Returns nil for any other text.
+  ///
+  /// Values are `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`, `2h ago`,
+  /// `@1795248611`, RFC 3339 in UTC, or a time as lists show it, which ends with `UTC` or the local zone.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 
   package static func parse(_ text: String, now: Int) -> Int? {
@@ -34,7 +41,7 @@ public enum LocalTime: Sendable {
     return seconds(rfc3339: text) ?? seconds(local: text, today: today)
   }
 
-  /// Seconds since 1970 of `2026-11-21T08:10:11[.123]Z`.
+  /// Parses `2026-11-21T08:10:11[.123]Z`, and returns seconds since 1970.
   static func seconds(rfc3339 text: String) -> Int? {
     guard text.hasSuffix("Z"), let separator = text.firstIndex(of: "T") else { return nil }
     let clock = text[text.index(after: separator)...].dropLast().prefix { $0 != "." }
@@ -61,14 +68,16 @@ public enum LocalTime: Sendable {
     return CalendarFields(seconds, .local).zone == words[2] ? seconds : nil
   }
 
-  /// The numbers between the separators; empty when one of them is none.
+  /// Returns the numbers between the separators, or an empty array if a part is no number.
   private static func numbers(_ text: Substring, separator: Character) -> [Int] {
     let parts = text.split(separator: separator, omittingEmptySubsequences: false)
     let numbers = parts.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int($0) : nil }
     return numbers.count == parts.count ? numbers : []
   }
 
-  /// Seconds of `90`, `90s`, `5min`, `2h`, `3d`, `1w`; a sane number of them.
+  /// Parses a span such as `90`, `90s`, `5min`, `2h`, `3d` or `1w`, and returns its seconds.
+  ///
+  /// Rejects spans that are too long.
   private static func span(_ text: Substring) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let unit = text.dropFirst(digits.count).drop { $0 == " " }

@@ -1,9 +1,9 @@
 internal import CrashReport
 
-/// What crashd's counters of losses mean, and what to do.
+/// Explains crashd's counters of losses, and advises what to do.
 enum LossText {
   private struct Meaning {
-    /// Such as `report without the stacks of the other threads`.
+    /// The text for a count of one, such as `report without the stacks of the other threads`.
     var one: String
     var many: String
     var advice: String
@@ -11,7 +11,7 @@ enum LossText {
     init(_ one: String, _ many: String, _ advice: String) { (self.one, self.many, self.advice) = (one, many, advice) }
   }
 
-  /// A sentence for each loss, the most frequent first.
+  /// Returns one sentence for each loss, the most frequent loss first.
   static func sentences(_ losses: [String: Int]) -> [String] {
     losses.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { kind, count in
       guard let meaning = meanings[kind] else { return "\(count) × \(CleanText.line(kind))" }
@@ -26,7 +26,7 @@ enum LossText {
     "torn": Meaning("crash whose record was not finished", "crashes whose records were not finished", rare),
     "corrupt": Meaning(
       "record damaged after it was written", "records damaged after they were written",
-      "The program writes to memory that is not its own"),
+      "The program corrupts the ring's memory"),
     "overwritten": Meaning(
       "crash overwritten by a later one of its process", "crashes overwritten by later ones of their process", rare),
     "noSlot": Meaning(
@@ -37,15 +37,15 @@ enum LossText {
       "thread that did not answer in time", "threads that did not answer in time",
       "Nothing to do: the machine was busy, or a thread blocks signals"),
     "threads": Meaning(
-      "thread beyond those that a report has room for", "threads beyond those that a report has room for",
-      "Nothing to do: the crashing thread is there"),
+      "thread beyond the maximum of a report", "threads beyond the maximum of a report",
+      "Nothing to do: the report has the crashing thread"),
     "threadList": Meaning(
       "report without other threads: their list was not readable",
       "reports without other threads: their lists were not readable", "A sandbox may hide /proc from the program"),
     "images": Meaning(
       "image beyond the table of its ring", "images beyond the table of their ring",
       "Frames in them have addresses instead of names"),
-    "annotations": Meaning("annotation that did not fit", "annotations that did not fit", "Set fewer or shorter ones"),
+    "annotations": Meaning("annotation that did not fit", "annotations that did not fit", "Shorten annotations"),
     "breadcrumbs": Meaning("damaged breadcrumb", "damaged breadcrumbs", rare),
     "incidents": Meaning(
       "incident that did not fit or could not be stored", "incidents that did not fit or could not be stored",
@@ -55,10 +55,10 @@ enum LossText {
       "Protect fewer classes"),
     "rawRecord": Meaning(
       "report stored without its record, which was too large",
-      "reports stored without their records, which were too large", "They cannot be analyzed again"),
+      "reports stored without their records, which were too large", "These reports cannot be analyzed again"),
     "threadsTooLarge": Meaning(
-      "thread left out of a report that was too large", "threads left out of reports that were too large",
-      "Nothing to do: the crashing thread is there"),
+      "thread omitted from a report that was too large", "threads omitted from reports that were too large",
+      "Nothing to do: the report has the crashing thread"),
     "store": Meaning("report that could not be stored", "reports that could not be stored", log),
     "spool": Meaning(
       "spool file beyond the quota of its user, or not readable",
@@ -66,7 +66,7 @@ enum LossText {
     "ring": Meaning("process whose ring could not be read", "processes whose rings could not be read", log),
     "hello": Meaning("process lost at a restart of crashd", "processes lost at a restart of crashd", log),
     "end": Meaning(
-      "process whose end could not be judged", "processes whose end could not be judged", log),
+      "process whose end could not be classified", "processes whose end could not be classified", log),
     "policy": Meaning("change of a policy that was not stored", "changes of policies that were not stored", log),
   ]
 }

@@ -1,28 +1,32 @@
 import Glibc
 
-/// The progress of long work, on a terminal without other output.
+/// Shows the progress of long work on a terminal that shows no other output meanwhile.
 public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
 
-  /// The total; nil if it is unknown.
+  /// The total amount of work, or nil if it is unknown.
   public var total: Int?
-  /// Whether there is a terminal to show it on.
+  /// Whether the bar is shown, which requires a terminal.
   public let isShown: Bool
 
   private let verb: String
   private let width: Int
   private var last_ns: UInt64 = 0
 
-  /// Makes a bar on standard error; it is not shown where that is no terminal, or where standard output is one and gets
-  /// lines meanwhile.
+  /// Creates a bar on standard error.
+  ///
+  /// The bar is hidden if standard error is no terminal, or if standard output is a terminal that receives lines
+  /// meanwhile.
   public init(_ verb: String, total: Int? = nil, writesLines: Bool = false, environment: [String: String]) {
     let isBroken = writesLines && isatty(STDOUT_FILENO) == 1
     let width = isBroken ? nil : Terminal(descriptor: STDERR_FILENO, environment: environment).width
     self.init(verb, total: total, width: width)
   }
 
-  /// Makes a bar for a terminal of so many columns; nil: there is none.
+  /// Creates a bar for a terminal of `width` columns.
+  ///
+  /// Nil means that there is no terminal.
   public init(_ verb: String, total: Int? = nil, width: Int?) {
     self.verb = verb
     self.total = total
@@ -34,7 +38,7 @@ public struct ProgressBar: Sendable {
   public mutating func show(_ done: Int) {
     guard isShown else { return }
     var now = timespec()
-    // The pointer is used during the call only.
+    // clock_gettime uses the pointer only during the call.
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     let now_ns = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
     guard last_ns == 0 || now_ns - last_ns >= Self.interval_ns else { return }
@@ -47,7 +51,7 @@ public struct ProgressBar: Sendable {
     if isShown, last_ns != 0 { write("\r\u{1b}[K") }
   }
 
-  /// The bar's text.
+  /// Returns the text of the bar.
   public func line(_ done: Int) -> String {
     guard let total, total > 0 else { return "\(verb) \(Listings.grouped(done))" }
     let done = min(done, total)
@@ -63,7 +67,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // A closed terminal cannot show an error.
+    // If this write fails, the terminal is closed and cannot show an error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }

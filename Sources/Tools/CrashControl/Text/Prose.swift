@@ -1,14 +1,18 @@
 internal import CrashReport
 
-/// Sentences and facts, as wide as the terminal at most: lines break at blanks.
+/// Wraps sentences and facts at blanks, to the width of the terminal.
 enum Prose {
-  /// The greatest width of sentences, which are hard to read on wider lines.
+  /// The maximum width of sentences, because wider lines are hard to read.
   static let widest = 120
 
-  /// Columns for sentences; without a terminal there is no limit.
+  /// Returns the number of columns for sentences.
+  ///
+  /// Without a terminal there is no limit.
   static func width(_ terminal: Terminal) -> Int { terminal.width.map { min($0, widest) } ?? .max }
 
-  /// One line of text, which may have styles; further lines are indented.
+  /// Wraps one line of text, which may contain styles.
+  ///
+  /// The further lines are indented.
   static func wrapped(_ text: String, _ terminal: Terminal, indent: Int = 0) -> String {
     let pad = String(repeating: " ", count: indent)
     var (lines, room): ([String], Int) = ([], 0)
@@ -25,7 +29,7 @@ enum Prose {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// Titles on the right of their column, and beside each its text.
+  /// Formats facts: right-aligned titles, each with its text beside it.
   static func facts(_ facts: [(title: String, text: String, style: Terminal.Style?)], _ terminal: Terminal) -> String {
     let column = facts.map(\.title.count).max() ?? 0
     return facts.map { title, text, style in
@@ -38,7 +42,7 @@ enum Prose {
     }.joined()
   }
 
-  /// Characters without escape sequences.
+  /// Returns the number of characters, not counting escape sequences.
   private static func visible(_ text: Substring) -> Int {
     guard text.contains("\u{1b}") else { return text.count }
     var (count, isEscape) = (0, false)

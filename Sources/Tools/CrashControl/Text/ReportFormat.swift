@@ -1,20 +1,22 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// In which form a report is given.
+/// The output format of a report.
 public enum ReportFormat: String, Sendable, CaseIterable {
-  /// For people, without colour.
+  /// Text for people, without color.
   case text
-  /// As crashd sent it.
+  /// JSON as crashd sent it.
   case json
   /// Apple's `.crash` text.
   case apple
-  /// A page that needs nothing else.
+  /// One self-contained HTML page.
   case html
   /// A minidump, with the registers of the crashed threads, their stacks and the images.
   case minidump
 
-  /// The form that a file's name asks for by its extension; nil for any other name.
+  /// Selects the format by the extension of a file's name.
+  ///
+  /// Fails for any other name.
   public init?(fileName: String) {
     guard let dot = fileName.lastIndex(of: "."), !fileName[dot...].contains("/") else { return nil }
     switch fileName[fileName.index(after: dot)...].lowercased() {
@@ -27,10 +29,12 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it is for programs only: it would spoil a terminal.
+  /// Whether the format is binary, and must not be written to a terminal.
   public var isBinary: Bool { self == .minidump }
 
-  /// The report's bytes in this form; only a minidump has the stacks.
+  /// Returns the report's bytes in this format.
+  ///
+  /// Only a minidump contains the stacks.
   public func bytes(
     _ received: ReceivedReport, stacks: [RecordedStack] = [], clock: Clock = Clock()
   ) throws -> [UInt8] {

@@ -1,23 +1,27 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// A report for people.
+/// Formats a report for people.
 public enum ReportText: Sendable {
-  /// What the verbose form adds, each of which can be asked for alone.
+  /// The parts that the verbose form adds.
+  ///
+  /// Each part can also be requested alone.
   public enum Part: Sendable, Hashable {
     case registers
     case threads
     case images
   }
 
-  /// The result of a new analysis, in one line.
+  /// Formats the result of a new analysis as one line.
   public static func line(_ outcome: ReanalysedReport) -> String {
     let report = outcome.report.report
     let change = outcome.changed ? "changed" : "is unchanged"
     return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
   }
 
-  /// The report as text; `verbose` adds registers, images, threads and folded frames, `parts` only what they name.
+  /// Formats the report as text.
+  ///
+  /// `verbose` adds registers, images, threads and folded frames; `parts` adds only the given parts.
   public static func text(
     _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = []
   ) -> String {

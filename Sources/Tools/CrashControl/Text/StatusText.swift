@@ -1,15 +1,15 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// crashd's health: a verdict, then the facts behind it.
+/// Formats crashd's health: a verdict, then the facts behind it.
 public enum StatusText: Sendable {
   /// The word that begins the text.
   enum Verdict: String {
-    /// It works, and lost nothing.
+    /// crashd works, and has lost nothing since it started.
     case ok = "OK"
-    /// It works; something was lost since it started.
+    /// crashd works, but something was lost since it started.
     case incomplete = "INCOMPLETE"
-    /// It cannot do all that it should now.
+    /// crashd currently fails to do part of its work.
     case degraded = "DEGRADED"
 
     init(_ status: DaemonStatus) {
@@ -28,7 +28,9 @@ public enum StatusText: Sendable {
     var style: Terminal.Style { self == .degraded ? .red : .bold }
   }
 
-  /// The verdict, and a line for each fact; `verbose` adds crashd's internal counters.
+  /// Returns the verdict, and one line per fact.
+  ///
+  /// `verbose` adds crashd's internal counters.
   public static func text(
     _ status: DaemonStatus, socketPath: String, terminal: Terminal, verbose: Bool = false
   ) -> String {

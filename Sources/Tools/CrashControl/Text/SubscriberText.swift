@@ -2,9 +2,9 @@ import CrashClient
 public import CrashProtocol
 internal import CrashReport
 
-/// The table of named subscribers, and which of them a name means.
+/// Formats the table of named subscribers, and selects a subscriber by name.
 public enum SubscriberText: Sendable {
-  /// A line a subscriber.
+  /// Formats subscribers, one line per subscriber.
   public static func list(_ subscribers: [Subscriber], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 12, style: .bold),
@@ -22,14 +22,14 @@ public enum SubscriberText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// The one of this name, of this user if one is named.
-  /// - Throws: `Failure` when there is none, or several users have one and none is named.
+  /// Selects the subscriber with this name, and of this user if a uid is given.
+  /// - Throws: `Failure` if there is no such subscriber, or if several users have one and no uid is given.
   public static func only(_ name: String, uid: Int?, of subscribers: [Subscriber]) throws(Failure) -> Subscriber {
     let found = subscribers.filter { $0.name == name && (uid == nil || $0.uid == uid) }
     guard let first = found.first else { throw Failure(ClientError.refused(.noSuchSubscriber(name))) }
     guard found.count == 1 else {
       let uids = found.map { "\($0.uid)" }.joined(separator: ", ")
-      throw Failure(.usage, "users \(uids) have a subscriber '\(name)' each: say whose by --uid")
+      throw Failure(.usage, "users \(uids) each have a subscriber '\(name)': select one with --uid")
     }
     return first
   }

@@ -1,15 +1,15 @@
 internal import CrashReport
 
-/// Rows of cells that fit the terminal.
+/// Rows of cells that are fitted to the width of the terminal.
 ///
-/// There, a column with one value in all rows is said once below the table; then columns shrink, then optional ones are
-/// dropped. Output that is no terminal has all columns, as long as they are.
+/// A column with the same value in all rows is removed, and the value is printed once below the table. Then columns
+/// shrink, and finally optional columns are dropped. Output that is no terminal has all columns at full width.
 struct Table {
   enum Cut {
     case end
-    /// Cuts the start: the end of a path or a call site is the important part.
+    /// Cuts the start, because the end of a path or a call site is its important part.
     case beginning
-    /// Cuts the end of a digest, without a mark.
+    /// Cuts the end of a digest, without an ellipsis.
     case digits
   }
 
@@ -22,24 +22,28 @@ struct Table {
     var maximum = Int.max
     /// The part of a cell that is cut if the column is too narrow.
     var cut = Cut.end
-    /// The order in which columns are dropped; 0 is never dropped.
+    /// The order in which columns are dropped.
+    ///
+    /// A column with 0 is never dropped.
     var dropOrder = 0
-    /// Names a value that all rows share, such as `uid` in `uid 0`; nil keeps the column.
+    /// The name of a value that all rows share, such as `uid` in `uid 0`.
+    ///
+    /// Nil always keeps the column.
     var common: String?
-    /// Not for an overview.
+    /// Whether an overview omits the column.
     var isDetail = false
     var style: Terminal.Style?
   }
 
   var columns: [Column]
   var rows: [[String]]
-  /// Whether these are all rows of the table, and not the first page of more.
+  /// Whether the rows are all rows of the table, and not only its first page.
   var isWhole = true
 
   func text(for terminal: Terminal, legend: Bool) -> String {
     var shown = Array(columns.indices)
     var common: [Int] = []
-    // Drop an empty column; one with zero rows keeps its title.
+    // Drop a column whose cells are all empty. A table without rows keeps its titles.
     shown.removeAll { index in isWhole && !rows.isEmpty && rows.allSatisfy { $0[index].isEmpty } }
     if terminal.isBrief, isWhole {
       shown.removeAll { columns[$0].isDetail }
@@ -65,7 +69,7 @@ struct Table {
     return lines.map { $0(terminal) + "\n" }.joined() + said(common, terminal)
   }
 
-  /// Such as `All rows: uid 0, state open`.
+  /// Formats the shared values, such as `All rows: uid 0, state open`.
   private func said(_ common: [Int], _ terminal: Terminal) -> String {
     guard let row = rows.first, !common.isEmpty else { return "" }
     let values = common.map { "\(columns[$0].common ?? "") \(row[$0])" }
@@ -73,13 +77,15 @@ struct Table {
     return text.wrapped(to: terminal.width ?? .max).map { terminal.styled($0, .dim) + "\n" }.joined()
   }
 
-  /// Shrinks the widest column that can shrink, until the line fits; returns false if it cannot fit.
+  /// Shrinks the widest column that can shrink, until the line fits.
+  ///
+  /// Returns false if the line cannot fit.
   private func shrink(_ widths: inout [Int], _ shown: [Int], to available: Int) -> Bool {
     var trial = widths
     var excess = shown.map { trial[$0] }.reduce(shown.count - 1, +) - available
     while excess > 0 {
       let givers = shown.filter { trial[$0] > columns[$0].minimum }
-      // Shrink digests first: a few of their digits are enough.
+      // Shrink digests first, because a few of their digits are enough.
       let digest = givers.first { columns[$0].cut == .digits }
       guard let giver = digest ?? givers.max(by: { trial[$0] < trial[$1] }) else { return false }
       trial[giver] -= 1

@@ -1,20 +1,22 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// The screen of `top`.
+/// Formats the screen of `top`.
 public struct TopText: Sendable {
   /// crashd's health.
   public var status: DaemonStatus
-  /// Groups of the period.
+  /// The groups with crashes in the period.
   public var groups: [ReportGroup]
-  /// The newest crashes, the newest first.
+  /// The newest crashes, starting with the newest.
   public var reports: [ReportSummary]
   /// The period as text.
   public var period: String
-  /// What the first group has most of.
+  /// The sort order of the groups.
   public var order: GroupQuery.Order
 
-  /// Creates it from crashd's replies; the groups are in their order.
+  /// Creates the screen from crashd's replies.
+  ///
+  /// The groups must already be sorted.
   public init(
     status: DaemonStatus, groups: [ReportGroup], reports: [ReportSummary], period: String,
     order: GroupQuery.Order = .count
@@ -26,11 +28,13 @@ public struct TopText: Sendable {
     self.order = order
   }
 
-  /// At most as many lines as the terminal has; all lines without a number.
+  /// Returns the screen's text, limited to the number of lines of the terminal.
+  ///
+  /// Without a number all lines are returned.
   public func text(_ terminal: Terminal, rows: Int?) -> String {
     var lines = head(terminal)
     let most = rows.map { max(1, $0) } ?? Int.max
-    // The groups get what they need of the upper two thirds, the newest crashes the rest.
+    // The groups take at most the upper two thirds of the screen. The newest crashes take the rest.
     let count = groups.reduce(0) { $0 + $1.count }
     lines.append("")
     let words = "\(count == 1 ? "crash" : "crashes") of \(groups.count) \(groups.count == 1 ? "kind" : "kinds")"
@@ -59,7 +63,9 @@ public struct TopText: Sendable {
     return lines
   }
 
-  /// A table's lines; one that has no rows is not shown.
+  /// Returns a table's lines.
+  ///
+  /// A table without rows is not shown.
   private static func lines(_ table: String, _ rows: some Collection) -> [String] {
     rows.isEmpty ? ["none"] : table.split(separator: "\n").map(String.init)
   }

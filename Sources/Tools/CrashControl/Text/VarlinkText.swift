@@ -1,15 +1,17 @@
 public import CrashProtocol
 internal import FoundationEssentials
 
-/// The words of `crashctl varlink`.
+/// Parses the arguments of `crashctl varlink`.
 public enum VarlinkText: Sendable {
   private static let interface = "io.crashshield.Crashd"
 
-  /// The whole name of a method; one without dots is crashd's own.
+  /// Returns the full name of a method.
+  ///
+  /// A name without dots is a method of crashd's interface.
   public static func method(_ name: String) -> String { name.contains(".") ? name : "\(interface).\(name)" }
 
-  /// The parameters of a call.
-  /// - Throws: `Failure` when the text is no JSON object.
+  /// Parses the parameters of a call.
+  /// - Throws: `Failure` if the text is no JSON object.
   public static func parameters(_ text: String?) throws(Failure) -> JSONValue {
     guard let text else { return .object([:]) }
     do {
@@ -23,6 +25,6 @@ public enum VarlinkText: Sendable {
     }
   }
 
-  /// The description of crashd's interface.
+  /// Returns the parameters that request the description of an interface, by default crashd's.
   public static func interfaceQuery(_ name: String?) -> JSONValue { .object(["interface": .string(name ?? interface)]) }
 }

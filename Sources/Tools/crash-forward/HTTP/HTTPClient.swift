@@ -2,9 +2,9 @@ import CCurl
 import CrashReport
 import Synchronization
 
-/// Posts to one server over a persistent connection.
+/// Sends POST requests to one server over a persistent connection.
 public final class HTTPClient: Sendable {
-  // Sendable: only used under the lock of `handle`, and released with the client.
+  // Safe to send: the handle is used only under its lock, and is released with the client.
   @safe
   private struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer?
@@ -17,11 +17,11 @@ public final class HTTPClient: Sendable {
   private let timeout_ms: UInt32
 
   /// - Parameters:
-  ///   - caFile: Certificates to trust instead of the machine's.
-  ///   - stop: Its hang-up ends a transfer.
-  ///   - timeout: For all of a request.
+  ///   - caFile: A file of certificates to trust instead of the machine's.
+  ///   - stop: The signal whose hang-up ends a transfer.
+  ///   - timeout: The limit of a whole request.
   public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {
-    // libcurl's first call must return before another begins.
+    // libcurl's first call must return before another call begins, which the lock ensures.
     handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
     self.caFile = caFile ?? ""
     self.stop = stop
@@ -32,14 +32,16 @@ public final class HTTPClient: Sendable {
 
   deinit { handle.withLock { unsafe cs_http_free($0.pointer) } }
 
-  /// The answer of a server.
+  /// The response of a server.
   struct Answer: Sendable, Equatable {
-    /// 0: there was no answer.
+    /// The HTTP status.
+    ///
+    /// 0 means that no response arrived.
     var status: Int
     var retryAfter: Duration?
     /// The first bytes of the body.
     var body: [UInt8]
-    /// The reason if there was no answer.
+    /// The reason if no response arrived.
     var problem: String
     /// Whether the server has accepted a request since this client was created.
     var hasTaken = false
@@ -51,7 +53,7 @@ public final class HTTPClient: Sendable {
       guard let pointer = unsafe handle.pointer else {
         return Answer(status: 0, body: [], problem: "libcurl cannot be used")
       }
-      // All of the pointers live until the call returns; the answer is one structure.
+      // All pointers are valid until the call returns. The call fills in one structure.
       return unsafe body.withUnsafeBytes { body in
         unsafe url.withCString { url in
           unsafe headers.withCString { headers in
@@ -74,7 +76,7 @@ public final class HTTPClient: Sendable {
     var (request, answer) = unsafe (request, cs_http_answer())
     unsafe cs_http_post(pointer, &request, &answer)
     let count = Int(answer.body_bytes)
-    // `body_bytes` is at most the size of `body`; `problem` ends with a zero.
+    // `body_bytes` is at most the size of `body`. `problem` is NUL-terminated.
     let body = unsafe withUnsafeBytes(of: &answer.body) { unsafe Array($0.prefix(count)) }
     let problem = unsafe withUnsafeBytes(of: &answer.problem) {
       unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
@@ -86,24 +88,24 @@ public final class HTTPClient: Sendable {
 }
 
 extension HTTPClient.Answer {
-  /// The outcome of an event by the status.
+  /// Maps the HTTP status to the outcome of an event.
   ///
-  /// `quotesBody`: whether the message of a refusal quotes the answer. It must not where the address is a secret, which a
-  /// server may repeat.
+  /// `quotesBody` allows the message of a refusal to quote the response. It must be false if the URL is a secret,
+  /// because a server may repeat the URL.
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // It may be the wrong server: a TLS server answers 400 to a plain HTTP client.
+    // The server may be the wrong one: a TLS server answers 400 to a client that does not use TLS.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
-    // Only this event: the server does not understand it, or it is too large.
+    // The server rejects only this event, because it cannot parse the event or the event is too large.
     case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(quotesBody ? words : "")")
-    // libcurl repeats a proxy's address, with its password, where it does not understand it.
+    // If libcurl cannot parse a proxy's address, its message repeats the address with its password.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
-    // The server asks to retry later.
+    // The server requests a later retry.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
-    // Every event would fail alike: a server error, or wrong settings. The message omits the body: a server that refuses a key may
-    // repeat it.
+    // Every event would fail in the same way, because of a server error or of wrong settings. The message omits the
+    // body, because a server that rejects a key may repeat the key.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
   }

@@ -1,15 +1,19 @@
 /// The parts of an `http` or `https` URL.
 struct SinkURL: Sendable, Equatable {
-  /// With `://`.
+  /// The scheme, with `://`.
   var scheme: String
-  /// The part before `@`; a secret.
+  /// The part before `@`, which is a secret.
   var user: String?
-  /// With the port if there is one; the only part that messages show.
+  /// The host, with the port if there is one.
+  ///
+  /// Messages show only this part.
   var host: String
-  /// Begins with `/`, or is empty; with the query if one is allowed.
+  /// The path, which begins with `/` or is empty.
+  ///
+  /// It includes the query if a query is allowed.
   var path: String
 
-  /// Fails if the text is no such URL.
+  /// Fails if the text is no valid URL of this kind.
   init?(_ text: String, allowsQuery: Bool = false) {
     guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }),
       text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })

@@ -1,10 +1,14 @@
-/// One entry in journald's own protocol: fields, each a name and any bytes.
+/// An entry in journald's native protocol.
+///
+/// Each field has a name and a value of any bytes.
 struct JournalEntry: Sendable, Equatable {
   private(set) var fields: [(name: String, value: String)] = []
 
   static func == (left: JournalEntry, right: JournalEntry) -> Bool { left.bytes == right.bytes }
 
-  /// Adds a field that has something to say; `name` is of capital letters, digits and `_`, as journald wants it.
+  /// Adds a field, unless the value is nil or empty.
+  ///
+  /// journald requires that `name` consists of capital letters, digits and `_`.
   mutating func add(_ name: String, _ value: String?) {
     if let value, !value.isEmpty { fields.append((name, value)) }
   }
@@ -14,7 +18,9 @@ struct JournalEntry: Sendable, Equatable {
   /// The first value of a field.
   subscript(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
-  /// `NAME=value` in one line, or the name, the length as 64 bits, lowest byte first, and the value.
+  /// The serialized entry.
+  ///
+  /// A field is `NAME=value` in one line, or the name, the length as a little-endian 64-bit number, and the value.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     for (name, value) in fields {

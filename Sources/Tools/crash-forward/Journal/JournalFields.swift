@@ -1,17 +1,19 @@
 import CrashReport
 
 extension JournalEntry {
-  /// Ours, whatever crashed: `journalctl MESSAGE_ID=…`.
+  /// The message id of all crashes in this format, for `journalctl MESSAGE_ID=…`.
   static let messageID = "3d0a5c1b7c1e4a86b4f0a2a9d1e6c7f4"
-  /// systemd-coredump's (`SD_MESSAGE_COREDUMP`): what coredumpctl looks for.
+  /// The message id of systemd-coredump (`SD_MESSAGE_COREDUMP`), by which coredumpctl finds entries.
   static let coredumpMessageID = "fc2e22bc6ee647b6b90729ab34a250b1"
 
-  /// A crash; `json` is the whole report where the entry is to have it.
+  /// Creates the entry of a crash.
+  ///
+  /// `json` is the whole report, or nil if the entry must not contain it.
   init(_ report: CrashReport, json: String?) {
     let (frame, process, signal) = (report.blamedFrame, report.process, report.signal)
     add("MESSAGE", report.headline + "\n\n" + report.stackText(limit: 64))
     add("MESSAGE_ID", Self.messageID)
-    // LOG_CRIT, as systemd-coredump has it.
+    // 2 is LOG_CRIT, the priority that systemd-coredump uses.
     add("PRIORITY", 2)
     add("SYSLOG_IDENTIFIER", "crash-forward")
     add("CRASH_ID", report.id)
@@ -55,7 +57,9 @@ extension JournalEntry {
     add("CRASH_REPORT", json)
   }
 
-  /// The fields that coredumpctl shows, without a core file.
+  /// Creates an entry with the fields that coredumpctl shows.
+  ///
+  /// The entry has no core file.
   init(coredumpOf report: CrashReport) {
     let process = report.process
     add("MESSAGE", "Process \(process.pid) (\(process.name)) of user \(process.uid) crashed.\n\n" + report.stackText())
@@ -69,7 +73,7 @@ extension JournalEntry {
     add("COREDUMP_SIGNAL_NAME", report.signal.name)
     add("COREDUMP_TIMESTAMP", Timestamp.nanoseconds(rfc3339: report.time).map { "\($0 / 1_000)" })
     add("COREDUMP_COMM", process.name)
-    // coredumpctl gives it to a debugger.
+    // coredumpctl passes this path to a debugger.
     if process.executable.hasPrefix("/") { add("COREDUMP_EXE", process.executable) }
     add("COREDUMP_UNIT", process.unit)
     add("COREDUMP_HOSTNAME", report.machine?.host)

@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 
 extension OTLPRecord {
-  /// The breadcrumbs as an array of maps; nil when there are none.
+  /// Returns the breadcrumbs as an array of maps, or nil if there are none.
   static func breadcrumbs(_ report: CrashReport) -> JSONValue? {
     if report.breadcrumbs.isEmpty { return nil }
     return .array(
@@ -15,11 +15,11 @@ extension OTLPRecord {
       })
   }
 
-  /// A value in the JSON form of protobuf's `AnyValue`; nil for null.
+  /// Returns a value in the JSON form of protobuf's `AnyValue`, or nil for null.
   static func anyValue(_ value: JSONValue?) -> JSONValue? {
     switch value {
     case .string(let text): .object(["stringValue": .string(text)])
-    // 64-bit integers are texts in protobuf's JSON.
+    // Protobuf's JSON encodes 64-bit integers as strings.
     case .int(let number): .object(["intValue": .string("\(number)")])
     case .array(let values): .object(["arrayValue": .object(["values": .array(values.compactMap { anyValue($0) })])])
     case .object(let members): .object(["kvlistValue": .object(["values": attributes(members)])])

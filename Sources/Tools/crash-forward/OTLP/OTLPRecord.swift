@@ -3,7 +3,8 @@ import CrashReport
 
 /// A crash as a log record of OpenTelemetry, in the JSON form of its protobuf messages.
 ///
-/// Attributes are named by the semantic conventions where these have a name: `exception.…`, `process.…`, `service.…`.
+/// Attributes have the names of the semantic conventions where these define one: `exception.…`, `process.…`,
+/// `service.…`.
 struct OTLPRecord {
   var report: CrashReport
   var host: String?
@@ -52,9 +53,9 @@ struct OTLPRecord {
   private var record: JSONValue {
     let time = Timestamp.nanoseconds(rfc3339: report.time).map { "\($0)" }
     return .object(known: [
-      // 64-bit integers are texts in protobuf's JSON.
+      // Protobuf's JSON encodes 64-bit integers as strings.
       "timeUnixNano": .text(time), "observedTimeUnixNano": .text(time),
-      // FATAL.
+      // 21 is FATAL.
       "severityNumber": .int(21), "severityText": .string("FATAL"), "eventName": .string("crash"),
       "body": .object(["stringValue": .string(report.headline)]),
       "attributes": attributes,

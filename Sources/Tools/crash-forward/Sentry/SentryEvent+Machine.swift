@@ -1,15 +1,17 @@
 import CrashProtocol
 import CrashReport
 
-// What Sentry shows of the machine and of the program's annotations.
+// The parts of an event that describe the machine and the program's annotations.
 extension SentryEvent {
-  /// The limits of a tag in Sentry, beyond which it drops the tag.
+  /// The maximum lengths of a tag's key and value.
+  ///
+  /// Sentry drops a longer tag.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
 
-  /// For whom the program worked.
+  /// The user for whom the program worked, from its annotation.
   var user: JSONValue? { report[.user].map { .object(["id": .string($0)]) } }
 
-  /// Annotations that Sentry takes as tags, and crashd's own, which win.
+  /// The annotations that are valid as tags in Sentry, and crashd's own tags, which take precedence.
   var tags: JSONValue {
     let own: [String: JSONValue?] = [
       "signal": .text(report.signal.name), "cause": .text(report.diagnosis.cause.rawValue),
@@ -20,7 +22,7 @@ extension SentryEvent {
     return .object(known: annotations.merging(own) { $1 })
   }
 
-  /// Sentry's own contexts beside the crash.
+  /// The contexts that Sentry defines, and the context of the crash.
   var contexts: JSONValue { .object(machineContexts.merging(["crash": crashContext]) { $1 }) }
 
   private static func isTag(_ key: String, _ value: String) -> Bool {
@@ -36,7 +38,9 @@ extension SentryEvent {
     return isName && key.utf8.count <= tagKeyLimit && value.count <= tagValueLimit && !value.contains("\n")
   }
 
-  /// By the names that Sentry knows; those that say nothing are left out.
+  /// The machine's contexts, by the names that Sentry defines.
+  ///
+  /// Contexts without a value are omitted.
   private var machineContexts: [String: JSONValue] {
     let (machine, process, resources) = (report.machine, report.process, report.resources)
     let contexts: [String: [String: JSONValue?]] = [

@@ -1,7 +1,7 @@
 import CrashProtocol
 import CrashReport
 
-/// A crash as Sentry's event: <https://develop.sentry.dev/sdk/data-model/event-payloads/>.
+/// A crash as a Sentry event: <https://develop.sentry.dev/sdk/data-model/event-payloads/>.
 struct SentryEvent {
   static let frameLimit = 250
 
@@ -17,7 +17,7 @@ struct SentryEvent {
       "platform": .string("native"),
       "level": .string("fatal"),
       "logger": .string("swift-crash-shield"),
-      // One issue a group, whatever the server would make of the stack.
+      // The fingerprint makes one Sentry issue per group, instead of Sentry's own grouping by stack.
       "fingerprint": .array([.string(report.group.key)]),
       "release": .text(release ?? Self.release(of: report)),
       "environment": .text(environment ?? report[.environment]),
@@ -34,11 +34,11 @@ struct SentryEvent {
     ])
   }
 
-  /// The release by the program's annotations, else its build.
+  /// Returns the release: the program's annotation, or its build.
   private static func release(of report: CrashReport) -> String? {
     let version = report.annotations["version"] ?? String(report.process.buildID.prefix(12))
     let build = version.isEmpty ? nil : "\(report.process.name)@\(version)"
-    // Sentry takes no slashes in a release.
+    // Sentry accepts no slashes in a release.
     return (report[.release] ?? build)?.replacing("/", with: "-")
   }
 
@@ -73,12 +73,12 @@ struct SentryEvent {
   private func thread(_ thread: CrashReport.CrashedThread) -> JSONValue {
     .object(known: [
       "id": .int(thread.tid), "name": .text(thread.name), "crashed": .bool(thread.crashed),
-      // The exception has the stack of the first one.
+      // The main thread has no stack here, because the exception already contains it.
       "stacktrace": thread.tid == report.mainThread?.tid ? nil : stack(thread),
     ])
   }
 
-  /// The outermost frame first, as Sentry wants it; nil without frames.
+  /// Returns the frames, outermost first as Sentry requires, or nil if there are none.
   private func stack(_ thread: CrashReport.CrashedThread) -> JSONValue? {
     if thread.frames.isEmpty { return nil }
     return .object(["frames": .array(thread.frames.prefix(Self.frameLimit).reversed().map(frame))])
@@ -104,7 +104,9 @@ struct SentryEvent {
     ])
   }
 
-  /// The first 16 bytes of a build id as a UUID, whose first three fields have the lowest byte first.
+  /// Returns the first 16 bytes of a build id as a UUID.
+  ///
+  /// The first three fields of the UUID are little-endian.
   static func debugID(_ buildID: String) -> String? {
     let digits = Array(buildID.utf8)
     guard digits.count >= 32 else { return nil }
@@ -121,7 +123,7 @@ struct SentryEvent {
     ])
   }
 
-  /// Sentry has five levels.
+  /// Maps the level to one of Sentry's five levels.
   private static func level(_ level: CrashReport.Breadcrumb.Level) -> String {
     switch level {
     case .trace, .debug: "debug"

@@ -1,13 +1,17 @@
 import CrashProtocol
 import CrashReport
 
-/// Posts each crash as an event to Sentry, or to a server that speaks its protocol.
+/// Posts each crash as an event to Sentry, or to a server with Sentry's protocol.
 public struct SentrySink: Sink {
-  /// The cursor's name.
+  /// The name of the cursor.
   public let name = "sentry"
-  /// Such as `production`; nil: what the program says by its annotation `environment`.
+  /// The environment, such as `production`.
+  ///
+  /// Nil uses the program's annotation `environment`.
   public var environment: String?
-  /// nil: the annotation `release`, else the program's name with its annotation `version` or its build id.
+  /// The release.
+  ///
+  /// Nil uses the annotation `release`, else the program's name with its annotation `version` or its build id.
   public var release: String?
   /// This machine's name.
   public var host: String?
@@ -15,7 +19,7 @@ public struct SentrySink: Sink {
   private let dsn: SentryDSN
   private let http: HTTPClient
 
-  /// A sink for one project.
+  /// Creates a sink for one project.
   public init(
     _ dsn: SentryDSN, http: HTTPClient, environment: String? = nil, release: String? = nil, host: String? = nil
   ) {
@@ -26,12 +30,12 @@ public struct SentrySink: Sink {
   /// Posts one envelope.
   public func deliver(_ event: SinkEvent) -> Delivery {
     let body: [UInt8]
-    do { body = try envelope(event.report) } catch { return .refused("it has no JSON form: \(error)") }
+    do { body = try envelope(event.report) } catch { return .refused("cannot encode the report: \(error)") }
     let headers = ["Content-Type: application/x-sentry-envelope", dsn.authorization]
     return http.post(body, to: dsn.envelopeURL, headers: headers).delivery(from: dsn.host)
   }
 
-  /// The envelope's header, the item's, the item: a line each.
+  /// Returns the envelope: its header, the header of the item, and the item, one line each.
   func envelope(_ report: CrashReport) throws -> [UInt8] {
     let event = try SentryEvent(report: report, environment: environment, release: release, host: host).json.encoded()
     let header = try JSONValue.object(["event_id": .string(report.id)]).encoded()

@@ -6,17 +6,18 @@ extension ForwardSettings {
 
   private static let secretLimitBytes = 16 << 10
 
-  /// Every key there is; `systemd/crash-forward.yaml` explains each.
+  /// The table of all keys, which `systemd/crash-forward.yaml` explains.
   ///
-  /// A secret stands in a file of its own, which the settings name (`sentry.dsn-file`), or in the environment. systemd
-  /// puts what `LoadCredential=` names into the directory of `credentials`.
+  /// The settings file contains no secret. A secret comes from a separate file that the settings name
+  /// (`sentry.dsn-file`), or from the environment. `credentials` is the directory in which systemd stores the files of
+  /// `LoadCredential=`.
   static func table(credentials: String?) -> SettingsTable<ForwardSettings> {
     let secrets = keys.filter(\.isSecret).map { file(of: $0, credentials) }
     return SettingsTable(
       keys + secrets, variablesBegin: "CRASH_FORWARD_", but: ["CRASH_FORWARD_CONFIG"], tellsValues: false)
   }
 
-  // Several arrays: one is too much for the type checker.
+  // The keys are several arrays, because the type checker is too slow for a single one.
   private static let keys = general + journalKeys + sentryKeys + otlpKeys + webhookKeys + privacyKeys
 
   private static let general: [Key] = [
@@ -104,9 +105,9 @@ extension ForwardSettings {
     return key
   }
 
-  /// The key that names a secret's file.
+  /// Returns the key that names the file of a secret.
   ///
-  /// An error repeats no path: the secret itself may stand in its place.
+  /// Error messages do not repeat the path, because a user may write the secret itself in its place.
   private static func file(of secret: Key, _ credentials: String?) -> Key {
     Key(
       name: secret.name + "-file", takes: "the path of a file",
@@ -118,7 +119,7 @@ extension ForwardSettings {
         } else if let credentials, !file.contains("/"), !file.isEmpty {
           path = "\(credentials)/\(file)"
         } else {
-          throw SettingProblem("a file is named by its whole path, or as a credential of the unit by its name")
+          throw SettingProblem("give the absolute path of a file, or the name of a credential of the unit")
         }
         let text: String
         do throws(SettingProblem) {

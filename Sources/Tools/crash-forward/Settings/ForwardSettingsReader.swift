@@ -1,31 +1,36 @@
 public import CrashSettings
 
-/// Reads settings from a file and the environment: a later source takes precedence.
+/// Reads settings from a file and from the environment.
+///
+/// A source that is read later takes precedence.
 public struct ForwardSettingsReader: Sendable {
   /// The settings read so far.
   public private(set) var settings = ForwardSettings()
 
   private let table: SettingsTable<ForwardSettings>
 
-  /// - Parameter credentials: `$CREDENTIALS_DIRECTORY`; files of secrets that are no whole path are looked for there.
+  /// - Parameter credentials: `$CREDENTIALS_DIRECTORY`, in which files of secrets without an absolute path are
+  ///   searched.
   public init(credentials: String? = nil) { table = ForwardSettings.table(credentials: credentials) }
 
-  /// Takes a file of YAML or JSON.
-  /// - Throws: `SettingsError` with the line.
+  /// Reads a file of YAML or JSON.
+  /// - Throws: `SettingsError` with the number of the line.
   public mutating func read(file path: String) throws(SettingsError) { try table.read(file: path, into: &settings) }
 
-  /// Takes the text of a file.
+  /// Reads the text of a settings file.
   mutating func read(yaml text: String, at path: String) throws(SettingsError) {
     try table.read(yaml: text, at: path, into: &settings)
   }
 
-  /// Takes `CRASH_FORWARD_…` variables.
-  /// - Throws: `SettingsError`, also for an unknown variable.
+  /// Reads the `CRASH_FORWARD_…` variables.
+  /// - Throws: `SettingsError` for an invalid value or an unknown variable.
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     try table.read(environment: environment, into: &settings)
   }
 
-  /// Every key with its value, a line each; a secret shows only whether it is set.
+  /// Formats every key with its value, one per line.
+  ///
+  /// For a secret it shows only whether it is set.
   public static func text(_ settings: ForwardSettings) -> String {
     ForwardSettings.table(credentials: nil).text(settings)
   }

@@ -1,10 +1,12 @@
-/// The rate limit of a sink, in events a minute, with a burst of ten seconds' worth.
+/// The rate limit of a sink, in events per minute.
 ///
-/// It drops nothing: excess events wait in crashd's store.
+/// A burst may contain the events of ten seconds.
+///
+/// The limit drops no event. Excess events wait in crashd's store.
 struct Pace {
   private let interval: Duration
   private let credit: Duration
-  /// The time of the next event if all came evenly.
+  /// The time at which the next event would be due if events were spaced evenly.
   private var due: ContinuousClock.Instant?
 
   init(perMinute: Int) {
@@ -12,7 +14,7 @@ struct Pace {
     credit = max(.seconds(10) - interval, .zero)
   }
 
-  /// The delay of the next event, which the caller then sends.
+  /// Returns the delay of the next event, and counts this event as sent.
   mutating func delay(at now: ContinuousClock.Instant) -> Duration {
     let next = max(due ?? now, now)
     due = next + interval

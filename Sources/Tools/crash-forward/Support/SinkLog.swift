@@ -6,7 +6,7 @@ public struct SinkLog: Sendable {
   public enum Level: Int, Sendable, Comparable {
     /// A loss, or a failure that needs an operator.
     case error = 3
-    /// A failure that may end by itself.
+    /// A failure that may be temporary.
     case warning = 4
     /// A single event.
     case notice = 5
@@ -19,9 +19,13 @@ public struct SinkLog: Sendable {
 
   private let write: @Sendable (Level, String) -> Void
 
-  /// Creates a log that writes by a function, which any thread may call.
+  /// Creates a log that calls `write` for each line.
+  ///
+  /// Any thread may call `write`.
   public init(_ write: @escaping @Sendable (Level, String) -> Void) { self.write = write }
 
-  /// Writes one line; the text may contain untrusted input of servers and crashed programs.
+  /// Writes one line.
+  ///
+  /// The text may contain untrusted input from servers and crashed programs.
   func callAsFunction(_ level: Level, _ text: String) { write(level, CleanText.line(text)) }
 }

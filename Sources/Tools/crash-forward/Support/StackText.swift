@@ -1,11 +1,11 @@
 import CrashReport
 
-/// The texts of a crash that all sinks share.
+/// Texts of a crash that several sinks use.
 extension CrashReport {
-  /// The first crashing thread; for an unreported exit the first thread.
+  /// The first crashing thread, or for an unreported exit the first thread.
   var mainThread: CrashedThread? { threads.first(where: \.crashed) ?? threads.first }
 
-  /// The first in-app frame of the crashing thread, else the innermost one.
+  /// The first in-app frame of the main thread, or its innermost frame if it has no in-app frame.
   var blamedFrame: Frame? {
     let frames = mainThread?.frames ?? []
     return frames.first(where: \.isOwn) ?? frames.first
@@ -17,7 +17,7 @@ extension CrashReport {
     return CleanText.line("\(process.name)[\(process.pid)] crashed by \(signal.name): \(sentence)")
   }
 
-  /// The crashing thread's backtrace, a line for each frame.
+  /// Returns the backtrace of the main thread, one line per frame.
   func stackText(limit: Int = 128) -> String {
     let frames = mainThread?.frames ?? []
     var lines = frames.prefix(limit).enumerated().map { index, frame in

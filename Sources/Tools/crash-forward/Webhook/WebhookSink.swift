@@ -1,25 +1,29 @@
 import CrashProtocol
 import CrashReport
 
-/// Posts a summary of each crash as JSON to a web server: a chat service, or a program of the operator.
+/// Posts a summary of each crash as JSON to a web server, such as a chat service or a program of the operator.
 public struct WebhookSink: Sink {
-  /// The form of the body.
+  /// The format of the body.
   public enum Format: String, Sendable, CaseIterable {
-    /// The fields of the summary.
+    /// A JSON object with the fields of the summary.
     case json
-    /// A text with Slack's markup.
+    /// A JSON object with a text in Slack's markup.
     case slack
   }
 
-  /// The cursor's name.
+  /// The name of the cursor.
   public let name = "webhook"
   /// This machine's name.
   public var host: String?
-  /// Such as `production`; nil: what the program says by its annotation `environment`.
+  /// The environment, such as `production`.
+  ///
+  /// Nil uses the program's annotation `environment`.
   public var environment: String?
-  /// How values are escaped, and the body without a template.
+  /// The format, which selects how values are escaped, and the body if there is no template.
   public var format = Format.json
-  /// The body; nil: that of the format.
+  /// The template of the body.
+  ///
+  /// Nil uses the body of the format.
   public var template: WebhookTemplate?
 
   private let url: String
@@ -27,16 +31,20 @@ public struct WebhookSink: Sink {
   private let headers: [String]
   private let http: HTTPClient
 
-  /// A sink for one address; nil when `url`, such as `https://hooks.example.org/T0/B0/XX`, is none.
+  /// Creates a sink for one URL.
   ///
-  /// `headers` are more of them, such as `Authorization: Bearer …`.
+  /// Fails if `url` is no valid URL such as `https://hooks.example.org/T0/B0/XX`.
+  ///
+  /// `headers` are additional headers, such as `Authorization: Bearer …`.
   public init?(url: String, headers: [String] = [], http: HTTPClient) {
     guard Self.takes(url: url), let parts = SinkURL(url, allowsQuery: true) else { return nil }
     (self.url, server, self.http) = (url, parts.host, http)
     self.headers = ["Content-Type: application/json"] + headers
   }
 
-  /// A password belongs into a header.
+  /// Returns whether the URL is valid.
+  ///
+  /// It must have no password, because a header can carry one.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url, allowsQuery: true) else { return false }
     return parts.user == nil && !parts.path.isEmpty
@@ -44,10 +52,10 @@ public struct WebhookSink: Sink {
 
   /// Posts one summary.
   ///
-  /// Messages name the server alone: the path of a webhook is its key.
+  /// Messages contain only the name of the server, because the path of a webhook contains its key.
   public func deliver(_ event: SinkEvent) -> Delivery {
     let body: [UInt8]
-    do { body = try json(event.report).encoded() } catch { return .refused("it has no JSON form: \(error)") }
+    do { body = try json(event.report).encoded() } catch { return .refused("cannot encode the report: \(error)") }
     return http.post(body, to: url, headers: headers).delivery(from: server, quotesBody: false)
   }
 

@@ -1,22 +1,28 @@
 import CrashProtocol
 import CrashReport
 
-/// What a webhook says of a crash: the fields of the plain JSON body, and the words of templates.
+/// The summary of a crash: the fields of the plain JSON body, which templates also use as placeholders.
 struct WebhookSummary {
-  /// A field: its name, which templates use as `${name}`, and its value, a text or a number.
+  /// A field.
+  ///
+  /// Templates use its name as `${name}`. Its value is a text or a number.
   typealias Field = (name: String, value: JSONValue?)
 
-  /// Longer texts are cut: chat services refuse long bodies, and a mangled name may have thousands of letters.
+  /// The maximum length of a text.
+  ///
+  /// Chat services reject long bodies, and a mangled name may have thousands of characters.
   static let textLimit = 1_000
-  /// Frames in the backtrace.
+  /// The maximum number of frames in the backtrace.
   static let stackLimit = 16
 
   var report: CrashReport
   var host: String?
-  /// Such as `production`; nil: what the program says by its annotation `environment`.
+  /// The environment, such as `production`.
+  ///
+  /// Nil uses the program's annotation `environment`.
   var environment: String?
 
-  /// In the order of the documentation.
+  /// All fields, in the order of the documentation.
   var fields: [Field] { (crash + program + analysis).map { ($0.name, Self.cut($0.value)) } }
 
   /// The names of all fields.
@@ -25,7 +31,7 @@ struct WebhookSummary {
     "build_id", "signal", "reason", "cause", "sentence", "group", "title", "function", "file", "line", "place", "stack",
   ]
 
-  // Several arrays: one is too much for the type checker.
+  // The fields are several arrays, because the type checker is too slow for a single one.
   private var crash: [Field] {
     [
       ("id", .string(report.id)), ("time", .string(report.time)), ("headline", .string(report.headline)),
@@ -53,7 +59,9 @@ struct WebhookSummary {
     ]
   }
 
-  /// The body without a template; fields without a value are missing.
+  /// The body without a template.
+  ///
+  /// Fields without a value are omitted.
   var json: JSONValue {
     .object(
       Dictionary(

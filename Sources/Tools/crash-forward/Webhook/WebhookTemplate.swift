@@ -2,13 +2,13 @@ import CrashProtocol
 import CrashReport
 import CrashSettings
 
-/// A JSON body with words such as `${program}` in its texts, which the fields of a summary replace.
+/// A JSON body whose texts contain placeholders such as `${program}`, which the fields of a summary replace.
 ///
-/// Words are replaced in parsed texts, so that no report can change the shape of the body.
+/// Placeholders are replaced after the JSON was parsed. For this reason no report can change the structure of the body.
 public struct WebhookTemplate: Sendable, Equatable {
   let body: JSONValue
 
-  /// The body that Slack, Mattermost and Rocket.Chat take.
+  /// The body that Slack, Mattermost and Rocket.Chat accept.
   static let slack = WebhookTemplate(
     checked: .object([
       "text": .string("*${headline}*\n${host} ${unit} · group ${group} · ${place}\n```\n${stack}\n```")
@@ -16,20 +16,22 @@ public struct WebhookTemplate: Sendable, Equatable {
 
   private init(checked body: JSONValue) { self.body = body }
 
-  /// Reads a template.
-  /// - Throws: `SettingProblem` if it is no JSON object, or uses a word that there is not.
+  /// Parses a template.
+  /// - Throws: `SettingProblem` if the text is no JSON object, or uses an unknown placeholder.
   init(_ text: String) throws(SettingProblem) {
     guard let body = JSONValue.decoded(Array(text.utf8)), case .object = body else {
-      throw SettingProblem("the file of webhook.template-file is to have a JSON object")
+      throw SettingProblem("the file of webhook.template-file must contain a JSON object")
     }
     self.body = body
     for word in Self.words(in: body) where !WebhookSummary.names.contains(word) {
       throw SettingProblem(
-        "the template has no word '${\(word.prefix(32))}'" + Spelling.meant(word, among: WebhookSummary.names))
+        "unknown placeholder '${\(word.prefix(32))}'" + Spelling.meant(word, among: WebhookSummary.names))
     }
   }
 
-  /// The body for one crash; `escape` makes a value safe for the receiver's markup.
+  /// Returns the body for one crash.
+  ///
+  /// `escape` makes a value safe for the receiver's markup.
   func filled(_ summary: WebhookSummary, escape: (String) -> String = { $0 }) -> JSONValue {
     let values = Dictionary(
       summary.fields.map { name, value in
@@ -42,10 +44,11 @@ public struct WebhookTemplate: Sendable, Equatable {
     return Self.filled(body, values)
   }
 
-  /// Escapes what is markup to Slack (`<`, `>`, `&`), or to Mattermost and Rocket.Chat (`@`, `](`).
+  /// Escapes the markup of Slack (`<`, `>`, `&`), and of Mattermost and Rocket.Chat (`@`, `](`).
   ///
-  /// A program's name could call a whole channel, or hide a link. A space of no width breaks `@` and `](`.
-  /// It escapes scalars: a `<` with a combining mark is one `Character`, which is no `<`.
+  /// Without escaping, a program's name could notify a whole channel, or hide a link. A zero-width space breaks `@` and
+  /// `](`. The function escapes Unicode scalars, because a `<` with a combining mark is one `Character` that differs
+  /// from `<`.
   static func slackText(_ text: String) -> String {
     var result = ""
     var previous: Unicode.Scalar?
@@ -54,7 +57,7 @@ public struct WebhookTemplate: Sendable, Equatable {
       case "&": result += "&amp;"
       case "<": result += "&lt;"
       case ">": result += "&gt;"
-      // A name must not end the block of the backtrace.
+      // A backtick in a name must not end the code block of the backtrace.
       case "`": result += "'"
       case "@": result += "@\u{200B}"
       case "(" where previous == "]": result += "\u{200B}("
@@ -74,7 +77,9 @@ public struct WebhookTemplate: Sendable, Equatable {
     }
   }
 
-  /// A value is not searched for words again.
+  /// Replaces the placeholders of a text.
+  ///
+  /// Inserted values are not searched for placeholders.
   private static func filled(_ text: String, _ values: [String: String]) -> String {
     parts(of: text).reduce(into: "") { result, part in
       result += part.text
@@ -91,7 +96,9 @@ public struct WebhookTemplate: Sendable, Equatable {
     }
   }
 
-  /// Texts, each with the word that follows it; the last one has none.
+  /// Splits a text into parts, each followed by a placeholder.
+  ///
+  /// The last part has no placeholder.
   private static func parts(of text: String) -> [(text: Substring, word: String?)] {
     var (parts, rest) = ([(text: Substring, word: String?)](), text[...])
     while let found = rest.firstRange(of: "${"), let end = rest[found.upperBound...].firstIndex(of: "}") {

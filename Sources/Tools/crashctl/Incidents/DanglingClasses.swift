@@ -3,24 +3,29 @@ import CrashClient
 import CrashControl
 import CrashProtocol
 
-/// The programs that a change is for: several of them only on purpose.
+/// Selects the programs that a change applies to.
+///
+/// Changes of several programs require an explicit option.
 struct ScopeOptions: ParsableArguments {
   @Option(
-    help: "Change programs whose name contains this, or with this path", completion: .custom(Completions.programs))
+    help: "Change programs whose name contains this, or the program at this path",
+    completion: .custom(Completions.programs))
   var process: String?
 
-  @Flag(help: "Change all programs that crashd knows")
+  @Flag(help: "Change all known programs (those that attached to crashd)")
   var allPrograms = false
 
-  @Flag(help: "Only print which programs it would change")
+  @Flag(help: "Only print the programs that would change")
   var dryRun = false
 
   func validate() throws {
     if allPrograms, process != nil { throw ValidationError("--process and --all-programs exclude each other") }
   }
 
-  /// Whether the change may be made; false after a dry run.
-  /// - Throws: `Failure` if it would change several programs, and nothing says that it should.
+  /// Checks the scope of a change.
+  ///
+  /// After a dry run the result is false, and the change must not be made.
+  /// - Throws: `Failure` if the change would apply to several programs and no option allows that.
   func allows(_ connection: ConnectionOptions) throws -> Bool {
     if !dryRun, process != nil || allPrograms { return true }
     let names = try connection.policies(process).map(\.name)
@@ -37,12 +42,12 @@ struct ScopeOptions: ParsableArguments {
     let some = names.sorted().prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
     throw Failure(
       .usage,
-      "this would change \(names.count) programs (\(some)): name one with --process, or say --all-programs")
+      "this would change \(names.count) programs (\(some)): select one with --process, or give --all-programs")
   }
 }
 
 extension Dangling {
-  /// A class, and the programs in which a verb overrides its protection.
+  /// A class, and the programs in which a verb overrides the class's protection.
   struct ClassScope: ParsableArguments {
     @Argument(
       help: "Full name of the class, such as App.Session, or its mangled name",
@@ -56,8 +61,9 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Protect a class in running and future processes, overriding the program",
       discussion: """
-        A class that no attached process has is refused, for it is probably mistyped; --force sets it for processes that \
-        load it later. crashctl dangling reset takes the override back.
+        Without --force the class must be loaded in an attached process, because any other name is probably mistyped. \
+        With --force the override also applies to processes that load the class later. To remove the override, use \
+        crashctl dangling reset.
         """)
 
     @OptionGroup var subject: ClassScope
@@ -67,11 +73,11 @@ extension Dangling {
 
     @Option(
       help:
-        "Set the policy: absorb (deinit later), zero (deinit at once, calls return zero), diagnose (deinit at once, poison)",
+        "Set the policy: absorb (delay deinit), zero (deinit, then calls return zero), diagnose (deinit, then poison)",
       completion: .custom { _, _, _ in Completions.policies })
     var policy: String?
 
-    @Flag(help: "Also if no attached process has the class")
+    @Flag(help: "Protect the class even if no attached process has loaded it")
     var force = false
 
     @OptionGroup(title: "General options") var connection: ConnectionOptions
@@ -102,7 +108,7 @@ extension Dangling {
 
     @OptionGroup var subject: ClassScope
 
-    @Flag(help: "Also if no attached process has the class")
+    @Flag(help: "Stop the protection even if no attached process has loaded the class")
     var force = false
 
     @OptionGroup(title: "General options") var connection: ConnectionOptions
@@ -119,7 +125,7 @@ extension Dangling {
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove the override of a class: the program and the statistics decide again")
+      abstract: "Remove the override of a class, so that the program and the statistics decide again")
 
     @OptionGroup var subject: ClassScope
     @OptionGroup(title: "General options") var connection: ConnectionOptions

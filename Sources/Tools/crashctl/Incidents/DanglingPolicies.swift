@@ -9,9 +9,9 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show or change the effective protection policy of programs",
       discussion: """
-        --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm first change the rules of the \
-        programs whose name contains NAME. A pin takes precedence over all else: "on" keeps the raised level, "off" \
-        protects nothing, "automatic" leaves it to the alarm and the stop rule.
+        --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm first change the rules of \
+        all programs whose name contains NAME. A pin takes precedence over every other rule: "on" keeps the raised \
+        level, "off" protects nothing, "automatic" lets the alarm and the stop rule decide.
         """)
 
     @OptionGroup var legend: LegendOptions
@@ -31,7 +31,7 @@ extension Dangling {
     @Option(help: ArgumentHelp("Limit the quarantine of one process at the raised level", valueName: "KiB"))
     var raisedBudget: Int?
 
-    @Option(help: ArgumentHelp("Count crashes of restarted processes within this time once", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Count crashes of restarted processes within this time as one", valueName: "seconds"))
     var crashLoop: Int?
 
     @Option(help: ArgumentHelp("Set the minimum time between two false alarms", valueName: "days"))
@@ -57,7 +57,7 @@ extension Dangling {
       if let falseAlarm, !(2...36_500).contains(falseAlarm) {
         throw ValidationError("invalid value '\(falseAlarm)' for --false-alarm: it takes 2 to 36500 days")
       }
-      if rules != DanglingRules(), name == nil { throw ValidationError("rules need a program: give its name or path") }
+      if rules != DanglingRules(), name == nil { throw ValidationError("rules need a program's name or path") }
     }
 
     private var rules: DanglingRules {
@@ -122,7 +122,7 @@ extension Dangling {
   struct Events: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "List decisions about protection and their reasons",
-      discussion: "On a terminal the newest comes first, and one command over several programs is one line.")
+      discussion: "On a terminal the newest comes first, and one command that changed several programs is one line.")
 
     @OptionGroup var legend: LegendOptions
 
@@ -150,8 +150,9 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show estimates of use-after-free and its detection by class",
       discussion: """
-        LIMIT is the number of objects in quarantine, RETAINED how long one stays there, DETECTION the probability that an \
-        access is detected (with the 95 % interval), EST. USES the estimated number of accesses, detected or not.
+        LIMIT is the number of objects in quarantine. RETAINED is the time that an object stays in quarantine. \
+        DETECTION is the probability that an access is detected, with the 95 % interval. EST. USES is the estimated \
+        number of accesses, detected or not.
         """)
 
     @OptionGroup var legend: LegendOptions
@@ -177,7 +178,7 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show the result of each use-after-free rule for a crash")
 
-    @Flag(help: "Show the rules that do not apply too")
+    @Flag(help: "Show also the rules that do not apply")
     var all = false
 
     @OptionGroup var report: ReportArgument
@@ -196,8 +197,8 @@ extension Dangling {
 }
 
 extension ConnectionOptions {
-  /// The policies of programs.
-  /// - Throws: `Failure` if there is none.
+  /// Returns the policies of the programs that match the name, or of all programs.
+  /// - Throws: `Failure` if no policy matches.
   func policies(_ name: String?) throws(Failure) -> [DanglingPolicyReport] {
     let found = try ask { client throws(ClientError) in try client.danglingPolicies(name: name) }
     guard !found.isEmpty else { throw Failure(ClientError.refused(.noSuchService(name: name ?? ""))) }

@@ -17,7 +17,7 @@ struct ListGuards: ParsableCommand {
   @OptionGroup var legend: LegendOptions
 
   @Option(
-    help: "Only those of programs whose name contains this, or with this path",
+    help: "Only overrides of programs whose name contains this text, or of the program at this path",
     completion: .custom(Completions.programs))
   var process: String?
 
@@ -40,10 +40,10 @@ struct SetGuards: ParsableCommand {
     commandName: "set",
     abstract: "Override the guard mode of running and future processes",
     discussion: """
-      MODE is absorb (record, then return the documented value), observe (record, then do as without the guard, which \
-      usually ends the process), off (do as without the guard), or program (remove the override). It applies to the \
-      programs that crashd knows now, and to their future processes: to those that --process names, or to all of them by \
-      --all-programs. An incident shows the mode of the first fault at its call site.
+      MODE is absorb (record, then return the documented value), observe (record, then behave as without the guard, \
+      which usually ends the process), off (behave as without the guard), or program (remove the override). The \
+      override applies to current and future processes of known programs. --process selects some programs by name; \
+      --all-programs selects all of them. An incident shows the mode of the first fault at its call site.
 
       KIND is all, or one of: \(GuardText.kinds).
       """)

@@ -10,33 +10,33 @@ struct FollowIncidents: ParsableCommand {
     commandName: "follow",
     abstract: "Print incidents as they happen, until Ctrl-C",
     discussion: """
-      An incident appears when crashd has stored it, and again when its count grows: usually within a second, and within \
-      about half a minute if its process cannot wake crashd. With -S, those seen since then come first. With --json, each \
-      is one line (pretty: several).
+      crashctl prints an incident when crashd has stored it, and again when its count grows. That usually takes less \
+      than a second, or about half a minute if the process cannot wake crashd. With -S, incidents seen since that time \
+      come first. With --json, each incident is one line (pretty: several).
       """)
 
   @OptionGroup var filter: IncidentFilterOptions
 
-  @Option(help: "Only those of programs whose name contains this")
+  @Option(help: "Only incidents of programs whose name contains this")
   var name: String?
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
-    // Ctrl-C ends this verb; there is nothing to clean up.
+    // Ctrl-C ends this command, which has nothing to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var wanted = filter.chosen
     wanted.name = name
     var stream = try begin(wanted, after: nil)
     if connection.terminal.width != nil { Output.complain("waiting for incidents (Ctrl-C to stop)") }
-    // The cursor printed last, and the cursor of the last resumption.
+    // The cursor of the last printed incident, and the cursor at which the stream was last resumed.
     var (printed, begun): (String?, String?)
     while true {
       let page: IncidentStream.Page?
       do throws(ClientError) {
         page = try stream.next(hangup: STDOUT_FILENO)
       } catch {
-        // As in Follow: resume behind the last printed incident if crashd dropped this slow reader.
+        // crashd disconnects a slow reader: resume after the last printed incident, as `Follow` does.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }
@@ -47,7 +47,7 @@ struct FollowIncidents: ParsableCommand {
       guard let page else { break }
       if page.lost > 0 {
         Output.complain(
-          "\(page.lost) incidents were evicted before they were read, or cannot be read; the remaining ones follow")
+          "\(page.lost) incidents were evicted before they were read, or are unreadable; the remaining ones follow")
       }
       try show(page.incidents)
       printed = page.cursor

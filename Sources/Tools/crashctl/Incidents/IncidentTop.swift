@@ -4,15 +4,15 @@ import CrashControl
 public import CrashProtocol
 import CrashReport
 
-/// Filters of incidents, besides the program.
+/// The filters of incidents, except the program's name.
 struct IncidentFilterOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Only those of one source: quarantine, pages, guard or isolated", valueName: "part"))
+  @Option(help: ArgumentHelp("Only incidents of one source: quarantine, pages, guard or isolated", valueName: "part"))
   var source: String?
 
-  @Option(help: "Only those of one kind, such as index or cast")
+  @Option(help: "Only incidents of one kind, such as index or cast")
   var kind: String?
 
-  @Option(help: "Only those whose call site contains this, such as Shop.swift:12")
+  @Option(help: "Only incidents whose call site contains this, such as Shop.swift:12")
   var site: String?
 
   @OptionGroup var seen: SeenOptions
@@ -36,11 +36,11 @@ struct TopIncidents: ParsableCommand {
   var by = IncidentSum.Key.site
 
   @Option(
-    name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "Show at most this many (default: 100)"
-  )
+    name: [.customShort("n", allowingJoined: true), .customLong("limit")],
+    help: "Show at most this many groups (default: 100)")
   var limit: Int?
 
-  @Option(help: "Only those of programs whose name contains this")
+  @Option(help: "Only incidents of programs whose name contains this")
   var name: String?
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions

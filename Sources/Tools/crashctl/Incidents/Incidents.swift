@@ -24,10 +24,10 @@ struct Dangling: ParsableCommand {
 
     @OptionGroup var legend: LegendOptions
 
-    @Option(help: "Only those of this process")
+    @Option(help: "Only classes of this process")
     var pid: Int?
 
-    @Option(help: "Only those of programs whose name contains this")
+    @Option(help: "Only classes of programs whose name contains this")
     var name: String?
 
     @OptionGroup(title: "General options") var connection: ConnectionOptions
@@ -49,8 +49,8 @@ struct ListIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List incidents (100 by default)",
     discussion: """
-      On a terminal incidents of one kind and place are one line, in whichever processes, the one seen last first; in a \
-      pipe each process has its line, the one seen last at the end.
+      On a terminal, incidents of the same kind and place are one line for all processes, and the last seen comes \
+      first. In a pipe, each process has its own line, and the last seen comes last.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -64,16 +64,16 @@ struct ListDangling: ParsableCommand {
     commandName: "list",
     abstract: "List use-after-free incidents by class, access kind and call site",
     discussion: """
-      Accesses of one kind to objects of one class from one call site of a program are one line, in whichever processes, \
-      detected by the quarantine or by guard pages. DELAY is the time between the last release and the access, FREED BY the \
-      number of places that released the objects (-v). ID is the incident seen last. On a terminal the line seen last comes \
-      first, in a pipe last.
+      One line counts all accesses of one kind, from one call site of a program, to objects of one class. It combines \
+      all processes, the quarantine and guard pages. DELAY is the time between the last release and the access. FREED \
+      BY is the number of functions that released the objects (-v). ID is the last seen incident. The line seen last \
+      comes first on a terminal, and last in a pipe.
       """)
 
   @OptionGroup var options: IncidentOptions
   @OptionGroup var seen: SeenOptions
 
-  @Flag(help: "Show a line for each process and stack, as 'incidents' does")
+  @Flag(help: "Show one line per process and stack, as 'incidents' does")
   var each = false
 
   func run() throws {
@@ -111,13 +111,13 @@ struct ShowIncident: ParsableCommand {
   }
 }
 
-/// The options of both lists.
+/// The options of the lists of `incidents` and `dangling`.
 struct IncidentOptions: ParsableArguments {
   @OptionGroup var legend: LegendOptions
 
   @OptionGroup var options: ListOptions
 
-  @Option(help: "Only those of programs whose name contains this")
+  @Option(help: "Only incidents of programs whose name contains this")
   var name: String?
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
@@ -138,7 +138,9 @@ struct IncidentOptions: ParsableArguments {
     }
   }
 
-  /// Lists items that crashd returns by offset, the one seen last first.
+  /// Lists items that crashd returns by offset.
+  ///
+  /// The item seen last comes first.
   func list<Item: Encodable>(
     of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
     ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]

@@ -7,7 +7,8 @@ struct Debug: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Debug the core dump of a crash in gdb or lldb",
     discussion: """
-      crashd needs no core dumps and keeps none: this opens one that the kernel or systemd-coredump has written.
+      crashd neither needs nor keeps core dumps. This command opens a core dump that the kernel or systemd-coredump \
+      wrote.
       """)
 
   @Option(

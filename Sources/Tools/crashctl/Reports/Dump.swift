@@ -10,13 +10,13 @@ struct Dump: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Export one crash report to a file",
     discussion: """
-      Formats: json (as crashd stores it), text, apple (.crash), html (one self-contained page), minidump (registers, \
-      images and the recorded stacks; for lldb -c and services that read minidumps). Without --format the extension of the \
-      file decides: .json, .txt, .crash, .html or .dmp.
+      Formats: json (as crashd stores it), text, apple (.crash), html (one self-contained page), and minidump \
+      (registers, images and the recorded stacks, for lldb -c and for services that read minidumps). Without --format \
+      the extension of the file decides: .json, .txt, .crash, .html or .dmp.
 
-      Without --scrub the file contains all that crashd stores: annotations, breadcrumbs, paths, and in a minidump the \
-      memory of the stacks. With --scrub the privacy rules of crashd's settings apply, as for forwarding, and a minidump \
-      has no stacks; registers and addresses stay.
+      Without --scrub the file contains everything that crashd stores: annotations, breadcrumbs and paths. A minidump \
+      also contains the memory of the stacks. With --scrub the privacy rules of crashd's settings apply, as they do to \
+      forwarded reports. A scrubbed minidump has no stacks. Registers and addresses are never scrubbed.
 
       Examples:
         crashctl dump -o crash.html             # the newest report as a page
@@ -51,7 +51,7 @@ struct Dump: ParsableCommand {
     if let output, chosenFormat == nil, ReportFormat(fileName: output) == nil,
       output.split(separator: "/").last?.contains(".") == true
     {
-      Output.complain("'\(output)' has no extension of a format: writing \(format.rawValue)")
+      Output.complain("'\(output)' has no known extension: writing \(format.rawValue)")
     }
     if format.isBinary && output == nil && connection.terminal.width != nil {
       throw Failure(.usage, "cannot write a minidump to a terminal: name a file with -o, or pipe it")
@@ -59,7 +59,7 @@ struct Dump: ParsableCommand {
     let received = try connection.ask(about: report.word) { client, id throws(ClientError) in
       try client.report(id: id, isScrubbed: scrub.isScrubbed)
     }
-    // The privacy rules cannot read the contents of a stack.
+    // The privacy rules cannot scrub the memory of a stack, so a scrubbed minidump omits it.
     let stacks = try connection.ask { client throws(ClientError) in
       format == .minidump && !scrub.isScrubbed ? try client.stacks(of: received) : []
     }

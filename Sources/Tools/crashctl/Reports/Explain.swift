@@ -6,9 +6,9 @@ import CrashProtocol
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the rules behind the diagnosis of a crash",
-    discussion: "It applies the current rules; a report made with older ones may have another diagnosis.")
+    discussion: "The current rules are applied. A report that older rules produced may have another diagnosis.")
 
-  @Flag(help: "Show the rules that do not apply too")
+  @Flag(help: "Show also the rules that do not apply")
   var all = false
 
   @OptionGroup var report: ReportArgument

@@ -8,10 +8,11 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Export crash reports as JSON lines (newest first)",
     discussion: """
-      To store reports elsewhere, or to query them with other tools: crashctl export -S today | jq -r .diagnosis.cause
+      Use this to store reports elsewhere, or to query them: crashctl export -S today | jq -r .diagnosis.cause
 
-      Without --scrub a line contains all that crashd stores: annotations, breadcrumbs, paths. With --scrub the privacy \
-      rules of crashd's settings apply, as for forwarding; registers and addresses stay.
+      Without --scrub a line contains everything that crashd stores: annotations, breadcrumbs and paths. With --scrub \
+      the privacy rules of crashd's settings apply, as they do to forwarded reports. Registers and addresses are never \
+      scrubbed.
       """)
 
   @OptionGroup var count: LimitOptions
@@ -27,12 +28,12 @@ struct Export: ParsableCommand {
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var done = 0
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
-      // The total is that of the first page: newer reports are not exported.
+      // Use the total of the first page only, because reports stored during the export are not exported.
       if done == 0, let more = page.more {
         bar.total = min(count.limit ?? Int.max, page.reports.count + more)
       }
       for summary in page.reports {
-        // Removed meanwhile: skip it, as if the export had begun later.
+        // A report may have been removed since the page was read. Skip it.
         if let report = try fetch(summary.id) { try Output.write(JSONStyle.short.text(report.json)) }
         done += 1
         bar.show(done)
@@ -46,7 +47,7 @@ struct Export: ParsableCommand {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) {
         let report = try client.report(id: id, isScrubbed: scrub.isScrubbed)
-        // Export only stored reports.
+        // Skip preliminary reports, which are not stored.
         return report.report.isPreliminary == true ? nil : report
       } catch {
         if case .refused(.noSuchReport) = error { return nil }
@@ -56,7 +57,7 @@ struct Export: ParsableCommand {
   }
 }
 
-/// Scrubbing, for reports that leave the machine.
+/// The option that scrubs reports that leave the machine.
 struct ScrubOptions: ParsableArguments {
   @Flag(
     name: .customLong("scrub"),

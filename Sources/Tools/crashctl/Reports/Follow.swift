@@ -8,8 +8,9 @@ struct Follow: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print crashes as they happen, until Ctrl-C",
     discussion: """
-      Stored crashes come first if -n or -S asks for some, as in journalctl. With --json, each crash is one line (pretty: \
-      several): {"cursor": …, "report": …}; --cursor resumes after one. A crash may come again with more details.
+      With -n or -S, stored crashes come first, as in journalctl. With --json, each crash is one line (pretty: \
+      several): {"cursor": …, "report": …}; --cursor resumes after a cursor. A crash is printed again if its report \
+      changes.
 
       Examples:
         crashctl follow -n 10                   # the last ten, then new ones
@@ -24,7 +25,7 @@ struct Follow: ParsableCommand {
 
   @Option(
     help: """
-      Resume after the last crash printed under this name; no crash is missed, one may come twice
+      Resume after the last crash printed under this name; no crash is missed, the last one may repeat
       """)
   var subscriber: String?
 
@@ -43,29 +44,29 @@ struct Follow: ParsableCommand {
   }
 
   func run() throws {
-    // Ctrl-C ends this verb; there is nothing to clean up.
+    // Ctrl-C ends this command, which has nothing to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
-    // The stream begins before the list is read, so that no crash is missed between.
+    // Open the stream before the list is read. A crash that occurs in between is then in the stream.
     var events = try begin(after: cursor)
     for report in try stored() { if let text = try printer.text(report) { try Output.write(text) } }
     if connection.terminal.width != nil { Output.complain("waiting for crashes (Ctrl-C to stop)") }
-    // The cursor printed last, and the cursor of the last resumption.
+    // The cursor of the last printed event, and the cursor at which the stream was last resumed.
     var (printed, begun): (String?, String?)
     while true {
       let event: EventStream.Event?
       do throws(ClientError) {
         event = try events.next(hangup: STDOUT_FILENO)
       } catch {
-        // An event that is no report, such as one of a damaged row, would end each later start as well.
+        // An unreadable event, such as the event of a damaged row, would end each later run as well. Skip it.
         if case .malformedReply(let problem) = error, let cursor = events.unreadableCursor {
           Output.complain("dropped an unreadable report: \(problem)")
           try acknowledge(cursor)
           printed = cursor
           continue
         }
-        // crashd disconnects a reader that is slow for a while, as on an overloaded machine: resume, nothing is lost. A
-        // second disconnect without an event between is an error.
+        // crashd disconnects a reader that stays slow, for example on an overloaded machine. Resume after the last
+        // printed event, so that nothing is lost. Report an error if crashd disconnects again before the next event.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }
@@ -77,14 +78,16 @@ struct Follow: ParsableCommand {
       if let text = try printer.text(event) { try Output.write(text) }
       guard case .report(_, let cursor) = event else { continue }
       printed = cursor
-      // Acknowledge only after printing, so that an unprinted crash comes again.
+      // Acknowledge after printing, so that crashd sends a crash again if it was not printed.
       try acknowledge(cursor)
     }
     throw Failure(
       .unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: crashd has stopped, try again")
   }
 
-  /// The stored crashes that come first, the oldest first; a cursor or a subscriber says where the stream begins.
+  /// Returns the stored crashes to print first, the oldest first.
+  ///
+  /// With a cursor or a subscriber there are none, because the stream begins there.
   private func stored() throws -> [EventStream.Event] {
     guard limit != nil || filter.period.since != nil, cursor == nil, subscriber == nil else { return [] }
     let query = ListQuery(limit: limit, filter: filter.filter)
@@ -94,7 +97,7 @@ struct Follow: ParsableCommand {
         do throws(ClientError) {
           events.append(.report(try client.report(id: summary.id), cursor: summary.cursor))
         } catch {
-          // Removed meanwhile.
+          // The report was removed after the list was read.
           guard case .refused(.noSuchReport) = error else { throw error }
         }
       }

@@ -19,11 +19,11 @@ struct ListGroups: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List groups (100 by default)",
     discussion: """
-      On a terminal the group seen last comes first, and resolved groups are hidden; in a pipe all are listed, the one \
-      seen last at the end. With --sort the greatest comes first.
+      On a terminal, the group seen last comes first, and resolved groups are hidden. In a pipe, all groups are \
+      listed, and the group seen last comes last. With --sort the greatest comes first.
 
-      A group also counts crashes whose reports were removed, except with --pid, --unit or --signal: of a removed report \
-      crashd keeps only the program and the hour.
+      A group also counts crashes whose reports were removed. The exceptions are --pid, --unit and --signal, because \
+      crashd keeps only the program and the hour of a removed report.
 
       Examples:
         crashctl groups --sort count -n 10      # what crashes most
@@ -35,7 +35,7 @@ struct ListGroups: ParsableCommand {
   @OptionGroup var options: ListOptions
 
   @Option(
-    help: ArgumentHelp("Put first what has most of this: last, first (seen) or count", valueName: "order"),
+    help: ArgumentHelp("Sort by: last, first (seen) or count", valueName: "order"),
     completion: .custom { _, _, _ in Completions.orders })
   var sort: GroupQuery.Order?
 
@@ -47,7 +47,7 @@ struct ListGroups: ParsableCommand {
   @OptionGroup(title: "Filters") var filter: FilterOptions
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
-  /// On a terminal, what was resolved is out of the way.
+  /// Whether resolved groups are hidden, as by default on a terminal.
   private var hidesResolved: Bool { state == nil && connection.json == .off && connection.terminal.width != nil }
 
   func run() throws {
@@ -82,9 +82,11 @@ struct ListGroups: ParsableCommand {
   }
 }
 
-/// The value of `--state`: words with commas between them.
+/// The value of `--state`: states, separated by commas.
 struct GroupStates {
-  /// Nil: all.
+  /// The selected states.
+  ///
+  /// Nil selects all states.
   var states: [GroupQuery.State]?
 
   static let unresolved = GroupStates(states: [.new, .open, .regressed])

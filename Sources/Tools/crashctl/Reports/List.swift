@@ -7,8 +7,8 @@ struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List crashes (100 by default)",
     discussion: """
-      On a terminal the newest comes first, with its age, and neighbors of one group are one line; in a pipe the newest \
-      comes last, with whole times and a line for each.
+      On a terminal, the newest crash comes first, with its age, and neighbors of one group are one line. In a pipe, \
+      the newest comes last, and each crash has its own line with the full time.
 
       Times are local: '2026-11-21', '2026-11-21 08:10[:11]', '08:10', now, today, yesterday, -2h, '2h ago', @1795248611.
 
@@ -23,7 +23,7 @@ struct List: ParsableCommand {
   @OptionGroup var options: ListOptions
   @OptionGroup(title: "Filters") var filter: FilterOptions
 
-  @Flag(help: "List all of them, in the order in which they were stored")
+  @Flag(help: "List all crashes, in the order in which they were stored")
   var all = false
 
   @Flag(name: .shortAndLong, help: "Print only ids")
@@ -57,7 +57,7 @@ struct List: ParsableCommand {
 
   private func showNewest(_ filter: ReportFilter) throws {
     var query = ListQuery(limit: options.limit, filter: filter)
-    // A user who gives a number needs no note about more crashes.
+    // Count all matches only for the note about missing crashes, which is printed unless the user gave a limit.
     if options.count.limit == nil { query.count = true }
     let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
     let reports = options.ordered(page.reports, connection)
@@ -76,7 +76,7 @@ struct List: ParsableCommand {
       reports, terminal: legend.terminal(connection), legend: isFirst && !legend.hasNoLegend, isWhole: isWhole)
   }
 
-  /// Prints page by page, so that only one page is in memory.
+  /// Prints page by page to hold only one page in memory.
   private func showAll(_ filter: ReportFilter) throws {
     var query = ListQuery(filter: filter)
     if !options.isNewestFirst(connection) { query.oldestFirst = true }

@@ -7,8 +7,9 @@ struct Reanalyze: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Analyze stored crashes again, with the current rules and symbols",
     discussion: """
-      A report keeps its id; subscribers get it again if its diagnosis changed. With --all, it analyzes every crash that \
-      matches the filters, such as crashctl reanalyze --all --exe /srv/shop -S -7d after installing debug information.
+      A report keeps its id. Subscribers receive the report again if its diagnosis changed. With --all, every crash \
+      that matches the filters is analyzed. For example, after installing debug information: crashctl reanalyze --all \
+      --exe /srv/shop -S -7d
       """)
 
   @OptionGroup var count: LimitOptions
@@ -59,11 +60,11 @@ struct Reanalyze: ParsableCommand {
     }
     bar.end()
     if done == 0 { throw filter.nothingFound(connection.client) }
-    let rest = kept > 0 ? "; \(kept) have no record any more, or were removed meanwhile" : ""
+    let rest = kept > 0 ? "; \(kept) were removed, or their records were" : ""
     Output.complain("\(done) analyzed again: \(changed) changed\(rest)")
   }
 
-  /// The new report; nil if it cannot be analyzed again, or was removed.
+  /// Returns the new report, or nil if it cannot be analyzed again or was removed.
   private func reanalyze(_ id: String) throws -> ReanalysedReport? {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) { return try client.reanalyse(id: id) } catch {
@@ -76,7 +77,7 @@ struct Reanalyze: ParsableCommand {
   }
 }
 
-/// The former spelling of `reanalyze`, for scripts.
+/// The former spelling of `reanalyze`, which scripts may still use.
 struct Reanalyse: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: Reanalyze.configuration.abstract, shouldDisplay: false)
 

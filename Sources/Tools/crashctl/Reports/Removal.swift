@@ -8,8 +8,8 @@ struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm", abstract: "Remove crash reports and their records",
     discussion: """
-      It removes all of them or, if one is not found, none. Their groups no longer count them; to remove old crashes, use \
-      prune.
+      If one report is not found, none is removed. The groups of removed reports no longer count them. To remove old \
+      crashes, use prune.
       """)
 
   @Flag(help: "Only print which reports it would remove")
@@ -38,7 +38,7 @@ struct Prune: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Remove old crashes; their groups still count them",
     discussion: """
-      crashd does so automatically, by the retention in its settings. This removes them once.
+      crashd removes old crashes automatically, by the retention in its settings. This command removes them once, as in
       crashctl prune --older-than 7d --dry-run
       """)
 
@@ -47,14 +47,14 @@ struct Prune: ParsableCommand {
       "Remove crashes before this: an age such as 12h, 7d or 4w, or a time as list -S takes", valueName: "age"))
   var olderThan: String
 
-  @Flag(help: "Only count them")
+  @Flag(help: "Only count the crashes that would be removed")
   var dryRun = false
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func validate() throws { _ = try limit() }
 
-  /// Removes them in one call.
+  /// The maximum number of reports that one call removes.
   private static let step = 1_024
 
   func run() throws {
@@ -68,7 +68,7 @@ struct Prune: ParsableCommand {
     try connection.ask { client throws(ClientError) in try client.prune(before: limit, isDryRun: true) }
   }
 
-  /// Removes them in batches, so that no call takes long.
+  /// Removes the reports in batches, so that no single call takes long.
   private func remove(before limit: String) throws -> Int {
     var bar = ProgressBar("prune", environment: connection.environment)
     if bar.isShown { bar.total = try count(before: limit) }

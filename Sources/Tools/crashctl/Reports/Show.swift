@@ -16,16 +16,16 @@ struct Show: ParsableCommand {
         crashctl show -v shop | less            # with registers, images and all threads
       """)
 
-  @Flag(name: .shortAndLong, help: "Show registers, images, all threads and every frame too")
+  @Flag(name: .shortAndLong, help: "Show also registers, images, all threads and every frame")
   var verbose = false
 
-  @Flag(help: "Show registers too")
+  @Flag(help: "Show also registers")
   var registers = false
 
-  @Flag(help: "Show the threads that did not crash too")
+  @Flag(help: "Show also the threads that did not crash")
   var threads = false
 
-  @Flag(help: "Show loaded images too")
+  @Flag(help: "Show also loaded images")
   var images = false
 
   @Option(

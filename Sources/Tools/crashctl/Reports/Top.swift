@@ -7,8 +7,8 @@ struct Top: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the most frequent and the newest crashes, live",
     discussion: """
-      Keys: c, l and f put the groups first that have most crashes, were seen last, or were first seen most recently; q \
-      quits, any other key refreshes.
+      Keys: c sorts the groups by number of crashes, l by the time last seen, f by the time first seen. q quits. Any \
+      other key refreshes.
       """)
 
   private static let newest = 50
@@ -32,7 +32,7 @@ struct Top: ParsableCommand {
   func run() throws {
     if once { return try Output.write(look(.count).text(connection.terminal, rows: nil)) }
     var order = GroupQuery.Order.count
-    // Ask before taking over the terminal, so that an error stays readable.
+    // Call crashd before taking over the terminal, so that an error message stays readable.
     var now = try look(order)
     let screen = try LiveScreen.take()
     while true {
@@ -49,7 +49,8 @@ struct Top: ParsableCommand {
   }
 
   private func look(_ order: GroupQuery.Order) throws -> TopText {
-    // A relative time such as -1h counts from the start; the default is the hour before each refresh.
+    // A relative time such as -1h counts from the start of the command. The default period is the hour before each
+    // refresh.
     let since = period.sinceText ?? LocalTime.rfc3339((LocalTime.parse("now") ?? 0) - 3_600)
     return try connection.ask { client throws(ClientError) in
       TopText(

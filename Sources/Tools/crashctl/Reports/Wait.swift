@@ -7,8 +7,8 @@ struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until the reports of a process are stored, and print their ids",
     discussion: """
-      For scripts: on return, crashd has stored the crashes that the process recorded before the call; all of them if the \
-      process has ended. Exit code 1: there is no report.
+      For scripts: when the command returns, crashd has stored all crashes that the process had recorded before the \
+      call. If the process has ended, these are all its crashes. Exit code 1: there is no report.
       """)
 
   @Option(help: ArgumentHelp("Wait at most this long", valueName: "seconds"))

@@ -5,7 +5,7 @@ struct Completion: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the completion script for a shell",
     discussion: """
-      The package installs these scripts. Elsewhere: source <(crashctl completion bash)
+      The package installs these scripts. To load a script by hand: source <(crashctl completion bash)
       """)
 
   @Argument(help: "Shell: bash, zsh or fish", completion: .list(["bash", "zsh", "fish"]))

@@ -7,14 +7,15 @@ struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check that crashes will be captured and reports will be complete",
     discussion: """
-      Without arguments it checks crashd and the machine; with a pid also that process and its program; with --exe also a \
-      program that does not run. It changes nothing. On a terminal it shows what is not good. Exit code 1: a check found \
-      a fault.
+      Without arguments the command checks crashd and the machine. With a pid it also checks that process and its \
+      program. With --exe it also checks a program that does not run. It changes nothing. On a terminal it shows only \
+      checks with findings. Exit code 1: a check found a fault.
 
-      It tests the guards in crashctl itself; of a process it shows the result of the last Shield.selfTest().
+      The command tests the guards in crashctl itself. For a process it shows the result of the last \
+      Shield.selfTest().
       """)
 
-  @Flag(name: .shortAndLong, help: "Show good checks too")
+  @Flag(name: .shortAndLong, help: "Show also checks without findings")
   var verbose = false
 
   @Argument(help: "Pid of a process", completion: .custom(Completions.pids))
@@ -39,7 +40,7 @@ struct Doctor: ParsableCommand {
       parts.append((title: "process \(pid)", findings: findings))
     }
     if let exe { parts.append((title: "program", findings: doctor.program(exe))) }
-    // The machine comes last: a process or program that is named is the question.
+    // The machine's findings come last, because a process or program on the command line is what the user asked about.
     parts.append((title: "machine", findings: doctor.machine()))
     if connection.json != .off {
       try connection.show(json: Dictionary(uniqueKeysWithValues: parts.map { ($0.title, $0.findings) }))

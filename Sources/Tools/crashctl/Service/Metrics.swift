@@ -6,7 +6,7 @@ import CrashProtocol
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print crashd's metrics as OpenMetrics text",
-    discussion: "crashd writes the same to a file for node_exporter if metrics.file is set.")
+    discussion: "With the setting metrics.file, crashd also writes this text to a file for node_exporter.")
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 

@@ -7,13 +7,13 @@ struct Run: ParsableCommand {
     abstract: "Run a program under a private crashd and show why it crashed",
     usage: "crashctl run [--keep] [--json <mode>] -- PROGRAM [ARGUMENT ...]",
     discussion: """
-      A program built without CrashShield gets it by LD_PRELOAD (libcrashshield.so beside crashctl, in ../lib, or at \
-      CRASHSHIELD_LIBRARY). crashctl does not touch its input and output: reports go to standard error. crashctl ends as \
-      the program ended, with its exit code or by its signal; 127 if there is no such program, 126 if it cannot be \
-      executed.
+      crashctl loads CrashShield with LD_PRELOAD into a program that was built without it. The library is \
+      libcrashshield.so beside crashctl, in ../lib, or at CRASHSHIELD_LIBRARY. crashctl does not touch the program's \
+      input and output: reports go to standard error. crashctl ends as the program ended, with its exit code or by its \
+      signal; 127 if the program is not found, 126 if it cannot be executed.
       """)
 
-  @Flag(help: "Keep crashd's directory with its log and store, and print its path")
+  @Flag(help: "Keep the directory with crashd's log and store, and print its path")
   var keep = false
 
   @Option(help: ArgumentHelp("Print reports as JSON: pretty, short or off", valueName: "mode"))
@@ -23,7 +23,7 @@ struct Run: ParsableCommand {
   var command: [String] = []
 
   func run() throws {
-    // Passing everything through, the parser passes on its own options and the separator too.
+    // With captureForPassthrough, `command` also contains options of this verb and the separator.
     guard let first = command.first, command != ["--"] else {
       throw ValidationError("run needs a program: crashctl run -- PROGRAM ARGS…")
     }

@@ -6,7 +6,7 @@ import CrashProtocol
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show crashd's health and losses")
 
-  @Flag(name: .shortAndLong, help: "Show crashd's internal counters too")
+  @Flag(name: .shortAndLong, help: "Show also crashd's internal counters")
   var verbose = false
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions

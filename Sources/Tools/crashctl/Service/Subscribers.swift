@@ -12,8 +12,8 @@ struct Subscribers: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List named subscribers and their lag",
       discussion: """
-        crash-forward's subscribers are named in its settings; the collectors of crashd's settings are named "forward \
-        PATH". BEHIND counts the events since the last acknowledgement, including those that a filter excludes.
+        The settings of crash-forward name its subscribers. Collectors in crashd's settings are named "forward PATH". \
+        BEHIND is the number of events since the last acknowledgement, including events that a filter excludes.
         """)
 
     @OptionGroup var legend: LegendOptions
@@ -35,13 +35,14 @@ struct Subscribers: ParsableCommand {
   struct ForgetSubscriber: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "forget",
-      abstract: "Forget a subscriber; if it subscribes again, it starts with new crashes",
+      abstract: "Forget a subscriber, which starts with new crashes if it returns",
       discussion: """
-        For a subscriber that is gone, or a collector that was removed from crashd's settings: crashctl subscribers \
-        forget 'forward /run/collector.sock'. A subscriber that returns loses the crashes in between.
+        Use this for a subscriber that no longer exists, or a collector that was removed from crashd's settings: \
+        crashctl subscribers forget 'forward /run/collector.sock'. A subscriber that returns does not receive the \
+        crashes in between.
         """)
 
-    @Option(help: ArgumentHelp("Forget that of this user, if several users have one of this name", valueName: "user"))
+    @Option(help: ArgumentHelp("Forget this user's subscriber, if several users use the name", valueName: "user"))
     var uid: Int?
 
     @Argument(help: "Name of the subscriber")

@@ -18,7 +18,7 @@ struct Varlink: ParsableCommand {
         crashctl varlink call --more Subscribe
         """)
 
-    @Flag(help: "Ask for many replies and print each as it comes, until Ctrl-C")
+    @Flag(help: "Request a stream of replies and print each reply, until Ctrl-C")
     var more = false
 
     @Argument(help: "Method, with or without its interface, such as Status")

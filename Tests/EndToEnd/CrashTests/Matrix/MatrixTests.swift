@@ -82,7 +82,7 @@ struct MatrixTests {
     scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
-      + scenarios.filter(\.needsLibrary).map { ($0.name, "preloaded: it needs the library's own calls, or its answer") }
+      + scenarios.filter(\.needsLibrary).map { ($0.name, "preloaded: the scenario calls the library, or reads its answer") }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }

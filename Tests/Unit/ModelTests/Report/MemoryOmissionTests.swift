@@ -12,8 +12,8 @@ struct MemoryOmissionTests {
   @Test(
     "a report without memory names the deciding setting in one line, in text and in HTML",
     arguments: [
-      (CrashReport.MemoryOmission.program, "not taken: switched off by the program"),
-      (.operator, "not taken: switched off for this program in crashd's settings"),
+      (CrashReport.MemoryOmission.program, "not stored: disabled by the program"),
+      (.operator, "not stored: disabled for this program in crashd's settings"),
     ])
   func text(omission: CrashReport.MemoryOmission, line: String) {
     let lines = TextRenderer().render(report(omission)).split(separator: "\n")

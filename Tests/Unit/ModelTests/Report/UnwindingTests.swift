@@ -17,20 +17,20 @@ struct UnwindingTests {
   @Test("an agreeing unwind cross-check is shown in the verbose report only")
   func agreement() {
     let report = report([equal])
-    #expect(!TextRenderer().render(report).contains("Unwound again"))
+    #expect(!TextRenderer().render(report).contains("Unwind cross-check"))
     let lines = TextRenderer(verbose: true).render(report).split(separator: "\n")
-    #expect(lines.contains("Unwound again outside of the process"))
-    #expect(lines.contains("  Thread 12: the same 7 frames."))
+    #expect(lines.contains("Unwind cross-check outside the process"))
+    #expect(lines.contains("  Thread 12: both stacks have the same 7 frames."))
   }
 
   @Test("a differing unwind cross-check is always shown, with the frames that the stack omits")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
-    let start = lines.firstIndex(of: "Unwound again outside of the process")
+    let start = lines.firstIndex(of: "Unwind cross-check outside the process")
     #expect(
       start.map { Array(lines[($0 + 1)...].prefix(2)) } == [
-        "  Thread 13: the same 1 frame, then another caller; the new ones are shown above, and these are the",
-        "  others.",
+        "  Thread 13: both stacks have the same 1 frame, then different callers; the frames of the",
+        "  cross-check are shown above, the others below.",
       ])
     #expect(lines.contains("    0x400010  frame-pointer"))
   }
@@ -40,8 +40,8 @@ struct UnwindingTests {
     let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
     let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)
     let text = TextRenderer(verbose: true).render(report([shorter, longer]))
-    #expect(text.contains("  Thread 1: the same 3 frames, then the copy of the stack leads no further.\n"))
-    #expect(text.contains("  Thread 2: the same 3 frames, then 2 more; the new ones are shown above.\n"))
+    #expect(text.contains("  Thread 1: both stacks have the same 3 frames, then the copy of the stack ends.\n"))
+    #expect(text.contains("  Thread 2: both stacks have the same 3 frames, then the cross-check has 2 more; "))
   }
 
   @Test("the unwind cross-check survives JSON, and is absent in a report without one")

@@ -60,7 +60,7 @@ struct LongWorkTests {
     #expect(result.output == "report bb22 changed: An index was out of range in checkout().\n")
     #expect(
       result.complaint == """
-        crashctl: 2 analyzed again: 1 changed; 1 have no record any more, or were removed meanwhile
+        crashctl: 2 analyzed again: 1 changed; 1 were removed, or their records were
 
         """)
     for wrong in [["--all", "bb"], ["-n", "3"], ["bb", "--signal", "segv"]] {

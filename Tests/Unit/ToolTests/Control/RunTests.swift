@@ -56,7 +56,7 @@ struct RunTests {
         ["run", "--", "sh", "-c", "cat; echo out; exit 7"], environment: ["TMPDIR": path], input: "in\n")
       #expect(result.status == 7 && !result.isSignal)
       #expect(result.output == "in\nout\n")
-      #expect(result.complaint == "crashctl: 'sh' never attached to crashd: does it call Shield.start()?\n")
+      #expect(result.complaint == "crashctl: 'sh' never attached to crashd: does the program call Shield.start()?\n")
       #expect(try haveGone(naming: path))
     }
   }

@@ -52,7 +52,9 @@ struct SubscriberTests {
     #expect(collector.forgotten.count == 1 && collector.forgotten[0].contains(#""uid":990"#))
     let several = try run(["forget", "mail"])
     #expect(several.result.status == 2 && several.forgotten.isEmpty)
-    #expect(several.result.complaint == "crashctl: users 990, 1000 have a subscriber 'mail' each: say whose by --uid\n")
+    #expect(
+      several.result.complaint
+        == "crashctl: users 990, 1000 each have a subscriber 'mail': select one with --uid\n")
     #expect(try run(["forget", "mail", "--uid", "1000"]).forgotten.first?.contains(#""uid":1000"#) == true)
     let none = try run(["forget", "unknown"])
     #expect(none.result.status == 1 && none.forgotten.isEmpty)
@@ -63,6 +65,6 @@ struct SubscriberTests {
   func inUse() throws {
     let result = try run(["forget", "forward /run/a.sock"], refusal: "io.crashshield.Crashd.SubscriberInUse").result
     #expect(result.status == 2)
-    #expect(result.complaint.contains("remove it from forward and reload crashd first"))
+    #expect(result.complaint.contains("remove the collector from forward and reload crashd first"))
   }
 }

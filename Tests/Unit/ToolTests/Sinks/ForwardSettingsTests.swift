@@ -54,9 +54,9 @@ struct ForwardSettingsTests {
     #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
     #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
     #expect(problem("otlp:\n  endpoint: http://u:p@h/v1/logs").hasPrefix("f.yaml:2: otlp.endpoint takes a URL"))
-    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: it is no YAML from column "))
-    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key stands here a second time"))
-    #expect(problem("- a") == "f.yaml:1: the file is to have keys and values, such as log-level: info")
+    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: invalid YAML from column "))
+    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key is set twice"))
+    #expect(problem("- a") == "f.yaml:1: the file must contain keys and values, such as log-level: info")
     #expect(
       problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
         == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; did you mean 'CRASH_FORWARD_SENTRY_RATE'?")
@@ -121,7 +121,7 @@ struct ForwardSettingsTests {
       try reader.read(yaml: "sentry: {dsn-file: \(name)}", at: "f.yaml")
       #expect(reader.settings.sentryDSN == Secret("https://k@h/1"))
     }
-    #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: a file is named by its whole path"))
+    #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: give the absolute path of a file"))
     #expect(
       problem("sentry: {dsn-file: \(directory)/no}")
         == "f.yaml:1: the file of sentry.dsn: cannot read it: No such file or directory")

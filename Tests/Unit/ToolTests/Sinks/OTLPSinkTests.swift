@@ -106,7 +106,7 @@ struct OTLPSinkTests {
       Issue.record("it was not refused")
       return
     }
-    #expect(why.hasSuffix(" rejects it: no room"))
+    #expect(why.hasSuffix(" rejects the report: no room"))
   }
 
   @Test("a collector's error message is cut to one short line")
@@ -117,7 +117,7 @@ struct OTLPSinkTests {
       Issue.record("it was not refused")
       return
     }
-    #expect(why.contains(" rejects it: no␍␊<0>room␛[2J\u{fffd}e\u{301}"))
+    #expect(why.contains(" rejects the report: no␍␊<0>room␛[2J\u{fffd}e\u{301}"))
     #expect(why.unicodeScalars.count < 250)
   }
 

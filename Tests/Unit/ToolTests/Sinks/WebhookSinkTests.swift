@@ -170,12 +170,12 @@ struct WebhookSettingsTests {
     try withFile(#"{"a": ["${progam}"]}"#) { path in
       #expect(
         problem("webhook:\n  rate: 3\n  template-file: \(path)")
-          == "f.yaml:3: the template has no word '${progam}'; did you mean 'program'?")
+          == "f.yaml:3: unknown placeholder '${progam}'; did you mean 'program'?")
     }
     try withFile("[1]") { path in
       #expect(
         problem("webhook: {template-file: \(path)}")
-          == "f.yaml:1: the file of webhook.template-file is to have a JSON object")
+          == "f.yaml:1: the file of webhook.template-file must contain a JSON object")
     }
   }
 

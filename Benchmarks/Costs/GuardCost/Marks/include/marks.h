@@ -1,8 +1,8 @@
-// Says to callgrind which instructions are whose. Without callgrind nothing happens.
+// Assigns instructions to operations for callgrind. Without callgrind these functions do nothing.
 #ifndef MARKS_H
 #define MARKS_H
 
-// From here on they are of the operation that is named at the end.
+// Instructions from here on belong to the operation that mark_end() names.
 void mark_begin(void);
 void mark_end(const char *name);
 

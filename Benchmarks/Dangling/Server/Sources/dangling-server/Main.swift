@@ -7,9 +7,10 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// `dangling-server none|zero|absorb`: serves until SIGTERM, then says as one line of JSON what the quarantine counted.
+/// `dangling-server none|zero|absorb`: serves requests until SIGTERM, then prints the counters of the quarantine as one
+/// line of JSON.
 ///
-/// Protected are the server's own classes and all of NIO's, which a static link puts into the executable.
+/// The protected classes are the server's own and all classes of NIO, which a static link adds to the executable.
 @main
 enum Main {
   static func main() throws {
@@ -17,7 +18,8 @@ enum Main {
     let way = CommandLine.arguments.dropFirst().first ?? "none"
     var classes = 0
     if let policy = policies[way] {
-      // `own`: only the server's module, as absorb must not be used for classes whose deinit takes them out of something.
+      // `own` protects only the classes of the server's module. absorb must not be used for a class whose deinit
+      // removes the object from a collection.
       let isOwn = CommandLine.arguments.contains("own")
       classes = try Shield.protect(isOwn ? .module("dangling_server") : .ownClasses, policy: policy).protected.count
     }
@@ -36,12 +38,12 @@ enum Main {
     fflush(nil)
     waitForEnd()
     try channel.close().wait()
-    // Closes what connections there still are.
+    // Closes the remaining connections.
     try group.syncShutdownGracefully()
     report(classes)
   }
 
-  /// Until SIGTERM.
+  /// Waits until SIGTERM.
   private static func waitForEnd() {
     let end = DispatchSemaphore(value: 0)
     signal(SIGTERM, SIG_IGN)

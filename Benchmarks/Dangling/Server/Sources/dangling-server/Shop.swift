@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What a request makes and lets go of: eleven objects of six classes, some of which refer to others.
+/// The objects that a request creates and releases: eleven objects of six classes, some of which refer to others.
 ///
-/// Each counts itself, so that it shows at the end whether one is left.
+/// Each object counts itself, to detect at the end whether an object was leaked.
 class Counted {
   static let living = Atomic<Int>(0)
   init() { Counted.living.add(1, ordering: .relaxed) }
   deinit { Counted.living.subtract(1, ordering: .relaxed) }
 }
 
-/// A request on its way through the shop.
+/// A request that the shop processes.
 final class Order: Counted {
   let customer: Customer
   private(set) var lines: [Line] = []
@@ -24,7 +24,7 @@ final class Order: Counted {
   func total(with discount: Discount) -> Int { lines.reduce(0) { $0 + discount.applied(to: $1) } }
 }
 
-/// Who asks.
+/// The customer of an order.
 final class Customer: Counted {
   let name: String
   let number: Int
@@ -34,7 +34,7 @@ final class Customer: Counted {
   }
 }
 
-/// One article.
+/// One article of an order.
 final class Line: Counted {
   let article: String
   let cents: Int
@@ -46,24 +46,24 @@ final class Line: Counted {
   }
 }
 
-/// How much is taken off.
+/// A discount.
 class Discount: Counted {
   func applied(to line: Line) -> Int { line.cents * line.quantity }
 }
 
-/// For many of one article.
+/// A discount for many pieces of one article.
 final class QuantityDiscount: Discount {
   override func applied(to line: Line) -> Int { super.applied(to: line) * (line.quantity >= 10 ? 9 : 10) / 10 }
 }
 
-/// The answer, before it is written.
+/// The response before it is written.
 final class Receipt: Counted {
   private(set) var text = ""
   func write(_ line: Line) { text += "\(line.quantity) \(line.article)\n" }
   func write(total: Int) { text += "total \(total)\n" }
 }
 
-/// What is kept of a connection.
+/// The state of a connection.
 final class Session: Counted {
   private var requests = 0
 

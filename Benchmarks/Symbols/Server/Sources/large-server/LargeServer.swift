@@ -3,8 +3,9 @@ import CrashShield
 import Glibc
 import Hummingbird
 
-/// Listens on loopback on a port of the kernel's choice and writes it on standard output; `/crash/N` crashes below N
-/// frames of its own.
+/// Listens on loopback on a port that the kernel chooses, and prints the port on standard output.
+///
+/// `/crash/N` crashes N frames deep in the server's own code.
 @main struct LargeServer {
   static func main() async throws {
     try Shield.startOrThrow()
@@ -24,7 +25,7 @@ import Hummingbird
       router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
       onServerRunning: { channel in
         let line = "\(channel.localAddress?.port ?? 0)\n"
-        // Not print, which keeps it back in a pipe. The string is a buffer for the time of the call.
+        // write is used, because print buffers its output in a pipe. The string is valid as a buffer during the call.
         _ = write(STDOUT_FILENO, line, line.utf8.count)
       })
     try await server.runService()

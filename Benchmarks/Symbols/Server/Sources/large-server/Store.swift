@@ -1,4 +1,6 @@
-/// What the server sells; `price` has the fault that the benchmarks crash on.
+/// The articles of the server.
+///
+/// `price` has the fault that the benchmarks use for crashes.
 struct Store {
   var prices = [120, 80, 40]
 
