@@ -10,12 +10,12 @@ struct SelfTestTests {
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory)).guardSelfTest()
   }
 
-  @Test("a ring without a self-test, as of an older program, reads as none")
+  @Test("a ring without a self-test, as an older program writes it, reads as none")
   func none() throws {
     #expect(try read(TestRing()) == nil)
   }
 
-  @Test("a ring's self-test is read with its kinds' numbers, also those of later versions")
+  @Test("a ring's self-test is read with the numbers of its guard kinds, including kinds of later versions")
   func whole() throws {
     let ring = TestRing()
     ring.setSelfTest(asked: 1 << 1 | 1 << 35 | 1 << 63, failing: 1 << 35 | 1 << 63, checks: 9, failures: 3)

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "D7, D8: short names and thunks equal swift-demangle's on more than 40,000 symbols", .disabled(if: Tools.isSanitized)
+    "D7, D8: short names and thunks equal swift-demangle's on over 40,000 symbols", .disabled(if: Tools.isSanitized)
   )
   func toolchain() throws {
     try Tools.withTemporaryFolder { folder in

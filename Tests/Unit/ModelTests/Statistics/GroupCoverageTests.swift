@@ -3,10 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim5_stop.py`: when the quarantine has seen enough.
+/// Compares with `sim5_stop.py`: when the quarantine has seen enough groups to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
-  /// Hits of groups with Zipf's frequencies until the rule says stop; the hits, and the share of accesses in unseen groups.
+  /// Draws hits of groups with Zipf frequencies until the rule stops.
+  ///
+  /// Returns the hits and the share of accesses in unseen groups.
   private static func run(
     groups: Int, exponent: Double, until stop: (GroupCoverage) -> Bool, _ generator: inout SeededGenerator
   ) -> (hits: Double, unseen: Double) {
@@ -39,7 +41,7 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // Python's own error, of 200 runs: a little below ours.
+    // Python's mean over 200 runs has a slightly smaller error than this test's.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)
@@ -59,7 +61,7 @@ struct GroupCoverageTests {
     #expect(abs(shares.mean - unseen) < 5 * shares.standardError + 0.002, "\(shares.mean)")
   }
 
-  @Test("groups are counted up to a limit, and further ones do not count as new")
+  @Test("groups are counted up to a limit, and groups beyond it do not count as new")
   func limit() {
     var coverage = GroupCoverage()
     #expect(coverage.unseenShare == 1)
