@@ -161,11 +161,11 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("stored hellos beyond the limit are given up")
+  @Test("stored hellos beyond the limit are dropped")
   func givenUp() async throws {
     struct Impatient: HelloBook {
       func begin(_: String) -> HelloTrials.Verdict { .giveUp }
-      func end(_: String) { Issue.record("it was not looked at") }
+      func end(_: String) { Issue.record("the hello was not read") }
     }
     let replay = try await Replay(1)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
@@ -173,9 +173,9 @@ struct HelloTrialsTests {
     #expect(try replay.systemd.receive() == "FDSTOREREMOVE=1\nFDNAME=connection-1-0")
   }
 
-  @Test("a trial is recorded before the hello is read, and removed afterwards")
+  @Test("an attempt is recorded before the hello is read, and its record is removed afterwards")
   func order() async throws {
-    /// Whether each client had its answer when its hello was written down, and when it was struck out.
+    /// Observes whether each client had its reply when its attempt was recorded, and when the record was removed.
     final class Observer: HelloBook {
       let lines = Mutex<[String]>([])
       let clients: [TestProcess]
@@ -191,7 +191,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first one sends nothing.
+    // The first client sends nothing.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)
