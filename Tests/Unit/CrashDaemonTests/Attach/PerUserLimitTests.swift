@@ -242,7 +242,7 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
-  @Test("F11: one entry is reserved for root, at low limits too", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  @Test("F11: one entry is reserved for root at any limit", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
   func fewPlaces(all: Int, rest: Int) {
     let limits = Limits()
     #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)

@@ -1,4 +1,4 @@
-// What is never to be done is what is done here.
+// These cases deliberately contain the faults that guards exist for.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards
@@ -129,7 +129,7 @@ extension GuardCase {
       let isAbsorbing = Shield.mode(for: .capacity) == .absorb
       return unchanged { array in
         array.shieldedReserveCapacity(opaque(1100), limit: 1000)
-        // Without the guard there is room.
+        // Without the guard, the call reserves the capacity.
         return (array.capacity < 1100) == isAbsorbing
       }
     },

@@ -1,4 +1,4 @@
-// What is never to be done is what is done here.
+// These cases deliberately contain the faults that guards exist for.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards

@@ -1,4 +1,4 @@
-// What is never to be done is what is done here.
+// These cases deliberately contain the faults that guards exist for.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards
@@ -82,7 +82,7 @@ extension GuardCase {
     return false
   }
 
-  /// What a program without guards reads.
+  /// Reads the value as a program without guards does.
   private static func member(_ key: String) -> Any? {
     (try? JSONSerialization.jsonObject(with: Data(source.utf8)) as? [String: Any])?[opaque(key)]
   }

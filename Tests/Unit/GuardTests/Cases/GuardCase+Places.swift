@@ -1,6 +1,6 @@
 import CrashShieldGuards
 
-/// Steps between positions, what only goes forth and back, and changes where something stands.
+/// Cases of steps between indices, of collections that are bidirectional only, and of in-place changes.
 extension GuardCase {
   static let places: [GuardCase] = [
     GuardCase("the position after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {

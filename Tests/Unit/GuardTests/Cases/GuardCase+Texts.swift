@@ -2,7 +2,7 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// Changes of Foundation's lists and texts, where they have no such place.
+/// Cases of changes of Foundation's lists and texts at invalid positions.
 extension GuardCase {
   static let lists: [GuardCase] = [
     GuardCase("an insertion behind an NSMutableArray", .foundationRange, plain: { listed().insert(0, at: opaque(4)) }) {
@@ -110,7 +110,8 @@ extension GuardCase {
   ]
 
   private static let far = NSRange(location: 1, length: 9)
-  // So far that the read hits unmapped memory: nearer to the end it may hit other data, and not fault.
+  // The length is so large that the read hits unmapped memory. Nearer to the end it could hit other data without a
+  // fault.
   private static let huge = NSRange(location: 1, length: Int.max - 1)
   private static let behind = opaque(Int.max - 1)
   private static let key = NSAttributedString.Key("key")

@@ -1,4 +1,4 @@
-// What is never to be done is what is done here.
+// These cases deliberately contain the faults that guards exist for.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShield
 import CrashShieldGuards
@@ -122,7 +122,7 @@ extension GuardCase {
       return gate.run { gate.run("inner") { 1 } } == .some(.none)
     },
     GuardCase("bytes behind the end", .memory, nil, plain: {}) {
-      // The buffer lives as long as the closure.
+      // The buffer is valid during the closure; the guard checks the offset.
       unsafe [1, 2, 3, 4].withUnsafeBytes { unsafe $0.shieldedLoad(fromByteOffset: opaque(25), as: Int.self) }
         == nil
     },

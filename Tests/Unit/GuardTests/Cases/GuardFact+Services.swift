@@ -63,7 +63,7 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // That it is taken is the fault.
+      // The attempt to enter the taken gate is the recorded fault.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
@@ -122,7 +122,7 @@ extension GuardFact {
 
   private static func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { 5 } == 5 }
 
-  // Where nothing waits, the gate for what does not is taken.
+  // Enters the gate with the overload for synchronous bodies, which applies where nothing awaits.
   private static func throwing(_ gate: ExclusiveGate) throws {
     _ = try gate.run { () throws(ShieldFault) in throw .leaked }
   }
@@ -130,7 +130,7 @@ extension GuardFact {
 
 private final class Target: Sendable {}
 
-/// How many are inside.
+/// Counts how many bodies run at once.
 private final class Inside: Sendable {
   private let now = Atomic<Int>(0)
   private let top = Atomic<Int>(0)

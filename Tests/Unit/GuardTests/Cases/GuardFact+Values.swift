@@ -77,7 +77,7 @@ extension GuardFact {
       }
     },
     GuardFact("a number that no handle has, an address, and nil", faults: 3) {
-      // They are compared with numbers; nothing is read there.
+      // The pointers are only compared as numbers; no memory is read.
       let foreign = unsafe UnsafeMutableRawPointer(bitPattern: 0x5C5A_0000_0000_FFFF)
       return unsafe three.withUnsafeBytes { bytes in
         unsafe ShieldHandle.resolve(foreign, as: Holder.self) == nil
@@ -94,7 +94,7 @@ private struct Box {
   var count = 0
 }
 
-/// Sums, differences and products of all numbers of eight bits, beside those of wider ones.
+/// The sums, differences and products of all 8-bit numbers, next to the results in a wider type.
 private enum Pairs {
   private static func each(_ body: (Int8, Int8) -> Bool) -> Bool {
     for a in Int8.min...Int8.max {

@@ -3,26 +3,28 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// One of the thirty guards in the table of docs/guards.md: a fault, and its result in each mode.
+/// One of the thirty guards in the table of docs/guards.md: a fault and its result in each mode.
 struct GuardScene: Sendable {
-  /// The guard's number in the project's plan.
+  /// The guard's number in the table.
   var number: Int
   var name: String
-  /// The fault, as text.
+  /// A description of the fault.
   var fault: String
-  /// The program's value then: in `absorb`, and where it goes on without the guard.
+  /// The resulting value in `absorb`, and also without the guard if the program then continues.
   var absorbed: String
   var plain: String
-  /// Why `off` and `observe` do not end the process; nil: they do.
+  /// The reason why `off` and `observe` do not end the process; nil: they end it.
   var reason: String?
-  /// Where it is tested besides; empty: nowhere.
+  /// Other tests of the guard; empty: none.
   var tests: String
-  /// The fault without the guard; nil: there is none to be met.
+  /// The fault without the guard; nil: the fault cannot occur without it.
   var unguarded: (@Sendable () async -> Void)?
-  /// Runs the fault under the guard; returns whether its result is the documented one in the current mode.
+  /// Runs the fault with the guard.
+  ///
+  /// Returns whether the result is the documented one in the current mode.
   var guarded: @Sendable () async -> Bool
 
-  /// A guard that a case of GuardTests shows.
+  /// Creates a scene from a case of GuardTests.
   init(
     _ number: Int, _ name: String, case title: String, _ absorbed: String, otherwise plain: String = "",
     because reason: String? = nil, tests: String = ""
@@ -123,7 +125,7 @@ extension GuardScene {
     GuardScene(
       30, "raw memory", "bytes behind the end of a buffer", "nil, none",
       unguarded: {
-        // Within the array: in an optimized program it goes on, and reads what lies there.
+        // The read stays within the array's memory: an optimized program continues with whatever data is there.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
           unsafe use(UnsafeRawBufferPointer(rebasing: bytes[..<16]).loadUnaligned(fromByteOffset: 16, as: Int.self))
         }
@@ -133,7 +135,7 @@ extension GuardScene {
 
 private final class Target: Sendable {}
 
-/// Runs the body on a new thread, outside of Swift's executors.
+/// Runs the body on a new thread, outside Swift's executors.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {
@@ -143,7 +145,9 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
   }
 }
 
-/// With a neighbour on the timer's queue, which ticks beside it until the fault is recorded; with `off`, many times.
+/// Runs a timer of a deallocated target.
+///
+/// A second timer on the same queue ticks until the fault is recorded; with `off`, many times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
@@ -187,12 +191,12 @@ private func pushedTwice() async -> Bool {
 
 private func readBehind() -> Bool {
   unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
-    // The array lives as long as the closure, and the part is one of it.
+    // The array is valid during the closure, and the slice is a part of it.
     unsafe UnsafeRawBufferPointer(rebasing: bytes[..<16]).shieldedLoad(fromByteOffset: 16, as: Int.self) == nil
   }
 }
 
-/// A value that is set on one thread at a time.
+/// A value that only one thread at a time sets.
 private final class Mutexed: @unchecked Sendable {
   private let lock = NSLock()
   private var current: Bool

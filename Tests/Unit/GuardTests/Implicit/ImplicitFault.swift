@@ -1,15 +1,17 @@
-// As a program writes it: only the import protects it.
+// The code is written without guards. Only the import protects it.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
 
-/// A fault in code that does not know of guards.
+/// A fault in code that does not use guards explicitly.
 struct ImplicitFault: Sendable, CustomTestStringConvertible {
   var name: String
   var kind: ShieldKind
-  /// Whether what came of the fault is the documented value.
+  /// Runs the fault.
+  ///
+  /// Returns whether the result is the documented value.
   var body: @Sendable () -> Bool
-  /// Of the fault.
+  /// The line of the fault.
   var line: Int
 
   var testDescription: String { name }
@@ -36,7 +38,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("an element written behind the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
-    // The compiler's own instructions, which it is changed by, have no line without optimization.
+    // Without optimization, the compiler-generated instructions that change the list have no line.
     ImplicitFault("a list in a list changed", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },
@@ -93,7 +95,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// Whether a change changes nothing.
+/// Whether a change leaves the list unchanged.
 private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
   var changed = list
   change(&changed)
