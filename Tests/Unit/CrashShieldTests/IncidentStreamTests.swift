@@ -13,7 +13,7 @@ private func start() {
   }
 }
 
-/// Makes a fault at a call site of its own for each number.
+/// Causes faults at a separate call site for each number.
 private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
   for site in sites {
     let site = ShieldSite(fileID: "Shop/Cart.swift", line: site)
@@ -23,7 +23,7 @@ private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
 
 @Suite("Shield.incidents")
 struct IncidentStreamTests {
-  @Test("a guard's fault is an incident of the stream, also where it came before the iteration")
+  @Test("a guard's fault is an incident of the stream, even if it occurred before the iteration")
   func guarded() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -50,7 +50,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("an incident comes again at its 10th and 100th occurrence, and not in between")
+  @Test("an incident is sent again at its 10th and 100th occurrence, and not in between")
   func powersOfTen() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -58,7 +58,7 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // Its own arrival shows that a batch with nine occurrences has passed.
+      // The arrival of this incident shows that a batch with nine occurrences has passed.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -69,14 +69,14 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other one")
+  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other reader")
   func slowReader() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // 100 incidents come at each of four powers of ten.
+      // 100 incidents are sent at each of four powers of ten.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
@@ -87,7 +87,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("an iteration that is cancelled ends, and another one goes on")
+  @Test("a canceled iteration ends, and another iteration continues")
   func cancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -105,7 +105,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("each source and kind of the ring is a kind of the stream, and an unknown one is unknown")
+  @Test("each source and kind of the ring maps to a kind of the stream, and an unknown one maps to unknown")
   func kinds() {
     func kind(_ source: cs_ring_incident_source, _ kind: UInt32) -> Shield.Incident.Kind {
       var entry = cs_ring_incident()
@@ -134,7 +134,7 @@ struct IncidentStreamTests {
     entry.flags = CS_RING_INCIDENT_RECORD
     (entry.address, entry.age_ns, entry.free_tid, entry.free_count) = (0x7000, 5, 9, 1)
     (entry.use_tid, entry.use_count, entry.use.0) = (8, 1, 0x10)
-    // The member of an object, which the flags name.
+    // The flags select this member of the C union.
     unsafe entry.detail.object.free.0 = 0x20
     let use = Shield.Incident(entry)
     #expect(use.object == 0x7000 && use.age == .nanoseconds(5))
@@ -155,7 +155,7 @@ struct IncidentStreamTests {
       try Shield.protect(Session.self, policy: .absorb)
       let reference = unsafe dangling { Session() }
       drop()
-      // It is in quarantine, which keeps its memory.
+      // The quarantine keeps the object's memory.
       #expect(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 7)
       var iterator = Shield.incidents.makeAsyncIterator()
       guard let incident = await iterator.next() else { Glibc.exit(1) }
