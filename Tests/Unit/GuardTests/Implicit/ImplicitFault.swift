@@ -26,7 +26,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   }
 
   static let all: [ImplicitFault] = [
-    ImplicitFault("an element behind the end", .index) {
+    ImplicitFault("an element past the end", .index) {
       opaque([1, 2, 3])[opaque(3)] == 0
     },
     ImplicitFault("an element before the start of a part", .index) {
@@ -63,7 +63,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
       let short = opaque("abc")
       return short[long.index(long.startIndex, offsetBy: 2)..<long.endIndex] == "c"
     },
-    ImplicitFault("a sum too large", .arithmetic) {
+    ImplicitFault("an overflowing sum", .arithmetic) {
       opaque(Int.max) + 1 == .max
     },
     ImplicitFault("a sum of bytes too small", .arithmetic) {
@@ -89,7 +89,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
       count += 1
       return count == .max
     },
-    ImplicitFault("a condition that does not hold", .precondition) {
+    ImplicitFault("a failed condition", .precondition) {
       goesOn { precondition(opaque(false), "it is \(opaque(3))") }
     },
   ]
