@@ -148,7 +148,7 @@ struct IncidentStreamTests {
 
   @Test(
     "a use-after-free in the quarantine is an incident of the stream, with the stack of the last release",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func quarantine() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()

@@ -3,7 +3,7 @@ import CrashShieldGuardPages
 import Glibc
 import Testing
 
-@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct AccessTests {
   @Test("a read of a freed object is recorded with class, three stacks and age, and gives the object's value")
   func read() async {
@@ -61,7 +61,7 @@ struct AccessTests {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
 
-  @Test("a write to a freed object is recorded as one, and has its effect")
+  @Test("a write to a freed object is recorded as a write, and changes the memory")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)

@@ -3,7 +3,7 @@ import CrashShieldGuardPages
 import Glibc
 import Testing
 
-@Suite("Frees and bounds of guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Frees and bounds of guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct HeapTests {
   /// The size of a `Session`.
   ///

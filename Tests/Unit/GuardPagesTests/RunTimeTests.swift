@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct RunTimeTests {
   @Test("without a started shield no object is guarded, and the reason is available")
   func notStarted() async {

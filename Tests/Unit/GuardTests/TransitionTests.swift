@@ -267,7 +267,7 @@ struct TransitionTests {
     #expect(queue == nil && waiting == nil)
   }
 
-  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get none")
+  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get no call")
   func delegates() async {
     let navigation = Navigation()
     let other = Log()

@@ -260,7 +260,7 @@ struct CopyTests {
   }
 }
 
-@Suite("The handlers leave the program as it was", .enabled(if: cs_test_can_run()))
+@Suite("The handlers leave the program unchanged", .enabled(if: cs_test_can_run()))
 struct TransparencyTests {
   @Test("an earlier handler runs once and returns to the program, with errno unchanged")
   func previousHandler() throws {

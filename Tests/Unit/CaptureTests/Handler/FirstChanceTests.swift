@@ -68,7 +68,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
 
-  @Test("D10: traps that an earlier handler returns from for seconds are no crash")
+  @Test("D10: traps are no crash as long as an earlier handler returns from them, even for seconds")
   func traps() throws {
     let outcome = try unsafe run { unsafe cs_test_run_traps($0) }
     #expect(outcome.exitCode == 0)

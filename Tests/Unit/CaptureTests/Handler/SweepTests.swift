@@ -45,7 +45,7 @@ extension BusyTests {
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)
     }
 
-    @Test("a sweep names a thread that blocks all signals, and does not wait for it")
+    @Test("a sweep marks a thread that blocks all signals, and does not wait for the thread")
     func blocked() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_BLOCKED)
       #expect(outcome.signal == SIGSEGV)

@@ -1,7 +1,7 @@
 import CrashRing
 import Testing
 
-@Suite("A crash while a lock is held")
+@Suite("A crash in an unusual state of the process")
 struct LockTests {
   @Test(
     "a crash while any of these locks is held is recorded with its stack",

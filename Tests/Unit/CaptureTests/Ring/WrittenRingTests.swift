@@ -84,7 +84,7 @@ struct WrittenRingTests {
 
   @Test(
     "use-after-frees and the counters of the object's class are in the ring",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // One class is protected before the start, one after it.

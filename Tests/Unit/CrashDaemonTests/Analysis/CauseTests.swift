@@ -161,7 +161,7 @@ struct CauseTests {
     let ended = Self.function("$s4shop5outeryS2iF", at: 43, declaredAt: 40, inline: false)
     let behind = Self.function("$s4shop4halfySiSgSiF", at: 45, 4, declaredAt: 8)
     #expect(place([behind, closure, ended]) == "$s4shop5outeryS2iF:45:4 of 1")
-    // What is declared in another file does not hold the line.
+    // A function that is declared in another file does not contain the line.
     var elsewhere = half
     elsewhere.declaration = SourceFrame.Declaration(file: "/src/shop/half.swift", line: 19)
     #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
@@ -317,7 +317,7 @@ struct CauseTests {
           == true)
     }
 
-    @Test("D11: an access to unmapped memory is no bit flip, however close a register is to the address ± 2ⁿ")
+    @Test("D11: an access to unmapped memory is no bit flip, even if a register is about 2ⁿ away")
     func bitFlip() {
       let find = { (base: UInt64, other: UInt64) in
         // mov byte [rax + 5], 1

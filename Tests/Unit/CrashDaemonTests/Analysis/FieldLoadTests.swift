@@ -133,13 +133,13 @@ import Testing
     @Test("S13: a null pointer stays one if the code did not load it from the freed block directly before")
     func controls() {
       let ways: [(why: String, code: [UInt8], words: [UInt64]?)] = [
-        ("nothing is known of the code", [], nil),
+        ("the code is unknown", [], nil),
         // mov rax, [rip+0x1000]
         ("loaded from a variable of the program", [0x48, 0x8b, 0x05, 0, 0x10, 0, 0], nil),
         // mov rax, [rdi+0x18], with null in rdi
         ("loaded by another register", [0x48, 0x8b, 0x47, 0x18], nil),
         // mov rax, [rbx+0x18]; call
-        ("freed by a call behind the load", Self.loadFromRbx + [0xe8, 1, 2, 3, 4], nil),
+        ("freed by a call after the load", Self.loadFromRbx + [0xe8, 1, 2, 3, 4], nil),
         // mov rax, [rbx+rax*8], with an index register
         ("loaded by an index", [0x48, 0x8b, 0x04, 0xc3], nil),
         // mov eax, [rbx+0x18], which loads half of a pointer
@@ -150,14 +150,14 @@ import Testing
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, 0, 1, 0, 0, 0, 0]
         ),
         ("the block is in use", Self.loadFromRbx, [0x41, 0x5555_5576_3210, 0x3, 7, 0]),
-        ("malloc has given it out again", Self.loadFromRbx, [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0, 7, 0]),
-        ("its deinit runs", Self.loadFromRbx, [0x41, 0x5555_5576_5000, 0x1_0000_0003, 7, 0]),
+        ("the block was allocated again", Self.loadFromRbx, [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0, 7, 0]),
+        ("the object's deinit is running", Self.loadFromRbx, [0x41, 0x5555_5576_5000, 0x1_0000_0003, 7, 0]),
         (
-          "it is in a list, or was taken from it", Self.loadFromRbx,
+          "the block is linked into a list, or was removed from one", Self.loadFromRbx,
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 99, 7, 0]
         ),
         (
-          "another word is there by now", Self.loadFromRbx,
+          "the field has another value now", Self.loadFromRbx,
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, 5]
         ),
       ]

@@ -160,8 +160,8 @@
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // RF is set by a page fault that was resolved: on another address, at an instruction that does not divide, and
-        // with an exception of another signal.
+        // RF is set, but the exception does not match: another address, an instruction that does not divide, or an
+        // exception of another signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),

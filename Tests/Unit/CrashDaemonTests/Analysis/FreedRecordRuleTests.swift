@@ -97,15 +97,15 @@ import Testing
       }
       add("no object was freed there") { $0.freed = [] }
       add("an object was freed elsewhere") { $0.freed = [Self.block + 0x40] }
-      add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
-      add("one that is immortal") { $0.words[1] = 0x8000_0004_ffff_ffff }
-      add("one with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
-      add("an overrun of the block before") { $0.size = Self.text }
+      add("a live object whose first word was overwritten") { $0.words[1] = 0x2_0000_0003 }
+      add("a live, immortal object") { $0.words[1] = 0x8000_0004_ffff_ffff }
+      add("a live object with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
+      add("an overrun of the previous block") { $0.size = Self.text }
       add("a method of another object") { $0.registers = [Self.rax: Self.text, Self.rdi: Self.block] }
-      add("a call in C") { $0.function = "shop_visit" }
+      add("a call in a C function") { $0.function = "shop_visit" }
       add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
       add("a read, and a call of something else") { $0.instruction = [0x48, 0x8b, 0x40, 0x10, 0xff, 0xd1] }
-      add("a class that is one") {
+      add("a first word that is a valid class") {
         $0.words[0] = 0x40_0100
         $0.images = [
           RingContents.Image(

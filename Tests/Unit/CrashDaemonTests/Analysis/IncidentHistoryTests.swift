@@ -56,7 +56,7 @@ struct IncidentHistoryTests {
     #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
   }
 
-  @Test("a report without incidents has nil for them")
+  @Test("a report without earlier incidents has no list of incidents")
   func none() throws {
     let report = try Self.report { _ in }
     #expect(report.incidents == nil && report.incidentsOmitted == nil)

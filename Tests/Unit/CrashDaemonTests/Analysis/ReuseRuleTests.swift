@@ -170,12 +170,12 @@ import Testing
       add("a block of another size: a wrong cast") { $0.size = 0x91 }
       add("no variable") { $0.scope = "" }
       add("a variable of an unknown type") { $0.scope = "V r 13 0 - session\n" }
-      add("a class whose size is not known") { $0.scope = "V r 13 0 0 session\nT 0 Session\n" }
+      add("a class of unknown size") { $0.scope = "V r 13 0 0 session\nT 0 Session\n" }
       add("a variable with another address") { $0.scope = "V r 13 8 0 session\nT 0 Session\nS 56\n" }
-      add("a variable in a register that there is not") { $0.scope = "V r 400 0 0 session\nT 0 Session\nS 56\n" }
-      add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
-      add("an overrun of the block before") { $0.size = Self.text }
-      add("an overrun of this one") { $0.next = Self.text }
+      add("a variable in a register that does not exist") { $0.scope = "V r 400 0 0 session\nT 0 Session\nS 56\n" }
+      add("a live object whose first word was overwritten") { $0.words[1] = 0x2_0000_0003 }
+      add("an overrun of the previous block") { $0.size = Self.text }
+      add("an overrun of this block") { $0.next = Self.text }
       for scope in [Fault().scope, Self.named] {
         add("the object is not in r13") {
           ($0.registers, $0.scope) = ([Self.rax: Self.text, Self.rdi: Self.block], scope)
@@ -190,12 +190,12 @@ import Testing
           scope: Self.named)
       }
       // The instruction is mov rax, [rax+0x18], and rax has the second word of a struct.
-      add("a pointer behind a number") {
+      add("a number used as a pointer") {
         $0 = Fault(
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // In C++, file-local functions of any program can have this name.
+      // A C++ function with internal linkage (`_ZL`), and a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -203,17 +203,17 @@ import Testing
             function: function, image: image, scope: Self.named)
         }
       }
-      add("a call in C") { $0.function = "shop_visit" }
+      add("a call in a C function") { $0.function = "shop_visit" }
       add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
-      add("in C's runtime") {
+      add("in the C runtime") {
         $0.function = "memcpy"
         $0.scope = Self.named
       }
       add("a class of an impossible size") { $0.scope = "C 18446744073709551615 Session\nD 0\n" }
-      add("a size of nothing") {
+      add("a class of size zero") {
         ($0.size, $0.words, $0.scope) = (0x21, [Self.text, 2, 3], "C 0 Session\nD 0\nD 15\n")
       }
-      add("a class that is one") {
+      add("a first word that is a valid class") {
         $0.words[0] = 0x40_0100
         $0.images = [
           RingContents.Image(

@@ -180,7 +180,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("retention on a full file system frees space, but keeps its minimum of reports")
+  @Test("retention on a full file system frees space, down to the store's minimum size")
   func keepFree() throws {
     try withStore { store in
       for index in 0..<200 { _ = try store.put(report(secondsAgo: 200 - index, bytes: 20_000), raw: []) }

@@ -239,7 +239,7 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a build of symbols is tried three times after a temporary failure, once for a file that is no image",
+    "a symbol job is tried three times after a temporary failure, and once for a file that is not an image",
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Tests how many objects the quarantine holds, and what it detects when it evicts them.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct BoundTests {
   @Test("absorb: the quarantine holds at most its limit, a fifth more, and 1,024 objects with pending deinits")
   func waiting() async {

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Tests which classes are protected, and the behavior of unusual objects.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ClassTests {
   @Test("a generic class, a nested class, a subclass and an actor are protected by metatype, without others")
   func kinds() async {

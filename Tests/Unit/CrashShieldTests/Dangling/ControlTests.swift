@@ -7,7 +7,7 @@ import Testing
 /// Tests the requests of crashd over a real socket.
 ///
 /// The test process plays crashd.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Tests the record of a crash whose registers point at quarantined objects.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct CrashPointerTests {
   @Test(
     "S4: a crash whose register points at a quarantined object has its class, policy and release stack",

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Tests direct reads of an object's fields under the policy `zero`.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct EmptyValueTests {
   @Test("S4: under zero each field has its type's empty value, and a field whose type has none stays readable")
   func fields() async {

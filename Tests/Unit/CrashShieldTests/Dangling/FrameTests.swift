@@ -61,7 +61,7 @@ struct FrameTests {
 
   @Test(
     "S8: a use by an async call, or by a call from an async function, has the awaiting functions",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func asyncIncidents() async throws {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero)

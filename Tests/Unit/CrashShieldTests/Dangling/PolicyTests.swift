@@ -6,7 +6,7 @@ import Testing
 /// Tests the policies.
 ///
 /// Each test uses freed objects, therefore it runs in its own process.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct PolicyTests {
   @Test("absorb: a freed object behaves as if it were not freed, and each use is recorded")
   func absorb() async {

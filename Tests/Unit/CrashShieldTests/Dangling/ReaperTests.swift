@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Tests the thread that runs the deinits which the policy absorb defers.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ReaperTests {
   @Test("S5: under absorb a release wakes no other thread, and each deinit still runs")
   func silent() async {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Tests that the quarantine keeps a correct program correct, and makes an incorrect program no worse.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SafetyTests {
   @Test("a timer with an unowned reference, canceled in deinit, never finds a freed object", arguments: 0...3)
   func timer(number: Int) async {

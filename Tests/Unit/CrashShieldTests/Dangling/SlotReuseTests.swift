@@ -8,7 +8,7 @@ import Testing
 ///
 /// An object is released, and used, in one of four ways. Its address and the thread determine the way. A record has
 /// both, so that the test can check the record's stacks.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
   func recycling(number: Int) async {

@@ -29,36 +29,36 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("an element past the end", .index) {
       opaque([1, 2, 3])[opaque(3)] == 0
     },
-    ImplicitFault("an element before the start of a part", .index) {
+    ImplicitFault("an element before the start of a slice", .index) {
       opaque(["a", "b", "c"])[1...][opaque(0)] == ""
     },
-    ImplicitFault("an element of another list, that may be nil", .index) {
+    ImplicitFault("an element of a ContiguousArray of optionals", .index) {
       opaque(ContiguousArray<UInt8?>([1, 2]))[opaque(Int.min)] == nil
     },
-    ImplicitFault("an element written behind the end", .mutation) {
+    ImplicitFault("a write past the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
     // Without optimization, the compiler-generated instructions that change the list have no line.
-    ImplicitFault("a list in a list changed", .mutation, after: 0, line: 0) {
+    ImplicitFault("a change of a nested list", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },
-    ImplicitFault("a range over the end", .range) {
+    ImplicitFault("a range past the end", .range) {
       Array(opaque([1, 2, 3])[opaque(1)..<9]) == [2, 3]
     },
-    ImplicitFault("a range over the end written", .range) {
+    ImplicitFault("a write to a range past the end", .range) {
       written(opaque([1, 2, 3])) { $0[opaque(1)..<9] = [7] }
     },
     ImplicitFault("a range before the start", .range) {
       opaque(ContiguousArray([1, 2, 3]))[opaque(-1)..<2].elementsEqual([1, 2])
     },
-    ImplicitFault("a range of a part, counted from its own start", .range) {
+    ImplicitFault("a range of a slice, by offsets from the slice's start", .range) {
       opaque([1, 2, 3])[1...][opaque(0)..<2].elementsEqual([2])
     },
-    ImplicitFault("a character behind the end", .stringIndex, after: 2) {
+    ImplicitFault("a character past the end", .stringIndex, after: 2) {
       let text = opaque("abc")
       return text[text.endIndex] == "\u{FFFD}"
     },
-    ImplicitFault("a part of a text that is shorter", .stringIndex, after: 3) {
+    ImplicitFault("a substring by indices of a longer text", .stringIndex, after: 3) {
       let long = opaque("abcdef")
       let short = opaque("abc")
       return short[long.index(long.startIndex, offsetBy: 2)..<long.endIndex] == "c"
@@ -66,13 +66,13 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("an overflowing sum", .arithmetic) {
       opaque(Int.max) + 1 == .max
     },
-    ImplicitFault("a sum of bytes too small", .arithmetic) {
+    ImplicitFault("an underflowing sum of bytes", .arithmetic) {
       opaque(Int8.min) + opaque(Int8(-1)) == .min
     },
-    ImplicitFault("a difference below zero", .arithmetic) {
+    ImplicitFault("a negative difference of unsigned integers", .arithmetic) {
       opaque(UInt(0)) - 1 == 0
     },
-    ImplicitFault("a product too small", .arithmetic) {
+    ImplicitFault("an underflowing product", .arithmetic) {
       opaque(Int32.max) * opaque(Int32(-2)) == .min
     },
     ImplicitFault("a division by zero", .arithmetic) {
@@ -81,10 +81,10 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("a remainder of a division by zero", .arithmetic) {
       opaque(UInt16(1)) % opaque(UInt16(0)) == 0
     },
-    ImplicitFault("the least number with the other sign", .arithmetic) {
+    ImplicitFault("the negated smallest integer", .arithmetic) {
       -opaque(Int.min) == .max
     },
-    ImplicitFault("a counter that is full", .arithmetic, after: 2) {
+    ImplicitFault("a counter at its maximum", .arithmetic, after: 2) {
       var count = opaque(UInt8.max)
       count += 1
       return count == .max

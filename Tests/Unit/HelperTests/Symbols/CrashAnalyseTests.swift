@@ -140,7 +140,7 @@ import Testing
     #expect(try Self.buildCache(FileManager.default.temporaryDirectory).said == "65 not a regular file")
   }
 
-  @Test("an image cut off anywhere is refused", arguments: 1..<20)
+  @Test("a truncated image is refused at every length", arguments: 1..<20)
   func truncated(part: Int) throws {
     let whole = try Data(contentsOf: Self.program)
     let answer = try Self.buildCache(of: whole.prefix(whole.count * part / 20))

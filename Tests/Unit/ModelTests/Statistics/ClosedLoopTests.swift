@@ -54,7 +54,7 @@ struct ClosedLoopTests {
     return switches
   }
 
-  @Test("a rise from 0.1 a day to ten times that is caught within 5 days on average")
+  @Test("a rise from 0.1 crashes a day to 1 a day is detected within 5 days on average")
   func rise() {
     var generator = SeededGenerator(seed: 82)
     var delays = Measurements()

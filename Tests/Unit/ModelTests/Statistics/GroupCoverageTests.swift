@@ -30,7 +30,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "59 hits without a new group leave as much unseen as in the Python simulation",
+    "after 59 hits without a new group, as many accesses are unseen as in the Python simulation",
     arguments: [(1, 1.0, 60.0, 0.0), (5, 1, 75, 0), (20, 1, 171, 0.011), (20, 1.5, 208, 0.021), (100, 1, 604, 0.035)])
   func runRule(groups: Int, exponent: Double, hits: Double, unseen: Double) {
     var generator = SeededGenerator(seed: 51)
@@ -48,7 +48,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "Good's estimate of 2 % after 50 hits leaves as much unseen as in the Python simulation",
+    "at Good's estimate of 2 % after 50 hits, as many accesses are unseen as in the Python simulation",
     arguments: [(20, 0.034), (100, 0.021)])
   func goodRule(groups: Int, unseen: Double) {
     var generator = SeededGenerator(seed: 52)

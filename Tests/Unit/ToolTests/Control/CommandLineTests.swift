@@ -283,7 +283,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test("the shell completes the ids of reports, and nothing when crashd is away")
+  @Test("the shell completes the ids of reports, and nothing without a running crashd")
   func idCompletion() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }

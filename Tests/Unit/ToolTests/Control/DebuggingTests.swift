@@ -8,7 +8,7 @@ import Testing
 @testable import CrashControl
 
 /// Tests that texts of a crashed process reach no debugger, pager or shell as commands.
-@Suite("crashctl debug and the pager, attacked")
+@Suite("Attacks on crashctl debug and the pager")
 struct DebuggingTests {
   /// A directory of files that is removed at the end.
   private struct Scratch: ~Copyable {

@@ -5,7 +5,7 @@ import Foundation
 import TestKit
 import Testing
 
-@Suite("crashctl with more than one page")
+@Suite("crashctl with results of more than one page")
 struct PagesTests {
   private static let count = 1_203
 
