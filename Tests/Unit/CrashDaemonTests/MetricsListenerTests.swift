@@ -10,12 +10,12 @@ import Testing
 
 @Suite("MetricsListener")
 struct MetricsListenerTests {
-  /// Runs a daemon whose metrics can be scraped at a port of the kernel's choice.
+  /// Runs a daemon whose metrics can be scraped at a port that the kernel chooses.
   private func withListener(
     limits: Limits = .patient, _ body: @escaping @Sendable (UInt16, TestDaemon) throws -> Void
   ) async throws {
     try await TestDaemon.run(limits: limits, configure: { $0.settings.metricsListen = "127.0.0.1:0" }) { daemon in
-      // Bound while crashd starts: each look takes a turn of the pool, on which it happens.
+      // crashd binds the port while it starts. Each iteration yields, so that the pool of threads can run that task.
       var port: UInt16?
       while port == nil {
         await Task.yield()
@@ -31,7 +31,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("a scrape gets what crashctl metrics prints, as OpenMetrics, and the connection ends")
+  @Test("a scrape gets what crashctl metrics prints, as OpenMetrics, and then the connection ends")
   func scrape() async throws {
     try await withListener { port, daemon in
       _ = try daemon.store.put(.sample(id: "aa"), raw: [])
@@ -47,7 +47,7 @@ struct MetricsListenerTests {
   }
 
   @Test(
-    "other paths and methods get no metrics, malformed requests no answer but an error",
+    "other paths and methods get no metrics, and malformed requests only an error",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "),
       ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 405 "),
@@ -69,12 +69,12 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("connections beyond the limit end at once, and when others have ended there is room again")
+  @Test("connections beyond the limit end at once; when others have ended, new ones are served")
   func connections() async throws {
     try await withListener { port, _ in
       var open: [Descriptor] = []
       for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
-      // An event loop of their own counts them: until then others are answered.
+      // A separate event loop counts the connections. Until it has counted them, further connections are answered.
       var answer = "not refused yet"
       while !answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
       open.removeAll()
@@ -94,7 +94,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("an address that is in use is served once it is free")
+  @Test("an address that is in use is served as soon as it is free")
   func retry() async throws {
     let other = Mutex<(descriptor: Descriptor, port: UInt16)?>(try TestScraper.listen())
     let port = try #require(other.withLock { $0?.port })
@@ -115,7 +115,7 @@ struct MetricsListenerTests {
     let now_s = Atomic<UInt64>(1)
   }
 
-  @Test("scrapes share one text while it is made, however long that takes, and for a second after")
+  @Test("scrapes share one text while it is produced, however long that takes, and for a second afterwards")
   func slow() async {
     let counts = Counts()
     let (gate, open) = AsyncStream<Void>.makeStream()
@@ -141,7 +141,7 @@ struct MetricsListenerTests {
   }
 
   @Test(
-    "metrics.listen takes loopback alone, metrics.listen-exposed any numeric address; both name the key in errors",
+    "metrics.listen takes loopback only, metrics.listen-exposed any numeric address; both name the key in errors",
     arguments: [
       ("127.0.0.1:9779", true, true), ("127.3.2.1:1", true, true), ("[::1]:9779", true, true),
       ("10.0.0.5:9779", false, true), ("0.0.0.0:9779", false, true), ("[::]:9779", false, true),

@@ -34,7 +34,7 @@ struct MetricsTests {
   }
 
   @Test(
-    "a quote, backslash or new line with a combining mark is escaped",
+    "a quote, backslash or line feed followed by a combining mark is escaped",
     arguments: [
       ("x\u{600}\"", "x\u{600}\\\""), ("\"\u{301}", "\\\"\u{301}"), ("\\\u{301}", "\\\\\u{301}"),
       ("\u{600}\n", "\u{600}\\n"), ("\r\n", "\r\\n"),
@@ -43,7 +43,7 @@ struct MetricsTests {
     var metrics = OpenMetrics()
     metrics.add("m", .gauge, "h", by: "l", [value: 1])
     let sample = metrics.text.unicodeScalars.drop { $0 != "{" }
-    // By scalars: equal texts may differ in them.
+    // The comparison is by scalars, because equal strings may differ in their scalars.
     #expect(sample.elementsEqual("{l=\"\(escaped)\"} 1\n".unicodeScalars))
   }
 
@@ -64,17 +64,18 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // Rewritten each second and renamed: each rename is an event, and none from here on is missed.
+      // The file is rewritten each second and renamed. Each rename is an event, and the watch misses no event from here
+      // on.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
           var wanted = pollfd(fd: renames.descriptor.number, events: Int16(POLLIN), revents: 0)
-          // poll reads and writes one pollfd; the time-out is for a file that is never written.
+          // poll() reads and writes one pollfd. The timeout ends the test if the file is never written.
           guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await the file", code: ETIMEDOUT) }
         }
         _ = renames.read()
       }
-      // Whole at any moment.
+      // The file is complete at any moment.
       #expect(Self.read(path).hasSuffix("# EOF\n"))
     }
   }
@@ -107,7 +108,7 @@ struct MetricsTests {
       ])
   }
 
-  @Test("a user's metrics have its own crashes and groups, and the version; all users' have those of all")
+  @Test("a user's metrics have the user's crashes and groups and the version; all users' metrics have all of them")
   func users() async throws {
     try await TestDaemon.run(configure: { $0.commit = "0123abcd" }) { daemon in
       var report = try CrashReport.sample(id: "aa")
@@ -124,7 +125,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("a regressed group is counted, however many groups occurred since")
+  @Test("a regressed group is counted, however many groups occurred after it")
   func regressed() async throws {
     try await TestDaemon.run { daemon in
       let store = daemon.store
@@ -144,7 +145,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("the alerts and the dashboard use no metric that crashd does not print, and crashd prints all they use")
+  @Test("the alerts and the dashboard use exactly the metrics that crashd prints")
   func alerts() async throws {
     let root = #filePath.dropLast("Tests/Unit/CrashDaemonTests/MetricsTests.swift".count)
     var used: Set<String> = []
@@ -164,7 +165,7 @@ struct MetricsTests {
       let client = try await daemon.client()
       _ = try daemon.store.enter(subscriber: "pager", uid: 0, at: Moment.now().description)
       var printed: Set<String> = []
-      // The collector has a sample once its forwarder has tried to connect.
+      // The collector has a sample only after its forwarder has tried to connect.
       while !printed.contains("crashd_forward_behind") {
         let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
         printed = Set(
@@ -176,7 +177,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("cross-checks and debug information are counted where there were any; waiting ones are a gauge")
+  @Test("cross-checks and debug information are counted if there were any; the waiting jobs are a gauge")
   func helpers() {
     var metrics = OpenMetrics()
     CrashdInterface.addHelpers(to: &metrics, unwindings: [:], fetches: [:])
@@ -197,7 +198,7 @@ struct MetricsTests {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
   }
 
-  @Test("a user that attaches too often is refused for a while; root and other users are not")
+  @Test("a user that attaches too often is refused for a while; root and other users are not affected")
   func rate() {
     var rate = AttachRate(perMinute: 60)
     let second: UInt64 = 1_000_000_000
@@ -206,7 +207,7 @@ struct MetricsTests {
     #expect(admitted == 60)
     let (root, other) = (rate.admit(0, as: 0, at: 5 * second), rate.admit(1_001, as: 1_001, at: 5 * second))
     #expect(root && other)
-    // One more each second.
+    // One more attach is allowed each second.
     let later = [6, 6, 7].map { rate.admit(1_000, as: 1_000, at: UInt64($0) * second + 1_000) }
     #expect(later == [true, false, true])
   }

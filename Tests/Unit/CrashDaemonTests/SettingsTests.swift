@@ -15,7 +15,7 @@ struct SettingsTests {
     return reader.settings
   }
 
-  @Test("a settings file sets its own keys, and no others")
+  @Test("a settings file sets its own keys only")
   func file() throws {
     let settings = try read(
       """
@@ -159,13 +159,13 @@ struct SettingsTests {
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file must contain keys and values, such as log-level: info"),
   ]
 
-  @Test("an error in the settings names the line, and suggests the key that was meant", arguments: wrong)
+  @Test("an error in the settings has the line, and suggests the intended key", arguments: wrong)
   func errors(wrong: Wrong) {
     let error = #expect(throws: SettingsError.self) { try read(wrong.yaml) }
     #expect(error?.description == wrong.error)
   }
 
-  @Test("a key that stands twice in a file is an error")
+  @Test("a key that occurs twice in a file is an error")
   func twice() {
     let error = #expect(throws: SettingsError.self) { try read("retention:\n  age: 1d\n  age: 2d") }
     #expect(error?.reason.contains("'age' is set twice") == true)
@@ -182,7 +182,7 @@ struct SettingsTests {
     #expect(error?.reason.contains("\n") == false)
   }
 
-  @Test("YAML that is nested too deep is an error, not a stack overflow", arguments: ["[", "- ", "{a: "])
+  @Test("YAML that is nested too deeply is an error, not a stack overflow", arguments: ["[", "- ", "{a: "])
   func deep(text: String) {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
@@ -194,11 +194,11 @@ struct SettingsTests {
       try read((["a0: &a0 x"] + bomb + ["? *a99", ": x"]).joined(separator: "\n"))
     }
     #expect(error?.description == "crashd.yaml:2: anchors and aliases such as '*a0' are not supported")
-    // Neither stands for the other here.
+    // The characters `*` and `&` do not mark an alias or an anchor here.
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
-  @Test("the environment takes precedence over the file, the command line over both; unknown keys are errors")
+  @Test("the environment takes precedence over the file, and the command line over both; unknown keys are errors")
   func order() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
@@ -216,14 +216,14 @@ struct SettingsTests {
     #expect(error?.description == "--set retention.age: it takes KEY=VALUE")
   }
 
-  @Test("a file that cannot be read is named", arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
+  @Test("an error about an unreadable file has its path", arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
   func unreadable(path: String) {
     var reader = SettingsReader()
     let error = #expect(throws: SettingsError.self) { try reader.read(file: path) }
     #expect(error?.place == path)
   }
 
-  @Test("printed settings read back as the same settings")
+  @Test("printed settings are read back as the same settings")
   func printed() throws {
     var settings = Settings()
     settings.retention.age_s = 3_601
@@ -248,7 +248,7 @@ struct SettingsTests {
     }
   }
 
-  @Test("printed settings have all collectors, and read back as the same file")
+  @Test("printed settings include all collectors, and are read back as the same file")
   func printedForwards() throws {
     var settings = Settings()
     settings.debuginfodURLs = ["https://one.example.org", "http://two.example.org/it's"]
@@ -266,7 +266,7 @@ struct SettingsTests {
     #expect(SettingsReader.text(again) == text)
   }
 
-  @Test("servers are set by file, environment and options, and the later source takes precedence")
+  @Test("servers are set by file, environment and options; the later source takes precedence")
   func servers() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
@@ -279,7 +279,7 @@ struct SettingsTests {
     #expect(!reader.settings.protectsAutomatically && reader.settings.fetchPath == "/usr/bin/crash-fetch")
     try reader.read(option: "debuginfod-urls", "https://option.example.org")
     #expect(reader.settings.debuginfodURLs == ["https://option.example.org"])
-    // None, whatever the file says.
+    // An empty variable means no servers, whatever the file contains.
     try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": ""])
     #expect(reader.settings.debuginfodURLs.isEmpty)
     let takes = "debuginfod-urls takes at most 8 URLs that begin with http:// or https://, not "
@@ -290,7 +290,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors are set in files only; arguments and environment variables for them are errors that say so")
+  @Test("collectors can be set in files only; the errors for options and variables state that")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
@@ -300,7 +300,7 @@ struct SettingsTests {
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
   }
 
-  @Test("the sample file has every key with its default")
+  @Test("the sample file has every key with its default value")
   func sample() throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let path = here.appendingPathComponent("../../../systemd/crashd.yaml").path
@@ -308,7 +308,7 @@ struct SettingsTests {
     var reader = SettingsReader()
     try reader.read(yaml: text, at: path)
     #expect(reader.settings == Settings())
-    // The same with its examples: `#key` without a blank is one.
+    // The test also reads the file with its examples: `#key`, without a space, is an example.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
       let indent = line.prefix { $0 == " " }
       let rest = line.dropFirst(indent.count)
@@ -327,7 +327,7 @@ struct SettingsTests {
     #expect(full.settings.noMemory.map(\.executable) == ["/usr/bin/pay*", nil, nil])
   }
 
-  @Test("a reload applies the reloadable settings, and names those that need a restart")
+  @Test("a reload applies the reloadable settings, and names the settings that need a restart")
   func reload() throws {
     let log = TestLog()
     let live = LiveSettings()

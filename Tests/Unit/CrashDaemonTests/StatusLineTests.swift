@@ -9,7 +9,7 @@ import Testing
 @Suite("The status line of systemd")
 struct StatusLineTests {
   @Test(
-    "the status line has the counts, and the time of the last crash",
+    "the status line has the counts and the time of the last crash",
     arguments: zip(
       [(0, nil, nil), (1, 0, nil), (12, 1, "2026-11-23T14:02:11.000000Z"), (2, 30, nil)] as [(Int, Int?, String?)],
       [
@@ -30,7 +30,7 @@ struct StatusLineTests {
       interval_ms: 1)
     let running = Task { try await line.run() }
     #expect(try await systemd.next() == "STATUS=No process attached, no crash kept")
-    // The same again is no message: the next one is what follows.
+    // The same counts again cause no message. The next message received is the one that follows.
     line.note(processes: 0)
     line.note(processes: 2)
     var next = try await systemd.next()

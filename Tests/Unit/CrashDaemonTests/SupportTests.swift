@@ -26,14 +26,14 @@ struct SupportTests {
   }
 
   @Test(
-    "RFC 3339 is read, whatever its offset",
+    "an RFC 3339 time is parsed, whatever its offset",
     arguments: [
       ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
       ("2026-11-21T08:10:00.25Z", "2026-11-21T08:10:00.250000Z"),
       ("2026-11-21T09:10:00+01:00", "2026-11-21T08:10:00.000000Z"),
       ("2024-02-29 23:59:59.1234567891z", "2024-02-29T23:59:59.123456Z"),
       ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00.000000Z"),
-      // What nanoseconds of 64 bits cannot hold is later than anything.
+      // A time that 64 bits of nanoseconds cannot represent becomes the latest possible time.
       ("2554-07-21T23:34:33Z", "2554-07-21T23:34:33.000000Z"),
       ("2554-07-21T23:34:34Z", "2554-07-21T23:34:33.709551Z"),
       ("9999-12-31T23:59:60.999999999-23:59", "2554-07-21T23:34:33.709551Z"),
@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("the ledger remembers the refusals of a bounded number of users")
+  @Test("the ledger keeps the refusals of a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -78,7 +78,7 @@ struct SupportTests {
     #expect(log.lines.count == 2)
   }
 
-  @Test("a ring survives its excerpt, which holds no empty parts")
+  @Test("a ring survives its excerpt, which omits empty parts")
   func excerpt() throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -91,7 +91,7 @@ struct SupportTests {
   }
 
   @Test(
-    "images and classes are read up to the header's count and the number of places", arguments: [true, false])
+    "images and classes are read up to the header's count, at most up to the table's size", arguments: [true, false])
   func counts(areHuge: Bool) throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -106,7 +106,7 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
-  @Test("malformed bytes are no excerpt")
+  @Test("malformed bytes are not an excerpt")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)
     #expect(RingExcerpt.unpack([]) == nil)
@@ -118,7 +118,7 @@ struct SupportTests {
   }
 
   @Test(
-    "the unit is the innermost service",
+    "the unit is the innermost service of the control group",
     arguments: [
       ("0::/system.slice/shop.service\n", "shop.service"),
       ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service\n", "shop.service"),
@@ -130,7 +130,7 @@ struct SupportTests {
   }
 
   @Test(
-    "a process outside of services has no unit", arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
+    "a process outside services has no unit", arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
   func noUnit(cgroup: String) {
     #expect(ProcessUnit.parse(cgroup) == nil)
   }
@@ -138,7 +138,7 @@ struct SupportTests {
 
 @Suite("The start of crashd")
 struct StartTests {
-  @Test("systemd's directories take precedence over root's, and those over the user's")
+  @Test("systemd's directories take precedence over root's, and root's over the user's")
   func directories() {
     let systemd = ["RUNTIME_DIRECTORY": "/run/x:/run/y", "STATE_DIRECTORY": "/var/lib/x"]
     #expect(Directories.standard(environment: systemd, user: 7) == Directories(runtime: "/run/x", state: "/var/lib/x"))
@@ -150,7 +150,7 @@ struct StartTests {
     #expect(Directories.standard(environment: ["HOME": "/home/a"], user: 7) == nil)
   }
 
-  @Test("sockets that systemd passed are counted, if they are for this process")
+  @Test("sockets that systemd passed are counted if they are for this process")
   func passedSockets() {
     let environment = ["LISTEN_PID": "42", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "crashd:crashd"]
     #expect(PassedSockets.parse(environment: environment, pid: 42) == [3, 4])
@@ -172,13 +172,13 @@ struct StartTests {
   }
 
   @Test(
-    "a start waits for a lock that a killed crashd's child releases soon, and fails at a lasting one")
+    "a start waits for a lock that a killed crashd's child soon releases, and fails at a permanent one")
   func lockLeftBehind() throws {
     let path = "\(try TestDirectory().path)-lock"
     defer { unsafe unlink(path) }
     var left: DirectoryLock? = try DirectoryLock(path: path)
     #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
-    // As such a child has one: a copy of the descriptor's, so that the lock ends with both.
+    // The child has a copy of the descriptor, so that the lock ends only when both are closed.
     try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
     left = nil
     let next = try DirectoryLock(path: path, patience_ms: 600_000)
@@ -194,7 +194,7 @@ struct StartTests {
     try await first.run { _ in }
   }
 
-  @Test("two daemons never share a state directory, and one may have one directory for both")
+  @Test("two daemons never share a state directory; one daemon may use one directory for both purposes")
   func stateLock() async throws {
     let directory = try TestDirectory()
     let first = try TestDaemon(directory)
@@ -208,7 +208,7 @@ struct StartTests {
     try await first.run { _ in }
   }
 
-  @Test("a configured program that cannot be executed is an error with its name")
+  @Test("a configured program that cannot be executed is an error with the program's name")
   func analysePath() async throws {
     try await TestDaemon.run(analysePath: "/nowhere/analyse") { daemon in
       #expect(daemon.log.lines.contains { $0.contains("'/nowhere/analyse' cannot be run") })
@@ -227,7 +227,7 @@ struct StartTests {
     #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is not a report database"))
   }
 
-  @Test("a file that is no database is set aside at the start, and reported")
+  @Test("a file that is not a database is set aside at the start and reported")
   func badStore() async throws {
     let directory = try TestDirectory()
     let daemon = try TestDaemon(directory) { _ in
@@ -242,17 +242,17 @@ struct StartTests {
     }
   }
 
-  @Test("every user may write into the spool directory, and only its owner may list it")
+  @Test("every user may write into the spool directory; only its owner may list it")
   func spoolMode() async throws {
     try await TestDaemon.run { daemon in
       var status = stat()
-      // stat writes one struct stat.
+      // stat() writes one struct stat.
       #expect(unsafe stat(daemon.directories.spool, &status) == 0)
       #expect(status.st_mode & 0o7777 == 0o1733)
     }
   }
 
-  @Test("a stop stores what attached processes have written")
+  @Test("a stop stores the records that attached processes have written")
   func stop() async throws {
     let directory = try TestDirectory()
     var ring = TestRing()

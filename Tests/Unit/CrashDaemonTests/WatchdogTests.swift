@@ -9,7 +9,7 @@ import Testing
 
 @Suite("systemd's watchdog")
 struct WatchdogTests {
-  @Test("the heartbeat book reports progress only when each loop has moved since the last report")
+  @Test("the heartbeat book reports progress only if each loop has moved since the last report")
   func book() {
     let (one, two) = (Heartbeat("one"), Heartbeat("two"))
     var book = HeartbeatBook([one, two])
@@ -18,7 +18,7 @@ struct WatchdogTests {
     one.beat()
     #expect(!look())
     #expect(book.late == ["two"])
-    // A loop that beats often does not make up for a stuck one.
+    // Many heartbeats of one loop do not compensate for a stuck loop.
     one.beat()
     #expect(!look())
     two.beat()
@@ -45,7 +45,7 @@ struct WatchdogTests {
     #expect(look())
   }
 
-  @Test("a loop is asked for a heartbeat only once until it beats")
+  @Test("a loop is asked for a heartbeat only once, until it beats")
   func asked() {
     let heartbeat = Heartbeat("one")
     var count = 0
@@ -56,25 +56,25 @@ struct WatchdogTests {
     #expect(count == 2)
   }
 
-  @Test("a watchdog request needs a valid WATCHDOG_USEC, and this process's pid if one is given")
+  @Test("the watchdog needs a valid WATCHDOG_USEC, and this process's pid if a pid is given")
   func request() {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // A heartbeat just in time reaches systemd before the time is over.
+    // A heartbeat at the last moment still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
     #expect(read(["WATCHDOG_USEC": "\(UInt64.max - 1)"])?.period_ms == Int32.max)
     for environment in [
-      // USEC_INFINITY is the largest.
+      // The largest value is USEC_INFINITY.
       [:], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "\(UInt64.max)"], ["WATCHDOG_USEC": "-5"], ["WATCHDOG_USEC": "x"],
       ["WATCHDOG_PID": "4711"],
       ["WATCHDOG_USEC": "5", "WATCHDOG_PID": "4712"], ["WATCHDOG_USEC": "5", "WATCHDOG_PID": ""],
     ] { #expect(read(environment) == nil, "\(environment)") }
   }
 
-  @Test("a stuck loop stops the watchdog messages and is named in the log; they resume when it moves")
+  @Test("a stuck loop stops the watchdog messages and is named in the log; messages resume when the loop moves")
   func stands() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
@@ -96,7 +96,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // It has checked many times before it begins the sixteenth.
+    // The watchdog has checked many times before its sixteenth turn starts.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("does not move: standing;") } == 1)
@@ -108,7 +108,7 @@ struct WatchdogTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("a watchdog message that systemd's full queue refuses is sent again")
+  @Test("a watchdog message that does not fit into systemd's full queue is sent again")
   func fullQueue() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)
@@ -139,7 +139,7 @@ struct WatchdogTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("the store keeper beats when it has stored buffered reports, and announces that the store has recovered")
+  @Test("the store keeper beats after it has stored buffered reports, and announces that the store has recovered")
   func keeper() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let held = StoreOutage.Held(
@@ -165,7 +165,7 @@ struct WatchdogTests {
   func rescue() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let path = "\(daemon.directories.state)/aside"
-    // Opening it to read blocks until a writer opens it.
+    // The file is a pipe: opening it for reading blocks until a writer opens it.
     try #require(unsafe mkfifo(path, 0o600) == 0)
     let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
@@ -173,7 +173,7 @@ struct WatchdogTests {
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
         setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
-    // Logged in the same turn in which the reading begins.
+    // The line is logged in the turn in which the reading starts.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
     let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
     let asking = Task { _ = answer.yield(await keeper.isFree) }
@@ -217,7 +217,7 @@ struct WatchdogTests {
     try loop.run { [.stop] }
     events.finish()
     #expect(loop.connectionCount == 7)
-    // And once for its only turn.
+    // The loop also beats once for its only turn.
     #expect(heartbeat.beats == 8)
     withExtendedLifetime((directory, clients, stream)) {}
   }
@@ -233,7 +233,7 @@ struct WatchdogTests {
       while messages < 3 {
         if try await systemd.next() == "WATCHDOG=1" { messages += 1 }
       }
-      // Or the queue would be full when crashd says that it stops.
+      // Otherwise the queue would be full when crashd sends its stop message.
       try systemd.readOn()
     }
     withExtendedLifetime(directory) {}
@@ -241,6 +241,6 @@ struct WatchdogTests {
 }
 
 extension StoreKeeper {
-  /// Answers in a turn of its own.
+  /// Answers in a separate turn.
   fileprivate var isFree: Bool { true }
 }

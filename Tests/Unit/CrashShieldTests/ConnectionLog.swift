@@ -2,7 +2,7 @@ import CrashShield
 import Dispatch
 import Synchronization
 
-/// The changes that a shield reported, in their order.
+/// The connection changes that a shield reported, in order.
 final class ConnectionLog: Sendable {
   private let changes = Mutex<[Shield.Connection]>([])
   private let arrival = DispatchSemaphore(value: 0)
@@ -13,7 +13,7 @@ final class ConnectionLog: Sendable {
     arrival.signal()
   }
 
-  /// Waits for the first one; nil when none came in five minutes, which only a failing test meets.
+  /// Waits for the first change; nil if none came in five minutes, which only a failing test reaches.
   func first() -> Shield.Connection? {
     guard arrival.wait(timeout: .now() + .seconds(300)) == .success else { return nil }
     return changes.withLock { $0.first }

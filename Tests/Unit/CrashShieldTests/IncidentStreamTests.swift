@@ -13,7 +13,7 @@ private func start() {
   }
 }
 
-/// Makes a fault at a call site of its own for each number.
+/// Causes faults at a separate call site for each number.
 private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
   for site in sites {
     let site = ShieldSite(fileID: "Shop/Cart.swift", line: site)
@@ -25,14 +25,14 @@ private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
 private final class InlineExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // Each job comes once, and runs once.
+    // Invariant: the executor receives each job once and runs it once.
     unsafe job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }
 
 @Suite("Shield.incidents")
 struct IncidentStreamTests {
-  @Test("a guard's fault is an incident of the stream, also where it came before the iteration")
+  @Test("a guard's fault is an incident of the stream, even if it occurred before the iteration")
   func guarded() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -59,7 +59,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("an incident comes again at its 10th and 100th occurrence, and not in between")
+  @Test("an incident is sent again at its 10th and 100th occurrence, and not in between")
   func powersOfTen() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -67,7 +67,7 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // Its own arrival shows that a batch with nine occurrences has passed.
+      // The arrival of this incident shows that a batch with nine occurrences has passed.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -78,14 +78,14 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other one")
+  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other reader")
   func slowReader() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // 100 incidents come at each of four powers of ten.
+      // 100 incidents are sent at each of four powers of ten.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
@@ -99,7 +99,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("an iteration that is cancelled ends, and another one goes on")
+  @Test("a canceled iteration ends, and another iteration continues")
   func cancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
@@ -117,11 +117,11 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a reader whose executor runs it within the delivery may end its iteration and begin another")
+  @Test("a reader whose executor runs it during the delivery may end its iteration and begin another")
   func inlineExecutor() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
-      // Runs here until it waits for an incident; from then on the delivery runs it.
+      // The task runs here until it waits for an incident. Afterwards the delivery runs it.
       let reading = Task(executorPreference: InlineExecutor()) {
         var lines: [Int?] = []
         for _ in 0..<2 {
@@ -138,7 +138,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("each source and kind of the ring is a kind of the stream, and an unknown one is unknown")
+  @Test("each source and kind of the ring maps to a kind of the stream, and an unknown one maps to unknown")
   func kinds() {
     func kind(_ source: cs_ring_incident_source, _ kind: UInt32) -> Shield.Incident.Kind {
       var entry = cs_ring_incident()
@@ -167,7 +167,7 @@ struct IncidentStreamTests {
     entry.flags = CS_RING_INCIDENT_RECORD
     (entry.address, entry.age_ns, entry.free_tid, entry.free_count) = (0x7000, 5, 9, 1)
     (entry.use_tid, entry.use_count, entry.use.0) = (8, 1, 0x10)
-    // The member of an object, which the flags name.
+    // The flags select this member of the C union.
     unsafe entry.detail.object.free.0 = 0x20
     let use = Shield.Incident(entry)
     #expect(use.object == 0x7000 && use.age == .nanoseconds(5))
@@ -181,14 +181,14 @@ struct IncidentStreamTests {
 
   @Test(
     "a use-after-free in the quarantine is an incident of the stream, with the stack of the last release",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func quarantine() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
       try Shield.protect(Session.self, policy: .absorb)
       let reference = unsafe dangling { Session() }
       drop()
-      // It is in quarantine, which keeps its memory.
+      // The quarantine keeps the object's memory.
       #expect(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 7)
       var iterator = Shield.incidents.makeAsyncIterator()
       guard let incident = await iterator.next() else { Glibc.exit(1) }

@@ -3,13 +3,15 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What crashd sends about the last crash, over a real socket; the test is crashd.
+/// Tests crashd's messages about the last crash over a real socket.
+///
+/// The test process plays crashd.
 @Suite("Shield.lastCrash")
 struct LastCrashTests {
   private static let crash = ControlMessage.lastCrash(
     time_ns: 1_795_248_611_000_000_000, id: "3f2a9c54", sentence: Array("Index out of range".utf8))
 
-  @Test("the last crash is nil until crashd tells it, and there at once afterwards")
+  @Test("the last crash is nil until crashd sends it, and available at once afterwards")
   func told() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -30,7 +32,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a program without an earlier crash learns that, and does not wait for more")
+  @Test("a program without an earlier crash receives that answer, and does not wait longer")
   func none() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -43,7 +45,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a program that forbids control still learns of its last crash")
+  @Test("a program that forbids remote control still receives its last crash")
   func forbidden() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -79,7 +81,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("what a terminal would interpret is replaced, and bytes that are no UTF-8 are repaired")
+  @Test("control characters are replaced, and invalid UTF-8 is repaired")
   func hostileText() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -93,7 +95,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a limit that no clock can hold waits until crashd tells, or not at all, and does not trap")
+  @Test("a limit beyond the range of the clock does not trap: it waits for crashd, or does not wait if it is negative")
   func limits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -106,7 +108,7 @@ struct LastCrashTests {
       }
       async let seconds = Shield.lastCrash(within: .seconds(Int64.max))
       async let attoseconds = Shield.lastCrash(within: Duration(_high: .max, low: .max))
-      // Meanwhile both have begun to wait.
+      // After this call, both tasks are waiting.
       check(await Shield.lastCrash(within: .milliseconds(100)) == nil)
       daemon.send(LastCrashTests.crash)
       let crashes = await [seconds, attoseconds]
@@ -115,7 +117,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("without a start, or when crashd says nothing in time, there is no last crash")
+  @Test("without a start, or without a message of crashd in time, there is no last crash")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(await Shield.lastCrash(within: .seconds(600)) == nil)

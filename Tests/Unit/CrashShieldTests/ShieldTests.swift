@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A process starts the shield once, so each test that starts it does so in a process of its own.
-// The default handle finds what is linked in; a name that is not there is nil.
+/// A process starts the shield once, therefore each test that starts it runs in its own process.
+// The default handle searches all linked libraries; the result is nil if the name does not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 @Suite
 struct ShieldTests {
-  /// An exit status that says "the child got here and everything was right".
+  /// An exit status that means "the child reached its end and all checks passed".
   private static let right: Int32 = 42
 
   @Test("calls before the start have no effect")
@@ -21,7 +21,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a start without crashd succeeds and says so once, through the callback")
+  @Test("a start without crashd succeeds and reports this once, through the callback")
   func unreachable() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let changes = ConnectionLog()
@@ -34,7 +34,7 @@ struct ShieldTests {
     }
   }
 
-  // ThreadSanitizer puts its own handlers in front of all others, the shield's too.
+  // ThreadSanitizer installs its own handlers in front of all others, including the shield's.
   @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
@@ -55,7 +55,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a second start throws, and the first stays in force")
+  @Test("a second start throws, and the first start stays in effect")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
@@ -64,10 +64,10 @@ struct ShieldTests {
     }
   }
 
-  @Test("a failed start returns its error, calls back with it, and prints nothing")
+  @Test("a failed start returns its error, passes it to the callback, and prints nothing")
   func failedStart() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // The test library prints, too, but not during the call.
+      // The testing library also prints, but not during the call.
       let output = unsafe tmpfile().map { unsafe fileno($0) } ?? -1
       guard dup2(output, STDOUT_FILENO) >= 0, dup2(output, STDERR_FILENO) >= 0 else { Glibc.exit(2) }
       let reported = Mutex<[Shield.Status]>([])
@@ -81,7 +81,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a second start returns why it has no effect, and a start that succeeds has no error")
+  @Test("a second start returns the reason why it has no effect, and a successful start has no error")
   func startedAgain() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
@@ -92,10 +92,10 @@ struct ShieldTests {
     }
   }
 
-  @Test("CRASHSHIELD_DISABLE takes precedence: start returns without a started shield")
+  @Test("CRASHSHIELD_DISABLE takes precedence: the call of start returns and the shield is not started")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // Nothing else runs in this process yet.
+      // No other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
@@ -105,14 +105,14 @@ struct ShieldTests {
   @Test("CRASHSHIELD_DISABLE=0 does not disable the shield")
   func notDisabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // Nothing else runs in this process yet.
+      // No other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
     }
   }
 
-  @Test("tags are set, replaced and removed; too long ones are cut, and that is returned")
+  @Test("tags are set, replaced and removed; tags that are too long are cut, and the result states this")
   func tags() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
@@ -126,7 +126,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("breadcrumbs of any text and from many threads at once do no harm")
+  @Test("breadcrumbs of any text and from many threads at once are recorded without harm")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
@@ -158,7 +158,7 @@ struct ShieldTests {
     #expect(!Shield.isStarted)
   }
 
-  @Test("start errors say what failed, on what, and why")
+  @Test("start errors state what failed, on what, and why")
   func descriptions() {
     #expect("\(Shield.StartError.alreadyStarted)" == "cannot start the crash shield: it is started already")
     #expect(

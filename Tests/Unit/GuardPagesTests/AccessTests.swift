@@ -3,7 +3,7 @@ import CrashShieldGuardPages
 import Glibc
 import Testing
 
-@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct AccessTests {
   @Test("a read of a freed object is recorded with class, three stacks and age, and gives the object's value")
   func read() async {
@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // Once: the page is open now.
+      // The access counts once, because the page is open afterwards.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -48,7 +48,7 @@ struct AccessTests {
 
   private final class Box { var session: Session? }
 
-  /// Calls the body while so many calls of this function wait.
+  /// Calls the body while this many calls of this function wait.
   @inline(never)
   private static func waiting(_ depth: Int, _ body: () async -> Void) async {
     if depth == 0 { return await body() }
@@ -56,12 +56,12 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// How often the most frequent continuation is in the frames: its entry address plus 1.
+  /// The highest number of frames that have the same continuation, as its entry address plus 1.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
 
-  @Test("a write to a freed object is recorded as one, and has its effect")
+  @Test("a write to a freed object is recorded as a write, and changes the memory")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -73,7 +73,7 @@ struct AccessTests {
     }
   }
 
-  @Test("over-releases run no second deinit, and calls on the freed object find its methods")
+  @Test("over-releases run no second deinit, and calls on the freed object still find its methods")
   func release() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -86,11 +86,11 @@ struct AccessTests {
     }
   }
 
-  @Test("each use of another object from one call site counts; none shows another object's release stack")
+  @Test("each use of another object at one call site counts, and none shows another object's release stack")
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // Two release paths; slots are reused often.
+      // There are two release paths, and slots are reused often.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }
@@ -108,7 +108,7 @@ struct AccessTests {
     }
   }
 
-  @Test("an opened slot is not reused, and without closed slots memory comes from malloc")
+  @Test("an opened slot is not reused, and memory comes from malloc when no closed slot is left")
   func spent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 4)
@@ -127,7 +127,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a freed object used by several threads at once is recorded once, and they go on")
+  @Test("a freed object used by several threads at once is recorded once, and the threads continue")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -158,7 +158,7 @@ struct AccessTests {
 @inline(never)
 private func dropDeeper() {
   drop()
-  // Not a tail call.
+  // The statement prevents a tail call.
   unsafe counter &+= 1
 }
 

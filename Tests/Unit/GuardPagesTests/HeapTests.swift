@@ -3,9 +3,11 @@ import CrashShieldGuardPages
 import Glibc
 import Testing
 
-@Suite("Frees and edges of guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Frees and bounds of guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct HeapTests {
-  /// As large as a `Session`, whose size is guarded.
+  /// The size of a `Session`.
+  ///
+  /// The shield guards allocations of this size.
   static let size = 40
 
   @Test("a double free and a free of an interior pointer are distinguished, and both are ignored")
@@ -23,7 +25,7 @@ struct HeapTests {
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
       check(incidents[1].className == "GuardPagesTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
-      // What is not of the class is guarded against no use, but against that.
+      // A block of another type is in a slot too. Its accesses are not guarded, but its frees are.
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(block)
       unsafe free(block)
@@ -32,7 +34,7 @@ struct HeapTests {
     }
   }
 
-  @Test("accesses past the end and before the start of an object hit the guard pages", arguments: [false, true])
+  @Test("accesses beyond the end and before the start of an object hit the guard pages", arguments: [false, true])
   func overflow(isBefore: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isBefore] in
       start(Session.self)
@@ -51,7 +53,7 @@ struct HeapTests {
     }
   }
 
-  @Test("a write just beside an object is detected at its release", arguments: [40, 47, -8, -16])
+  @Test("a write directly next to an object is detected when the object is released", arguments: [40, 47, -8, -16])
   func trampled(offset: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [offset] in
       start(Session.self)
@@ -93,20 +95,20 @@ struct HeapTests {
     }
   }
 
-  @Test("realloc moves a slot's contents, calloc and aligned memory are not guarded, and sizes are as requested")
+  @Test("realloc moves a slot's contents; calloc and aligned memory are not guarded; sizes are as requested")
   func family() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       check(unsafe usableSize(block) == Self.size && UInt(bitPattern: block) % 4096 == 4096 - 48)
       unsafe memset(block, 0x5a, Self.size)
-      // libc's own function, which calls realloc.
+      // reallocarray() is libc's own function, which calls realloc().
       guard let larger = unsafe reallocarray(block, 100, 10) else { Glibc.exit(1) }
       check(unsafe larger.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
       check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       unsafe free(smaller)
-      // A slot that shrinks and one that is freed.
+      // One slot shrinks, and another one is freed.
       guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
       unsafe free(cut)
       guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
@@ -125,13 +127,13 @@ struct HeapTests {
       unsafe free(page)
       free(nil)
       check(usableSize(nil) == 0)
-      // A size that cannot be had, and errno as it was before each success.
+      // The size is too large to allocate. errno must keep its value before each success.
       errno = 0
       check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // Of a freed slot: recorded, and new memory is returned.
+      // The block is a freed slot: the call is recorded and returns new memory.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

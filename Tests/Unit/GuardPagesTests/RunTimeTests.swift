@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is left alone here"))
+@Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct RunTimeTests {
   @Test("without a started shield no object is guarded, and the reason is available")
   func notStarted() async {
@@ -60,11 +60,11 @@ struct RunTimeTests {
       GuardPages.configure(slots: 100, oneIn: 10)
       for _ in 0..<10_000 { _ = unsafe dangling { Wide() } }
       let drawn = GuardPages.statistics.allocated
-      // The mean is 1,000; each draw is uniform in 1...19.
+      // The mean is 1,000, because each interval is drawn uniformly from 1...19.
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // A freed object is still known; its fields are overwritten, its class is not.
+      // The record of a freed object still exists. The object's fields are overwritten, but not its class.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
@@ -78,7 +78,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("guard slots are reused in the order of their frees")
+  @Test("guard slots are reused in the order in which they were freed")
   func order() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 16)
@@ -109,7 +109,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the quarantine writes no byte behind an object that ends within a word", arguments: [1, 2])
+  @Test("the quarantine writes no byte after an object whose size is not a multiple of a word", arguments: [1, 2])
   func edge(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       start(Odd.self)
@@ -123,7 +123,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("guard pages stay open while another handler has SIGSEGV")
+  @Test("guard pages stay open while another handler is installed for SIGSEGV")
   func replaced() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -157,7 +157,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("threads allocate, free, fork and use freed objects at the same time, and each object is whole")
+  @Test("threads allocate, free, fork and use freed objects at the same time, and no object is damaged")
   func stress() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 64)
@@ -185,12 +185,12 @@ struct RunTimeTests {
     }
   }
 
-  @Test("guarded memory outlives its allocating thread, also during the thread's destructors")
+  @Test("guarded memory outlives its allocating thread, even during the thread's destructors")
   func threadEnds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
       var key = pthread_key_t()
-      // The destructor gets what the thread stored, and frees an object late in the thread's end.
+      // The destructor receives the value that the thread stored, and frees an object late in the thread's exit.
       let made = unsafe pthread_key_create(&key) { value in
         guard let value = unsafe value else { return }
         unsafe Unmanaged<Wide>.fromOpaque(value).release()
@@ -212,7 +212,7 @@ struct RunTimeTests {
       let before = residentPages()
       for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
       let after = residentPages()
-      // 512 pages of objects, and what is known of them in 170.
+      // There are 512 pages of objects, and 170 pages of their records.
       check(after - before < 512 + 256)
       GuardPages.configure(slots: 0, oneIn: 1)
       check(after - residentPages() > 400)
@@ -221,14 +221,14 @@ struct RunTimeTests {
   }
 }
 
-/// More than a page.
+/// An object larger than a page.
 private final class Huge {
   typealias Row = (SIMD64<Int>, SIMD64<Int>, SIMD64<Int>, SIMD64<Int>)
   var rows: (Row, Row, Row) = (Huge.row, Huge.row, Huge.row)
   private static let row = (SIMD64<Int>(), SIMD64<Int>(), SIMD64<Int>(), SIMD64<Int>())
 }
 
-/// Pages of this process in memory, shared ones left out.
+/// The resident pages of this process, without shared pages.
 private func residentPages() -> Int {
   guard let file = unsafe fopen("/proc/self/statm", "r") else { return 0 }
   defer { unsafe fclose(file) }

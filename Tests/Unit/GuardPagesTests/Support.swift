@@ -1,4 +1,5 @@
-// What the tests of guard slots share. Each uses memory that it must not, so it does so in a process of its own.
+// Shared code of the guard slot tests. Each test accesses freed or foreign memory, therefore it runs in its own
+// process.
 import CrashShield
 import CrashShieldGuardPages
 import Glibc
@@ -15,31 +16,31 @@ class Session {
   deinit { deinits.add(1, ordering: .sequentiallyConsistent) }
 }
 
-/// As large as a `Session`.
+/// An object as large as a `Session`.
 final class Twin {
   var first = 1
   var second = 2
   var third = 3
 }
 
-/// Of another size than any class here.
+/// An object whose size differs from every other class here.
 final class Wide {
   var numbers: (Int, Int, Int, Int, Int, Int, Int, Int, Int) = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 }
 
-/// Of 25 bytes.
+/// An object of 25 bytes.
 final class Odd {
   var number = 1
   var isOdd = true
 }
 
-/// Elements behind its fields.
+/// An object with tail-allocated elements.
 final class Elements: ManagedBuffer<Int, Int> {}
 
-/// An exit status that says "the child got here and everything was right".
+/// An exit status that means "the child reached its end and all checks passed".
 let right: Int32 = 42
 
-/// Ends this child, saying which check failed and what was seen.
+/// Ends this child if the condition is false, and prints which check failed and what the records contain.
 func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
   if condition { return }
   let text = Array("check in \(line):\(column) failed: \(GuardPages.statistics), \(GuardPages.incidents())\n".utf8)
@@ -47,7 +48,7 @@ func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
   Glibc.exit(1)
 }
 
-/// Starts the shield without a daemon, and gives each object of the size of these classes a slot.
+/// Starts the shield without a daemon, and places each object of these classes' sizes in a slot.
 func start(_ types: AnyClass..., policy: GuardPages.Policy = .absorb, slots: Int = 256) {
   unsafe unsetenv("CRASHSHIELD_DISABLE")
   do {
@@ -60,13 +61,15 @@ func start(_ types: AnyClass..., policy: GuardPages.Policy = .absorb, slots: Int
   }
 }
 
-/// What keeps an object until it is dropped: the optimizer cannot know which.
+/// Holds objects until they are dropped.
+///
+/// The optimizer cannot determine which objects these are.
 nonisolated(unsafe) var kept: [AnyObject] = []
 
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// A dangling reference to a freed object.
+/// Creates an object, releases it, and returns a dangling reference to it.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe held(make)
@@ -74,7 +77,7 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe reference
 }
 
-/// A reference that does not count, to an object that `kept` has.
+/// Creates an object that `kept` holds, and returns an unretained reference to it.
 @inline(never)
 func held<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()
@@ -82,27 +85,29 @@ func held<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe Unmanaged.passUnretained(object)
 }
 
-/// Does not begin an object: for `free`.
+/// An address for `free` that is not the start of an object, unless `offset` is 0.
 func address(_ pointer: UnsafeMutableRawPointer, plus offset: Int = 0) -> UnsafeMutableRawPointer {
   unsafe pointer + offset
 }
 
-/// `fork`, which Swift does not import.
+/// `fork`, which Swift marks as unavailable.
 @_silgen_name("fork")
 func forkProcess() -> pid_t
 
-/// `malloc_usable_size`, which is in a header that Swift does not import.
+/// `malloc_usable_size`, whose header Swift does not import.
 @_silgen_name("malloc_usable_size")
 func usableSize(_ memory: UnsafeMutableRawPointer?) -> Int
 
-/// How a child ended: its exit status, or minus its signal.
+/// Waits for a child, and returns its exit status, or its signal as a negative number.
 func end(of child: pid_t) -> Int32 {
   var status: Int32 = 0
   while unsafe waitpid(child, &status, 0) != child {}
   return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
 }
 
-/// Whether guard slots can be used at all in this build; the shield is not started in the test's own process.
+/// Whether this build can use guard slots at all.
+///
+/// The shield is not started in the test's own process.
 let isInterposed: Bool = {
   guard let reason = GuardPages.unavailableReason else { return true }
   return reason.contains("not started")

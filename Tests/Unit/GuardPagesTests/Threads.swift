@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs the body in so many threads at the same time, and returns when all have ended.
+/// Runs the body in this many threads at the same time, and returns when all have ended.
 func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   var threads: [pthread_t] = []
   let gate = Gate(count)
@@ -11,7 +11,7 @@ func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         gate.pass()
         body(number)
       })
-    // The thread takes over the reference.
+    // The thread takes ownership of the reference.
     let result = unsafe pthread_create(
       &thread, nil,
       { context in
@@ -30,9 +30,9 @@ private final class Work: Sendable {
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
-/// Where threads wait for each other.
+/// A barrier at which threads wait for each other.
 @safe private final class Gate: @unchecked Sendable {
-  // Used by the functions of pthread_barrier only.
+  // Only the functions of pthread_barrier access the memory.
   private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(capacity: 1)
   init(_ count: Int) { unsafe pthread_barrier_init(barrier, nil, UInt32(count)) }
   func pass() { unsafe pthread_barrier_wait(barrier) }

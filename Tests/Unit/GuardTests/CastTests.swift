@@ -5,13 +5,13 @@ import Testing
 
 private let right: Int32 = 42
 
-/// There is a function for optionals, and one for what is none; which one is called must not be seen.
+/// Tests that the overload for optionals and the overload for other values of a cast give the same results.
 @Suite("Casts of values and of optionals")
 struct CastTests {
   private class Animal {}
   private final class Cat: Animal {}
 
-  /// The casts of a value and of an optional of it that differ.
+  /// The casts whose results differ between a value and an optional of it.
   private static func differences(_ value: Any) -> [String] {
     let optional: Any? = value
     let isSame = [
@@ -26,7 +26,7 @@ struct CastTests {
     return isSame.filter { !$0.value }.map(\.key)
   }
 
-  @Test("a cast of a value and of an optional with it gives the same, for all types")
+  @Test("a cast gives the same result for a value and for an optional with this value, for all types")
   func same() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let cat = Cat()

@@ -1,23 +1,25 @@
 import Foundation
 import Testing
 
-/// What the compiler refuses needs no guard: that it does refuse it.
+/// Tests that the compiler refuses the operations for which there is no guard.
 @Suite
 struct CompileTests {
-  /// Each line is refused, for the reason beside it; the lines before them are not.
+  /// The compiler refuses each line with the error next to it.
+  ///
+  /// It accepts the lines before them.
   private static let refused: [(line: String, error: String)] = [
-    // T29: a queue of transitions is the main actor's.
+    // T29: a transition queue belongs to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
     ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
-    // Positions of these trap when they are compared, so there is no guard that would.
+    // Comparing indices of these collections can trap, therefore there is no guard for them.
     ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
     ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
-    // nil, where the iOS shields leave it out.
+    // The compiler refuses nil, which the iOS shields skip.
     ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
     ("func asKey(_ defaults: UserDefaults) { _ = defaults.object(forKey: nil) }", "nil"),
-    // A message that its receiver does not know, and a path that there is none of.
+    // The receiver has no such method, and no such key path.
     ("func message(_ page: Page) { page.doesNotExist(1, 100) }", "no member"),
     ("func path(_ registry: ObserverRegistry<Page>) { registry.notify(\\.nothing, 1) }", "no member"),
   ]
@@ -43,7 +45,7 @@ struct CompileTests {
     #expect(found.count == Self.refused.count, "\(found)")
   }
 
-  /// The errors that the compiler has with a file, a line each.
+  /// Returns the compiler's errors for a source text, one per line.
   private func errors(of source: String) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "compile-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -72,7 +74,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // A compiler that was killed, or printed nothing, has refused nothing.
+    // A compiler that was killed, or that printed nothing, gives no result.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

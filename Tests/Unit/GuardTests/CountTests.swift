@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Faults of background work on four threads are counted exactly.
+/// Tests that faults of background work on four threads are counted exactly.
 @Suite
 struct CountTests {
-  @Test("a continuation resumed a thousand times by four threads counts all resumptions but the first")
+  @Test("a continuation resumed a thousand times by four threads counts all resumptions except the first")
   func continuation() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let firsts = Tally()
@@ -42,7 +42,7 @@ struct CountTests {
     }
   }
 
-  @Test("main actor work from four threads is counted exactly, and each runs once")
+  @Test("main actor work from four threads is counted exactly, and each piece of work runs once")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let runs = Tally()
@@ -53,7 +53,7 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // On a stalled machine, an incident of a late main queue has the same call site.
+      // On a machine that stalls, an incident of a late main queue has the same call site.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }
@@ -85,15 +85,16 @@ struct CountTests {
   @Test("a hundred timers on four threads with deallocated targets are counted once each")
   func timers() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // Of one thread each, until all are made: a Mutex is nothing that ThreadSanitizer knows of (Tests/tsan-suppressions).
+      // One thread at a time changes the array until all timers exist. A Mutex would not help, because ThreadSanitizer
+      // does not detect it (Tests/tsan-suppressions).
       let made = DispatchQueue(label: "made")
       nonisolated(unsafe) var timers: [ShieldedTimer] = []
       DispatchQueue.concurrentPerform(iterations: 4) { _ in
         let own = (0..<25).map { _ in
-          // Where this thread stands still, the first tick finds its target there.
+          // If this thread stalls, the first tick still finds its target.
           ShieldedTimer(every: .milliseconds(1), target: Target(), line: 7) { _ in }
         }
-        // On one queue, one after the other.
+        // The queue runs one closure at a time, which is the only access to the array.
         made.sync { unsafe timers += own }
       }
       let all = made.sync { unsafe timers }
@@ -102,7 +103,7 @@ struct CountTests {
     }
   }
 
-  @Test("a hundred observations with deallocated observers, posted to by four threads, are counted once each")
+  @Test("a hundred observations with deallocated observers, notified by four threads, are counted once each")
   func notifications() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -118,7 +119,7 @@ struct CountTests {
     }
   }
 
-  @Test("an observation that ends while four threads post gets no further call")
+  @Test("an observation that ends while four threads post gets no further calls")
   func endedMeanwhile() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -158,7 +159,7 @@ struct CountTests {
     }
   }
 
-  @Test("transitions requested by four threads during another are dropped, and counted")
+  @Test("transitions requested by four threads during another transition are dropped and counted")
   func transitions() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let navigation = await Navigation(.drop)
@@ -191,7 +192,7 @@ struct CountTests {
   }
 }
 
-/// One record, of that place and with that count; ends the process.
+/// Expects one record of that call site and with that count, then ends the process.
 private func expect(_ kind: ShieldKind, _ line: Int, _ count: Int) -> Never {
   let incidents = Shield.guardIncidents
   guard incidents.count == 1, incidents[0].kind == kind, incidents[0].line == line, incidents[0].count == count,

@@ -6,19 +6,19 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Decoding that leaves out what is bad.
+/// Tests decoding that skips invalid parts.
 ///
-/// Without the guards one bad element, member or field throws all of it away.
+/// Without the guards, one invalid element, member or field makes all of the decoding throw.
 @Suite
 struct DecodingTests {
-  @Test("without the guards one bad part makes the whole decoding throw")
+  @Test("without the guards one invalid part makes the whole decoding throw")
   func plain() {
     for text in [badElement, badMember, badField] {
       #expect(throws: DecodingError.self) { try JSONDecoder().decode(Plain.self, from: Data(text.utf8)) }
     }
   }
 
-  @Test("absorb: bad elements are skipped in decoding, and counted at the call site")
+  @Test("absorb: invalid elements are skipped in decoding, and counted at the call site")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let lines = try decoded(badElement, line: 1).lines
@@ -38,7 +38,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("decoding anything but an array or an object gives nothing, and is counted")
+  @Test("decoding anything other than an array or an object gives nothing, and is counted")
   func containers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let order = try decoded(#"{"id": 5, "lines": "x", "prices": [1], "note": "n"}"#, line: 1)
@@ -48,7 +48,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("a missing or null optional is no decoding fault")
+  @Test("a missing or null optional is not a decoding fault")
   func absent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let missing = try decoded(#"{"id": 5}"#, line: 1)
@@ -61,7 +61,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("unguarded parts, and texts that are no JSON, throw as without guards")
+  @Test("unguarded parts, and texts that are not JSON, throw as without guards")
   func unguarded() {
     for text in [#"{"lines": []}"#, "{", ""] {
       #expect(throws: DecodingError.self) { try decoded(text, line: 1) }
@@ -77,7 +77,7 @@ struct DecodingTests {
   }
 
   @Test(
-    "a decoding error is thrown in off without a record, and in observe with one",
+    "a decoding error is thrown: in off without a record, in observe with one",
     arguments: [ShieldMode.off, .observe])
   func thrown(mode: ShieldMode) async {
     await #expect(processExitsWith: .exitCode(right)) { [mode = Int(mode.rawValue) as Int] in
@@ -95,7 +95,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("skipped elements are counted per call site on four threads")
+  @Test("skipped elements on four threads are counted per call site")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       DispatchQueue.concurrentPerform(iterations: 4) { thread in

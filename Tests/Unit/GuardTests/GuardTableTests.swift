@@ -3,16 +3,16 @@ import CrashShieldGuards
 import Foundation
 import Testing
 
-/// An exit status that says "what came of it is the documented value".
+/// An exit status that means "the result is the documented value".
 private let documented: Int32 = 42
 
-/// The thirty guards in each mode, as they were seen in processes of their own: the table of docs/guards.md.
+/// Compares the thirty guards in each mode, each in its own process, with the table of docs/guards.md.
 ///
-/// `make guards` writes it.
+/// `make guards` writes the table.
 @Suite
 struct GuardTableTests {
   @Test(
-    "the results of the thirty guards in each mode are those of the table in docs/guards.md",
+    "the results of the thirty guards in each mode equal the table in docs/guards.md",
     .timeLimit(.minutes(10)))
   func table() async throws {
     var lines = [
@@ -33,7 +33,7 @@ struct GuardTableTests {
     try compare(lines)
   }
 
-  @Test("the table has the thirty guards in their order, and each kind of fault has a case or is in it")
+  @Test("the table has the thirty guards in order, and each kind of fault has a case or a row")
   func complete() {
     #expect(GuardScene.all.map(\.number) == Array(1...30))
     let shown = Set(GuardCase.all.map(\.kind)).union([.continuation, .transition, .isolation, .timer, .pipe])
@@ -48,7 +48,7 @@ struct GuardTableTests {
     var absorb: Outcome
   }
 
-  /// How a process ended, and how many different faults it recorded.
+  /// How a process ended, and the number of different faults that it recorded.
   private struct Outcome {
     var mode: ShieldMode?
     var status: ExitStatus
@@ -67,7 +67,8 @@ struct GuardTableTests {
     var isDocumentedValue: Bool { status == .exitCode(documented) }
   }
 
-  /// `off` and `observe` end as without the guard, or have a reason; only `off` records nothing; `absorb` gives its value.
+  /// Checks a row: `off` and `observe` end as without the guard, or have a reason; only `off` records nothing; `absorb`
+  /// gives its value.
   private func expectSound(_ row: Row, of scene: GuardScene) {
     let name: Comment = "G\(scene.number) \(row)"
     #expect(row.off.records == 0 && row.observe.records == 1 && row.absorb.records == 1, name)
@@ -84,7 +85,7 @@ struct GuardTableTests {
     if case .signal = status { true } else { false }
   }
 
-  /// Meets the fault in a process of its own; no mode: without the guard.
+  /// Runs the fault in its own process; without a mode, without the guard.
   private func seen(_ index: Int, _ mode: ShieldMode?) async throws -> Outcome {
     let number = mode.map { Int($0.rawValue) } ?? -1
     let result = await #expect(
@@ -97,7 +98,7 @@ struct GuardTableTests {
         exit(documented)
       }
       Shield.setMode(mode)
-      // The first of a place; the table has each fault once.
+      // Only the first fault of a call site counts, because the table has each fault once.
       Shield.onIncident { if $0.count == 1 { tell($0.mode == mode ? "[record]" : "[mode]") } }
       guard await scene.guarded() else { complain("another value") }
       exit(documented)
@@ -112,7 +113,9 @@ struct GuardTableTests {
     [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }
 
-  /// The table is in the document between marks; GUARD_TABLE_WRITE makes the test write it.
+  /// Compares the lines with the table, which is between marks in the document.
+  ///
+  /// GUARD_TABLE_WRITE makes the test write it.
   private func compare(_ lines: [String]) throws {
     let document = URL(filePath: #filePath).appending(path: "../../../../docs/guards.md").standardizedFileURL
     let text = try String(contentsOf: document, encoding: .utf8)
@@ -123,7 +126,7 @@ struct GuardTableTests {
     if ProcessInfo.processInfo.environment["GUARD_TABLE_WRITE"] != nil {
       try Data((text[..<first] + table + text[last...]).utf8).write(to: document)
     } else {
-      #expect(String(text[first..<last]) == table, "`make guards` writes it anew")
+      #expect(String(text[first..<last]) == table, "`make guards` rewrites the table")
     }
   }
 }

@@ -4,10 +4,10 @@ import Dispatch
 import Glibc
 import Testing
 
-/// An exit status that says "the child got here and everything was right".
+/// An exit status that means "the child reached its end and all checks passed".
 private let right: Int32 = 42
 
-/// Every guard in each mode, in a process of its own.
+/// Tests every guard in each mode, each in its own process.
 @Suite
 struct GuardTests {
   static let numbers = Array(GuardCase.all.indices)
@@ -22,7 +22,7 @@ struct GuardTests {
     }
   }
 
-  @Test("off: a guarded fault ends by the unguarded signal, without a record", arguments: trapping)
+  @Test("off: a guarded fault ends the process by the unguarded signal, without a record", arguments: trapping)
   func off(number: Int) async throws {
     let result = await #expect(
       processExitsWith: GuardCase.all[number].end, observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
@@ -69,12 +69,12 @@ struct GuardTests {
   }
 
   @Test(
-    "a fault that never traps goes on in mode off, without a record",
+    "a fault that never traps continues in mode off, without a record",
     arguments: numbers.filter { !trapping.contains($0) })
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
-      // What is outside of a buffer is what the program asked for.
+      // A memory fault is excluded here: in the modes off and observe the guard reads the memory outside the buffer.
       if this.kind != .memory {
         Shield.setMode(.off)
         guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }
@@ -87,29 +87,30 @@ struct GuardTests {
     }
   }
 
-  /// What the child wrote, after a mark of the testing library's own.
+  /// The child's output after a mark, without the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
 }
 
-/// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
+/// Prepares a deliberate crash: without a core file, without Swift's own report, and with the same end under a
+/// sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)
-  // setrlimit reads the structure during the call.
+  // setrlimit() reads the structure during the call.
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }
 
 func tell(_ text: String) {
   let bytes = Array(text.utf8)
-  // write reads as many bytes as the array has.
+  // write() reads as many bytes as the array has.
   _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
 }
 
 func complain(_ text: String) -> Never {
   let bytes = Array("\(text)\n".utf8)
-  // write reads as many bytes as the array has.
+  // write() reads as many bytes as the array has.
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   Glibc.exit(1)
 }

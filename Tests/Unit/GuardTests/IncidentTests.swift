@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// The call site and the task of an incident.
+/// Tests the call site and the task of an incident.
 @Suite
 struct IncidentTests {
   @Test("an incident has its task's number")
@@ -40,7 +40,7 @@ struct IncidentTests {
   }
 }
 
-/// An actor whose executor writes down which jobs it runs.
+/// An actor whose executor logs the jobs that it runs.
 private actor Reader {
   nonisolated let scribe = Scribe()
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe scribe.asUnownedSerialExecutor() }
@@ -51,7 +51,7 @@ private actor Reader {
 private final class Scribe: SerialExecutor {
   private let last = Mutex<String>("")
 
-  /// That of the last job, as the runtime writes it: "ExecutorJob(id: 4)".
+  /// The number of the last job, parsed from the runtime's description "ExecutorJob(id: 4)".
   var number: UInt64? {
     last.withLock { UInt64($0.filter(\.isNumber)) }
   }
@@ -59,7 +59,7 @@ private final class Scribe: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let text = job.description
     last.withLock { $0 = text }
-    // The executor lives as long as its actor, which the job keeps.
+    // The executor exists as long as its actor, which the job retains.
     unsafe job.runSynchronously(on: asUnownedSerialExecutor())
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Work of actors, at home and elsewhere.
+/// Tests work of actors on the actor's executor and elsewhere.
 @Suite
 struct IsolationTests {
   @Test("shieldedAssumeIsolated runs at once on the actor's executor, without an incident")
@@ -53,7 +53,7 @@ struct IsolationTests {
     #expect(inTask == 5 && onQueue == 5)
   }
 
-  @Test("shieldedAssumeIsolated believes an executor that says it runs elsewhere")
+  @Test("shieldedAssumeIsolated accepts the answer of an executor that reports another executor")
   func telling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Queued(Telling()).callback() == nil, Shield.guardIncidents.map(\.kind) == [.isolation] else {
@@ -63,7 +63,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("an executor that cannot check isolation traps as with assumeIsolated")
+  @Test("an executor that cannot check isolation traps, as with assumeIsolated")
   func silent() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       beginCrash()
@@ -99,7 +99,7 @@ private actor Counter {
 
   func failing() throws { try fail() }
 
-  /// Not known to be on the actor.
+  /// A function without static isolation to the actor.
   nonisolated func fromOutside() -> Int? {
     shieldedAssumeIsolated { counter in
       counter.count += 1
@@ -112,9 +112,9 @@ private actor Counter {
   }
 }
 
-/// An executor that cannot say where it runs without ending the process.
+/// An executor that cannot report where it runs without ending the process.
 private class Silent: SerialExecutor, @unchecked Sendable {
-  // Set once, before anybody else has it.
+  // The key is set once, before any other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()
   let queue = DispatchQueue(label: "executor")
 
@@ -122,7 +122,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // The executor lives as long as its actor, which the job keeps.
+    // The executor exists as long as its actor, which the job retains.
     queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
@@ -131,7 +131,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
   func isIsolatingCurrentContext() -> Bool? { nil }
 }
 
-/// One that can.
+/// An executor that can report where it runs.
 private final class Telling: Silent, @unchecked Sendable {
   override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
 }

@@ -6,7 +6,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What JSON gives where it is as expected, and what a record says where it is not.
+/// Tests the values of JSON with the expected shape, and the records for JSON with another shape.
 @Suite
 struct JSONTests {
   @Test("JSON of the expected shape gives its values, and nothing is recorded")
@@ -28,7 +28,7 @@ struct JSONTests {
   }
 
   @Test(
-    "a JSON record says missing, null or another type, with the path",
+    "a JSON record has the path, and whether the value is missing, null or of another type",
     arguments: [
       (0, "user.name is missing where String was expected", ShieldKind.missingValue),
       (1, "user.mail is null where String was expected", .null),
@@ -84,12 +84,12 @@ struct JSONTests {
     #expect(ShieldedJSON(Int?.some(3)).int() == 3)
   }
 
-  @Test("a text that is no JSON throws")
+  @Test("a text that is not JSON throws")
   func noJSON() {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }
 
-  @Test("JSON that is nested too deep counts as another type, and does not overflow the stack")
+  @Test("JSON that is nested too deeply counts as another type, and does not overflow the stack")
   func deep() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var value: [Any] = []

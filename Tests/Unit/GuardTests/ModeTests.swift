@@ -8,13 +8,13 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guard modes, incident records and the incident handler.
+/// Tests guard modes, incident records and the incident handler.
 @Suite
 struct ModeTests {
-  @Test("a fault of a handle has the kind that the ring gets as a use-after-free incident")
+  @Test("a fault of a handle has the kind that the ring records as a use-after-free incident")
   func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
 
-  @Test("a million mode changes on four threads lose and invent no record")
+  @Test("a million mode changes on four threads lose no record and add none")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let absorbed = Atomic<Int>(0)
@@ -23,7 +23,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // `notes` has no operation to fall back on, so every mode goes on.
+            // `notes` has no unguarded operation, so that the program continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
@@ -41,10 +41,11 @@ struct ModeTests {
     }
   }
 
-  @Test("guards of each kind on their own threads lose and invent no record during mode changes")
+  @Test("guards of each kind on their own threads lose no record and add none during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // On one queue, one after the other: a Mutex is nothing that ThreadSanitizer knows of (Tests/tsan-suppressions).
+      // The queue runs one closure at a time. ThreadSanitizer does not detect the lock of a Mutex
+      // (Tests/tsan-suppressions).
       let sums = DispatchQueue(label: "sums")
       nonisolated(unsafe) var expected: [ShieldKind: Int] = [:]
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -65,7 +66,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a guard switched between observe and absorb counts every fault, and one in off none")
+  @Test("a guard switched between observe and absorb counts every fault, and a guard in off counts none")
   func togglingOthers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.off, for: .message)
@@ -95,13 +96,13 @@ struct ModeTests {
     }
   }
 
-  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for faults of its own")
+  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for its own faults")
   func observer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counts = Mutex<[Int]>([])
       Shield.onIncident { incident in
         counts.withLock { $0.append(incident.count) }
-        // A fault of its own is recorded, and not reported to the handler.
+        // A fault inside the handler is recorded, but not reported to the handler.
         fault(line: 3)
       }
       for _ in 0..<150 { fault(line: 1) }
@@ -145,7 +146,7 @@ struct ModeTests {
   func environment(text: String, modes: [ShieldMode]) async {
     let numbers: [Int] = modes.map { Int($0.rawValue) }
     await #expect(processExitsWith: .exitCode(right)) { [text, numbers = numbers as [Int]] in
-      // Before anything reads it, on the only thread that does.
+      // No other thread exists, and nothing has read the variable yet.
       unsafe setenv("CRASHSHIELD_GUARDS", text, 1)
       let found = [Shield.mode(for: .index), Shield.mode(for: .cast)].map { Int($0.rawValue) }
       Glibc.exit(found == numbers ? right : 1)
@@ -161,19 +162,19 @@ struct ModeTests {
     }
   }
 
-  @Test("every kind has a number of its own below 64, and a name")
+  @Test("every kind has its own number below 64, and a name")
   func kinds() {
     #expect(Set(ShieldKind.allCases.map(\.name)).count == ShieldKind.allCases.count)
     #expect(ShieldKind.allCases.allSatisfy { $0.rawValue > 0 && $0.rawValue < 64 })
   }
 }
 
-/// A fault at a place of its own: within `#expect` every line is that of the macro.
+/// A fault with its own call site: within `#expect`, every line is the line of the macro.
 private func fault(line: UInt) {
   _ = [Int]()[shielded: 0, line: line]
 }
 
-/// Faults of guards that go on in each mode.
+/// Faults of guards that let the program continue in each mode.
 private enum Faults {
   private static let registry = ObserverRegistry<Subject>()
   private static let observer = Observer()

@@ -4,12 +4,14 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// The counterparts of what the other shields hook and no other test shows; docs/guards-suites.md has which is which.
+/// The counterparts of faults that other shields hook and that no other test here covers.
 ///
-/// Serialized: the tests find their own incidents by file.
+/// docs/guards-suites.md has the mapping.
+///
+/// Serialized, because the tests find their own incidents by file.
 @Suite(.serialized)
 struct OtherSuitesTests {
-  @Test("objectsAtIndexes: of several indexes the valid ones are returned")
+  @Test("objectsAtIndexes: of several indices, the valid ones are returned")
   func places() {
     let (objects, kinds) = recorded { IndexSet([0, 1, 9]).compactMap { ["a", "b"][shielded: $0] } }
     #expect(objects == ["a", "b"] && kinds == [.index])
@@ -24,7 +26,7 @@ struct OtherSuitesTests {
     #expect(!isDone && array == [1, 2, 3] && kinds == [.mutation])
   }
 
-  @Test("NSMutableString: insertions, deletions and replacements behind the end change nothing")
+  @Test("NSMutableString: insertions, deletions and replacements past the end change nothing")
   func mutableText() {
     var text = "abc"
     let far = "abcdef".endIndex
@@ -43,7 +45,7 @@ struct OtherSuitesTests {
     #expect(isFound && kinds == [.stringIndex])
   }
 
-  @Test("NSData: a subdata and a replacement behind the end are absorbed")
+  @Test("NSData: a subdata and a replacement past the end are absorbed")
   func data() {
     var bytes = Data([1, 2, 3])
     let (part, kinds) = recorded { bytes[shielded: 1..<9] }
@@ -58,7 +60,7 @@ struct OtherSuitesTests {
     #expect(members == ["a"] && kinds == [.missingValue])
   }
 
-  @Test("setValuesForKeysWithDictionary: known keys are set, an unknown one is not")
+  @Test("setValuesForKeysWithDictionary: known keys are set, unknown keys are not")
   func keysByName() {
     let shop = Shop()
     let receiver = DynamicReceiver(
@@ -70,7 +72,7 @@ struct OtherSuitesTests {
     #expect(shop.name == "zs" && kinds == [.message])
   }
 
-  /// What came of it, and the kinds of the faults that guards of this file met meanwhile.
+  /// The result of the body, and the kinds of the faults that guards of this file recorded during it.
   private func recorded<Result>(_ body: () -> Result) -> (Result, [ShieldKind]) {
     let before = incidents
     let result = body()

@@ -5,7 +5,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guards over what is not a random access collection, where nothing is wrong and where something is.
+/// Tests guards of collections that are not random access, with valid and with invalid arguments.
 @Suite
 struct PlacesTests {
   @Test("guarded index steps and slices within a string equal the plain operations")
@@ -18,7 +18,7 @@ struct PlacesTests {
     same("")
   }
 
-  @Test("a guarded index outside of a collection is clamped, and a slice has the valid part")
+  @Test("a guarded index outside a collection is clamped, and a slice has the valid part")
   func outside() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let slice = [1, 2, 3, 4][1..<3]
@@ -37,9 +37,9 @@ struct PlacesTests {
 
   @Test("a guarded change of an element is in place, without a copy of its buffer")
   func inPlace() {
-    // Made at run time: the buffers of constants are shared, and copied by the first change.
+    // The lists are created at run time: the buffers of constants are shared, and the first change copies them.
     var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
-    // The addresses are compared, and nothing is read through them.
+    // The addresses are only compared; no memory is read through them.
     let before = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
     let old = lists.shieldedUpdate(at: 1) { list in
       list[0] += 7
@@ -49,7 +49,7 @@ struct PlacesTests {
     #expect(old == 2 && lists == [[1, 2], [10, 4]] && before == after)
   }
 
-  @Test("an error of a guarded change is thrown, and earlier changes stay")
+  @Test("an error of a guarded change is thrown, and changes before the error stay")
   func thrown() {
     var numbers = [1, 2]
     #expect(throws: ShieldFault.leaked) {
@@ -62,7 +62,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "the message of a check or an unreachable call is the record's reason, unless it has values")
+    "the message of a check or an unreachable call is the record's reason, unless it contains values")
   func words() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let isRight = Self.wordy()
@@ -89,7 +89,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("a failed check and a reached unreachable call end with the caller's source location", arguments: 0..<4)
+  @Test("a failed check and an executed unreachable call end with the caller's source location", arguments: 0..<4)
   func told(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
       Shield.setMode(.off)
@@ -103,7 +103,7 @@ struct PlacesTests {
     #expect(text.contains(pattern), "\(text)")
   }
 
-  // Outside of the macro, in which all lines are one.
+  // The line is computed outside the macro, because all lines in the macro are the same.
   private static var endLine: Int { 4 + #line }
   private static func end(_ which: Int) {
     let no = opaque(false)

@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// A queue that allows nested waits still runs one body at a time.
+/// Tests that a queue that allows nested waits still runs one body at a time.
 @Suite
 struct QueueTests {
-  @Test("a task made in a body waits for the queue like any other caller", arguments: [false, true])
+  @Test("a task created in a body waits for the queue like any other caller", arguments: [false, true])
   func task(isAsync: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isAsync] in
       let scene = Scene()
@@ -36,7 +36,7 @@ struct QueueTests {
     }
   }
 
-  @Test("a guarded sync throws the body's typed error, and the queue is free again")
+  @Test("a guarded sync throws the body's typed error, and the queue is free afterwards")
   func thrown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let queue = ShieldedQueue(label: "one")
@@ -69,7 +69,9 @@ struct QueueTests {
   }
 }
 
-/// A body that makes a task, and another body, which the task must not run beside.
+/// A body that creates a task, and a second body.
+///
+/// The task must not run at the same time as the second body.
 private final class Scene: Sendable {
   let queue = ShieldedQueue(label: "one")
   let hasMet = Atomic<Bool>(false)
@@ -83,12 +85,13 @@ private final class Scene: Sendable {
     self.task.withLock { $0 = task }
   }
 
-  /// The second one.
+  /// The second body.
   func stay() {
     isTaken.store(true, ordering: .releasing)
     isGo.signal()
     isWaiting.wait()
-    // The task is at the queue, or about to be. One that may run beside this body does so at once.
+    // The task has reached the queue, or is about to. A task that may run at the same time as this body would do so at
+    // once.
     _ = isIn.wait(timeout: .now() + .milliseconds(200))
     isTaken.store(false, ordering: .releasing)
     isOver.signal()
@@ -116,7 +119,7 @@ private final class Scene: Sendable {
 
 private func event() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
 
-/// Where one at a time may be.
+/// Checks that only one body at a time is inside.
 private final class Place: Sendable {
   private let inside = Atomic<Int>(0)
 

@@ -2,10 +2,10 @@ import Foundation
 import TestKit
 import Testing
 
-/// The terminal example: nested changes of screens, with the queue and without it.
+/// Tests the terminal example, which changes screens in nested ways, with and without the transition queue.
 @Suite
 struct ScreensProgramTests {
-  @Test("without the transition queue two pushes at once and a pop end the program")
+  @Test("without the transition queue two simultaneous pushes and a pop end the program")
   func without() throws {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGILL)
@@ -27,7 +27,7 @@ struct ScreensProgramTests {
       ])
   }
 
-  @Test("taps of one input line come at once, and impossible transitions are printed and recorded")
+  @Test("taps of one input line arrive at once, and impossible transitions are printed and recorded")
   func lines() throws {
     let (process, output, errors) = try run(input: "b\np.\nhbp.\nq\n")
     #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(errors)")
@@ -36,7 +36,9 @@ struct ScreensProgramTests {
     #expect(output.suffix(2) == ["all is still home > 2 shown: 2", "with the queue: survived"])
   }
 
-  /// Runs the example with no crashd: how it ended, its lines without the spaces between its columns, its errors.
+  /// Runs the example without crashd.
+  ///
+  /// Returns how it ended, its output lines without column padding, and its errors.
   private func run(_ arguments: String..., input: String = "") throws -> (Process, [String], String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "screens-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,7 +49,7 @@ struct ScreensProgramTests {
       return try name == "input" ? FileHandle(forReadingFrom: file) : FileHandle(forWritingTo: file)
     }
     let process = Process()
-    // The crash is on purpose and leaves no core.
+    // The crash is deliberate and leaves no core file.
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", "ulimit -c 0; exec \"$@\"", "sh", TestProgram.url("screens").path] + arguments
     process.environment = [

@@ -6,11 +6,11 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What `Shield.selfTest` finds, and that its faults stay out of the incidents.
+/// Tests the results of `Shield.selfTest`, and that its faults do not appear as incidents.
 @Suite
 struct SelfTestTests {
   @Test(
-    "every self-test check passes in every mode, and leaves the modes",
+    "every self-test check passes in every mode and leaves the modes unchanged",
     arguments: ShieldMode.allCases.map { Int($0.rawValue) })
   func modes(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -38,7 +38,7 @@ struct SelfTestTests {
     #expect(!results.contains(where: isFailure))
   }
 
-  @Test("every kind has a self-test result, and a skipped one has a reason")
+  @Test("every kind has a self-test result, and a skipped kind has a reason")
   func kinds() async {
     let results = await Shield.selfTest()
     #expect(Set(results.map(\.kind)) == Set(ShieldKind.allCases))
@@ -47,7 +47,7 @@ struct SelfTestTests {
     #expect(unasked.allSatisfy { if case .notAsked(let why) = $0.verdict { !why.isEmpty } else { false } })
   }
 
-  @Test("a guard with a wrong value, a missing, double or wrong record, or an error, fails its self-test")
+  @Test("a guard with a wrong value, an error, or a missing, double or wrong record fails its self-test")
   func failures() async {
     let checks = [
       ShieldCheck("another value", .gate) { line in
@@ -70,7 +70,7 @@ struct SelfTestTests {
       ])
   }
 
-  @Test("concurrent self-tests, beside faults of the program, see their own faults only")
+  @Test("concurrent self-tests see only their own faults, not those of the program")
   func together() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await withTaskGroup { group in

@@ -7,11 +7,11 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guards of background work in the modes off and observe.
+/// Tests guards of background work in the modes off and observe.
 @Suite
 struct ServiceModeTests {
   @Test(
-    "a second resumption ends the process as in Swift: off without a record, observe with one", arguments: 0..<3)
+    "a second resumption ends the process as in Swift: in off without a record, in observe with one", arguments: 0..<3)
   func twice(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)
@@ -29,7 +29,7 @@ struct ServiceModeTests {
     try expect(result, number, "[continuation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("a lost continuation waits for ever: off without a record, observe with one", arguments: 1..<3)
+  @Test("a lost continuation waits forever: in off without a record, in observe with one", arguments: 1..<3)
   func lost(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       begin(number)
@@ -37,7 +37,7 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // It is deallocated with its last copy, on that queue.
+          // The continuation is deallocated with its last copy, on that queue.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }
@@ -81,7 +81,7 @@ struct ServiceModeTests {
   }
 
   @Test(
-    "with SIGPIPE ignored a pipe write ends as FileHandle.write: off without a record, observe with one",
+    "with SIGPIPE ignored a pipe write ends as FileHandle.write: in off without a record, in observe with one",
     arguments: 0..<3)
   func ignoredPipe(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
@@ -115,7 +115,7 @@ struct ServiceModeTests {
     }
   }
 
-  @Test("in observe and off the timer of a deallocated target goes on, and off records nothing")
+  @Test("in observe and off the timer of a deallocated target continues, and off records nothing")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe)
@@ -123,7 +123,7 @@ struct ServiceModeTests {
       let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
       while count() < 2 { await Task.yield() }
       guard !timer.isCancelled, Shield.guardIncidents.map(\.mode) == [.observe] else { complain("cancelled") }
-      // No tick is under way when the mode changes.
+      // No tick runs while the mode changes.
       queue.sync { Shield.setMode(.off) }
       let before = count()
       let later = DispatchSemaphore(value: 0)
@@ -145,14 +145,14 @@ struct ServiceModeTests {
     }
   }
 
-  /// What the child wrote, after a mark of the testing library's own.
+  /// Checks the child's output after a mark, without the output of the testing library.
   private func expect(_ result: ExitTest.Result?, _ number: Int, _ record: String) throws {
     let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
     #expect(number == observe ? text.hasSuffix(record) : !text.contains("["))
   }
 }
 
-/// The operation without a guard; else the mode.
+/// The number 0 stands for the operation without a guard; other numbers are modes.
 private let plain = 0
 private let observe = 2
 

@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guards of background work: timers, observers, continuations, the main actor.
+/// Tests guards of background work: timers, observers, continuations and the main actor.
 @Suite
 struct ServiceTests {
   @Test("a timer with a deallocated target ends itself, with one incident")
@@ -23,7 +23,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a cancelled, suspended or released timer makes no incident and no trap")
+  @Test("a canceled, suspended or released timer causes no incident and no trap")
   func quietTimer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let target = Target()
@@ -55,7 +55,7 @@ struct ServiceTests {
     timer.cancel()
   }
 
-  @Test("an observation ends when its observer is deallocated, or when it is cancelled or released")
+  @Test("an observation ends when its observer is deallocated, or when the observation is canceled or released")
   func notifications() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -139,7 +139,7 @@ struct ServiceTests {
     #expect(registry.count == 0)
   }
 
-  @Test("a second resumption is absorbed, and of two racing threads one is the first")
+  @Test("a second resumption is absorbed, and of two racing threads exactly one is the first")
   func continuation() async throws {
     let firsts = Atomic<Int>(0)
     for round in 0..<200 {
@@ -176,7 +176,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("main actor work runs at once on the main thread, and later in order from another")
+  @Test("main actor work runs at once on the main thread; from another thread it runs later, in order")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await MainActor.run {
@@ -194,7 +194,7 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.count < 10 { await Task.yield() }
-      // On a stalled machine, there is an incident of a late main queue too.
+      // On a machine that stalls, there is also an incident of a late main queue.
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
       guard order.numbers == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
@@ -203,7 +203,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("an unknown message gives nil, and one record")
+  @Test("an unknown message gives nil and leaves one record")
   func messages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(
@@ -223,7 +223,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("unknown members of up to 64 names have incidents of their own; further names share one")
+  @Test("unknown members of up to 64 names have their own incidents; further names share one")
   func names() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(Target(), methods: [:])
@@ -288,9 +288,9 @@ private final class Flag {
   var value = false
 }
 
-/// Numbers in the order in which they came.
+/// Collects numbers in their order of arrival.
 ///
-/// Only touched under the lock, which is pthread's: ThreadSanitizer does not see that of `Mutex`.
+/// All access is under the lock. It is a pthread lock, because ThreadSanitizer does not detect the lock of a `Mutex`.
 private final class Order: @unchecked Sendable {
   private let lock = NSLock()
   private var all: [Int] = []
@@ -304,7 +304,7 @@ private actor Counter {
   var count = 0
 }
 
-/// A timer that ticks twice before its target is deallocated.
+/// Starts a timer that ticks twice before its target is deallocated.
 private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   let target = Target()
   let timer = ShieldedTimer(every: .milliseconds(1), target: target) { _ in ticks.signal() }
@@ -315,7 +315,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer that a call deallocates.
+/// An observer whose own callback causes its deallocation.
 private final class Lives {
   private var target: Target? = Target()
 

@@ -2,10 +2,10 @@ import CrashShieldGuards
 import Synchronization
 import Testing
 
-/// Properties that notify observers of their changes.
+/// Tests properties that notify observers of their changes.
 @Suite
 struct ShieldedTests {
-  @Test("each change of a property notifies the observers of that property, after the change")
+  @Test("each change of a property notifies that property's observers, after the change")
   func changes() {
     let cart = Cart()
     let seen = Seen()
@@ -34,7 +34,7 @@ struct ShieldedTests {
   }
 }
 
-/// Of one thread.
+/// Only one thread uses the object.
 private final class Cart: ShieldedSubject, @unchecked Sendable {
   let observers = ObserverRegistry<Cart>()
   @Shielded var count = 0

@@ -2,7 +2,7 @@ import CrashShieldGuards
 import TestKit
 import Testing
 
-/// T30: whatever is asked for, in whatever order.
+/// T30: tests random requests in random order.
 @Suite
 @MainActor
 struct TransitionPropertyTests {
@@ -29,7 +29,7 @@ struct TransitionPropertyTests {
       case 7: queue.popToRoot(animated: false)
       case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
       case 9 where !navigation.driver.begun.isEmpty:
-        // Of a transition that has ended, or that runs.
+        // The number of a transition that has ended or is running.
         let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
         if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
           navigation.driver.finishAgain(number)
@@ -51,7 +51,9 @@ struct TransitionPropertyTests {
     #expect(queue.isIdle && queue.pendingCount == 0 && timeouts == 40)
   }
 
-  /// One that its driver never ends, but its time does; what waits behind it, too.
+  /// Lets a transition end by its timeout, because its driver never ends it.
+  ///
+  /// Waiting transitions end as well.
   private func expire(_ navigation: Navigation) async {
     await navigation.settle()
     let queue = navigation.queue

@@ -2,7 +2,7 @@ import CrashShield
 import CrashShieldGuards
 import Testing
 
-/// The rules of transitions, each under its number (T1 to T29; T30 is TransitionPropertyTests).
+/// Tests the rules of transitions, each with its number (T1 to T29; T30 is in TransitionPropertyTests).
 @Suite
 @MainActor
 struct TransitionTests {
@@ -10,7 +10,7 @@ struct TransitionTests {
   let b = Screen("b")
   let c = Screen("c")
 
-  @Test("T1: of two pushes at once the second begins after the end of the first")
+  @Test("T1: of two simultaneous pushes, the second starts after the end of the first")
   func nestedPush() async {
     let navigation = Navigation()
     #expect(navigation.queue.push(a) == .started)
@@ -32,7 +32,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.driver.begun.count == 4)
   }
 
-  @Test("T3: a screen whose push runs or waits is not pushed again")
+  @Test("T3: a screen whose push is running or waiting is not pushed again")
   func sameTwice() async {
     let navigation = Navigation()
     let first = #line
@@ -66,7 +66,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a"])
   }
 
-  @Test("T6: under drop a push during another is dropped")
+  @Test("T6: with the policy drop, a push during another push is dropped")
   func drop() async {
     let navigation = Navigation(.drop)
     let first = #line
@@ -77,7 +77,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a"])
   }
 
-  @Test("T7: an unanimated transition never overlaps another, and is dropped under drop")
+  @Test("T7: an unanimated transition never overlaps another, and is dropped with the policy drop")
   func notAnimated() async {
     for policy in [TransitionPolicy.queue(), .replace] {
       let navigation = Navigation(policy)
@@ -103,7 +103,7 @@ struct TransitionTests {
     #expect(navigation.driver.begun.map(\.isAnimated) == [false, false, false, true])
   }
 
-  @Test("T9: pops in a row run one after another")
+  @Test("T9: several pops run one after another")
   func popsInRow() async {
     let navigation = Navigation()
     for screen in [a, b, c] { navigation.queue.push(screen) }
@@ -113,7 +113,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.driver.mostRunning == 1)
   }
 
-  @Test("T10: a pop checks for a screen when its turn comes")
+  @Test("T10: a pop checks whether there is a screen to pop when its turn comes")
   func popAtRoot() async {
     let navigation = Navigation()
     #expect(navigation.queue.pop() == .dropped(.atRoot) && navigation.queue.popToRoot() == .dropped(.atRoot))
@@ -143,7 +143,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "b"])
   }
 
-  @Test("T13: a pop to a screen checks for it when its turn comes")
+  @Test("T13: a pop to a screen checks for that screen when its turn comes")
   func targetLeft() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -156,7 +156,7 @@ struct TransitionTests {
     #expect(navigation.queue.pop(to: c) == .dropped(.notInStack))
   }
 
-  @Test("T14: the popped screen lives until the end of the transition")
+  @Test("T14: the popped screen is kept until the end of the transition")
   func leftScreen() async {
     let navigation = Navigation()
     weak var left: Screen?
@@ -174,7 +174,7 @@ struct TransitionTests {
     #expect(left == nil)
   }
 
-  @Test("T15: no swipe during a transition, and none at the first screen")
+  @Test("T15: a swipe is refused during a transition, and at the first screen")
   func interactive() async {
     let navigation = Navigation()
     #expect(!navigation.queue.isInteractivePopEnabled)
@@ -188,7 +188,7 @@ struct TransitionTests {
     #expect(!navigation.queue.isInteractivePopEnabled)
   }
 
-  @Test("T16: a cancelled swipe leaves the stack as it was, and the next transition runs")
+  @Test("T16: a canceled swipe leaves the stack unchanged, and the next transition runs")
   func cancelled() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -200,7 +200,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"] && navigation.log.lines.contains("keep a"))
   }
 
-  @Test("T17: a transition that never ends is ended by its timeout, and the next begins")
+  @Test("T17: a transition that never ends is ended by its timeout, and the next one starts")
   func timeout() async {
     let navigation = Navigation(timeout: .milliseconds(1))
     let first = #line
@@ -210,7 +210,7 @@ struct TransitionTests {
     await navigation.begun(2)
     while !navigation.queue.isIdle { await Task.yield() }
     #expect(navigation.names == ["home", "a", "b"])
-    // Each at the place that asked for it.
+    // Each record has the call site of its own request.
     let reason = "a transition of Screen that its driver did not end"
     #expect(reasons(from: first, to: last) == [reason, reason])
   }
@@ -251,7 +251,7 @@ struct TransitionTests {
     #expect(queue.push(b) == .started && queue.isIdle && queue.stack.count == 3)
   }
 
-  @Test("T21: a transition queue is deallocated at once, with its waiting screens")
+  @Test("T21: a transition queue is deallocated at once, together with its waiting screens")
   func release() async {
     weak var queue: TransitionQueue<ManualDriver>?
     weak var waiting: Screen?
@@ -267,7 +267,7 @@ struct TransitionTests {
     #expect(queue == nil && waiting == nil)
   }
 
-  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get none")
+  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get no call")
   func delegates() async {
     let navigation = Navigation()
     let other = Log()
@@ -288,7 +288,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "c"] && notesToItself == 0)
   }
 
-  @Test("T23: a push from didShow comes after the waiting transitions")
+  @Test("T23: a push from didShow runs after the waiting transitions")
   func pushInCallback() async {
     let navigation = Navigation()
     navigation.log.onShow = { [queue = navigation.queue, log = navigation.log, c] in
@@ -301,7 +301,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b", "c"])
   }
 
-  @Test("T24: the next transition begins in a turn of its own, after didShow")
+  @Test("T24: the next transition starts in its own turn, after didShow")
   func nextTurn() async {
     let navigation = Navigation()
     var wasTransitioning: [Bool] = []
@@ -326,7 +326,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"])
   }
 
-  @Test("T26: under replace the last transition wins, and each replaced one is reported once")
+  @Test("T26: with the policy replace, the last transition wins, and each replaced one is reported once")
   func replace() async {
     let navigation = Navigation(.replace)
     navigation.queue.push(a)
@@ -337,7 +337,7 @@ struct TransitionTests {
     #expect(navigation.log.lines.count { $0 == "drop replaced" } == 1)
   }
 
-  @Test("T27: a thousand taps queue at most the limit")
+  @Test("T27: a thousand taps queue at most as many transitions as the limit")
   func limit() async {
     let navigation = Navigation(.queue(limit: 16))
     navigation.queue.push(a)
@@ -348,7 +348,7 @@ struct TransitionTests {
     #expect(navigation.queue.stack.count == 18)
   }
 
-  @Test("T28: a gate passes one of two taps, and the other gets nil")
+  @Test("T28: a gate lets one of two taps pass, and the other gets nil")
   func gate() async {
     let gate = ExclusiveGate()
     let navigation = Navigation()
@@ -380,7 +380,7 @@ struct TransitionTests {
     }
   }
 
-  /// What was recorded of the queues of these lines.
+  /// The reasons that were recorded for the queues of these lines.
   private func reasons(from first: Int, to last: Int) -> [String] {
     Shield.guardIncidents.filter {
       $0.kind == .transition && $0.fileID == #fileID && (first...last).contains(Int($0.line))

@@ -4,9 +4,11 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// The counterparts of XXShield's 18 tests and the faults of its demo; docs/guards-suites.md has which is which.
+/// The counterparts of XXShield's 18 tests and of the faults in its demo.
 ///
-/// Serialized: the tests find their own incidents by file.
+/// docs/guards-suites.md has the mapping.
+///
+/// Serialized, because the tests find their own incidents by file.
 @Suite(.serialized)
 struct XXShieldTests {
   @Test("NSCache: setting nil changes nothing")
@@ -20,7 +22,7 @@ struct XXShieldTests {
     #expect(cache.object(forKey: "key") == "val" && incidents.map(\.kind) == [.missingValue])
   }
 
-  @Test("NSArray: the eleventh element of zero, one and two is nil")
+  @Test("NSArray: the eleventh element of arrays with zero, one and two elements is nil")
   func arrayOutside() {
     for array in [[], [1], [1, 2]] as [NSArray] {
       let incidents = recorded { #expect(array.shieldedObject(at: 10) == nil) }
@@ -84,7 +86,7 @@ struct XXShieldTests {
     let pairs: [(String?, String?)] = [("xx", nil), (nil, "xx")]
     let incidents = recorded { names.merge([String: String](shielded: pairs)) { $1 } }
     #expect(names == ["name": "zs"] && incidents.map(\.kind) == [.missingValue])
-    // Swift's own, and no fault.
+    // This is Swift's own behavior, not a fault.
     #expect(recorded { names["name"] = nil }.isEmpty && names.isEmpty)
   }
 
@@ -153,7 +155,7 @@ struct XXShieldTests {
     #expect(calls.count == 1 && registry.count == 0 && incidents.map(\.kind) == [.observation, .observation])
   }
 
-  /// What the guards of this file met meanwhile.
+  /// The incidents that guards of this file recorded during the body.
   private func recorded(_ body: () -> Void) -> [ShieldIncident] {
     let before = incidents
     body()
@@ -171,7 +173,7 @@ private struct Model {
   var name = "zs"
 }
 
-/// Called and read by the one thread of its test.
+/// Only the one thread of its test calls and reads it.
 private final class Calls: @unchecked Sendable {
   var count = 0
 }

@@ -13,7 +13,7 @@ struct ChecksumTests {
     (Array((0..<32).reversed()), 0x113f_db5c),
   ]
 
-  @Test("CRC-32C gives the values of RFC 3720, by instruction and by table", arguments: vectors)
+  @Test("CRC-32C gives the values of RFC 3720, with the CPU instruction and with the table", arguments: vectors)
   func vector(bytes: [UInt8], expected: UInt32) {
     #expect(checksum(bytes) == expected)
     #expect(tableChecksum(bytes) == expected)
@@ -28,7 +28,7 @@ struct ChecksumTests {
     }
   }
 
-  @Test("CRC-32C by instruction equals CRC-32C by table at every length and alignment")
+  @Test("CRC-32C by CPU instruction equals CRC-32C by table at every length and alignment")
   func agreement() {
     let bytes = (0..<100).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ 5) }
     for start in 0..<9 {
@@ -40,12 +40,12 @@ struct ChecksumTests {
   }
 
   private func checksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
-    // The pointer is used within the call, for exactly the buffer's bytes.
+    // The pointer is only used within the call, for the buffer's byte count.
     unsafe bytes.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
   }
 
   private func tableChecksum(_ bytes: [UInt8]) -> UInt32 {
-    // As above.
+    // The buffer passes its own pointer and byte count, which are only used within the call.
     unsafe bytes.withUnsafeBytes { unsafe cs_test_crc32c_software(0, $0.baseAddress, $0.count) }
   }
 }

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-/// What a crashed child process left, and how it ended.
+/// The spooled ring of a crashed child process, and the status with which the process ended.
 struct Outcome {
   var waitStatus: Int32
   var spool: cs_test_spool
@@ -19,21 +19,23 @@ struct Outcome {
   var exitCode: Int32? { waitStatus >= 0 && signal == nil ? waitStatus >> 8 & 0xff : nil }
 }
 
-/// Runs a child process in a directory of its own, with no daemon there.
+/// Runs a child process in a new directory in which no daemon listens.
 func crash(_ way: cs_test_way) throws -> Outcome {
   try withTemporaryDirectory { directory in
-    // A Swift string passed as a C string lives for the call, which keeps nothing of it.
+    // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
     let waitStatus = unsafe cs_test_run(way, directory)
     var spool = cs_test_spool()
-    // As above; the summary is written before the call returns.
+    // The directory's C string is valid during the call; the summary is written before the call returns.
     let isReadable = unsafe cs_test_read_spool(directory, &spool)
     try #require(isReadable)
     return Outcome(waitStatus: waitStatus, spool: spool)
   }
 }
 
-/// Lets so many threads crash together, and once more where one of them cannot have had its turn: the first waits for the
-/// others, but not for ever.
+/// Crashes `count` threads together.
+///
+/// It repeats the crash when a thread did not run in time: the first crashing thread waits for the others only up to a
+/// deadline.
 func crashTogether(_ count: UInt32, _ crash: () throws -> Outcome) rethrows -> Outcome {
   var outcome = try crash()
   for _ in 0..<3 where outcome.spool.committed_count < count { outcome = try crash() }
@@ -48,7 +50,7 @@ struct CrashTests {
   ]
 
   @Test(
-    "a crash keeps its signal and leaves one whole record",
+    "a crash keeps its signal and leaves one complete record",
     arguments: CrashTests.signals)
   func signalIsKept(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -64,7 +66,7 @@ struct CrashTests {
     #expect(outcome.spool.image_count > 1)
   }
 
-  @Test("a crash by a sent signal names the sender")
+  @Test("the record of a crash by a sent signal names the sender")
   func sender() throws {
     let outcome = try crash(.CS_TEST_SENT)
     #expect(outcome.signal == SIGSEGV)
@@ -72,7 +74,7 @@ struct CrashTests {
     #expect(outcome.spool.sender_pid == outcome.spool.pid)
   }
 
-  @Test("a stack overflow's record keeps the innermost and the outermost frames")
+  @Test("the record of a stack overflow has the innermost and the outermost frames")
   func stackOverflow() throws {
     let outcome = try crash(.CS_TEST_STACK_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)
@@ -84,7 +86,7 @@ struct CrashTests {
   }
 
   @Test(
-    "the record of a call through a bad pointer keeps the caller, as a guess",
+    "the record of a call through a bad pointer has the caller as a guessed frame",
     arguments: [cs_test_way.CS_TEST_BAD_CALL, .CS_TEST_CALL_OF_DATA])
   func badCall(way: cs_test_way) throws {
     let outcome = try crash(way)
@@ -93,7 +95,7 @@ struct CrashTests {
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
   }
 
-  @Test("a crash on a smashed stack is recorded, with however few frames")
+  @Test("a crash on a smashed stack is recorded, with however few frames can be found")
   func smashedStack() throws {
     let outcome = try crash(.CS_TEST_SMASHED_STACK)
     #expect(outcome.signal == SIGSEGV)
@@ -114,7 +116,7 @@ struct CrashTests {
   }
 
   @Test(
-    "a crash of several threads at once leaves a record of each",
+    "a crash of several threads at once leaves a record of each thread",
     arguments: [(cs_test_way.CS_TEST_EIGHT_THREADS, UInt32(8)), (.CS_TEST_ALL_THREADS, 64)])
   func manyThreads(way: cs_test_way, count: UInt32) throws {
     let outcome = try crashTogether(count) { try crash(way) }
@@ -126,7 +128,7 @@ struct CrashTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("a crash finds a free slot beside a half-written one")
+  @Test("a crash uses a free slot next to a half-written slot")
   func abandonedSlot() throws {
     let outcome = try crash(.CS_TEST_ABANDONED_SLOT)
     #expect(outcome.signal == SIGSEGV)
@@ -135,7 +137,7 @@ struct CrashTests {
     #expect(outcome.spool.slot_head == 2)
   }
 
-  @Test("a crash is spooled whatever the program has written over the ring's counts")
+  @Test("a crash is spooled even if the program has overwritten the ring's counts")
   func wildCounts() throws {
     let outcome = try crash(.CS_TEST_WILD_COUNTS)
     #expect(outcome.signal == SIGABRT && outcome.spool.signal == SIGABRT)
@@ -145,10 +147,10 @@ struct CrashTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("a crash never takes a slot that another thread has claimed meanwhile")
+  @Test("a crash never takes a slot that another thread has just claimed")
   func lateClaim() throws {
     try withTemporaryDirectory { directory in
-      // The C string lives for the call.
+      // The C string is valid during the call.
       #expect(unsafe cs_test_run_late_claim(directory) == 0)
     }
   }
@@ -171,7 +173,7 @@ struct CrashTests {
   func connects() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
-      // The C string lives for the call; the status is written before it returns.
+      // The C string is valid during the call; the status is written before the call returns.
       let unsatisfiedLine = unsafe cs_test_run_crash_connects(directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -203,7 +205,7 @@ struct CrashTests {
   func attached(way: cs_test_way) throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
-      // The C string lives for the call; the status is written before it returns.
+      // The C string is valid during the call; the status is written before the call returns.
       let unsatisfiedLine = unsafe cs_test_run_attached(way, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -217,13 +219,15 @@ struct CrashTests {
 
 @Suite("The spool copy of an announced crash", .enabled(if: cs_test_can_run()))
 struct CopyTests {
-  /// What is in the spool after it, which had this mode before; nil: there was none.
+  /// Returns the spool's contents after the crash.
+  ///
+  /// `mode` is the mode of the spool directory before it; nil means that there was no directory.
   private func spool(mode: mode_t?) throws -> cs_test_spool {
     try withTemporaryDirectory { directory in
       let path = "\(directory)/spool"
       if let mode { try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, mode) == 0) }
       var waitStatus: Int32 = -1
-      // The C string lives for the call; the status is written before it returns.
+      // The C string is valid during the call; the status is written before the call returns.
       let unsatisfiedLine = unsafe cs_test_run_attached(.CS_TEST_ONCE_ATTACHED, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -233,7 +237,7 @@ struct CopyTests {
     }
   }
 
-  @Test("an announced crash is in the spool as well, with the sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
+  @Test("an announced crash is also in the spool, with its sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
   func copy(directory: mode_t, file: UInt32) throws {
     let spool = try spool(mode: directory)
     #expect(spool.file_count == 1)
@@ -247,7 +251,7 @@ struct CopyTests {
   }
 
   @Test(
-    "an announced crash leaves no spool copy where no daemon clears it, and makes no directory",
+    "an announced crash leaves no spool copy where no daemon removes it, and creates no directory",
     arguments: [nil, 0o700] as [mode_t?])
   func none(directory: mode_t?) throws {
     let spool = try spool(mode: directory)
@@ -256,14 +260,14 @@ struct CopyTests {
   }
 }
 
-@Suite("The handlers leave the program as it was", .enabled(if: cs_test_can_run()))
+@Suite("The handlers leave the program unchanged", .enabled(if: cs_test_can_run()))
 struct TransparencyTests {
   @Test("an earlier handler runs once and returns to the program, with errno unchanged")
   func previousHandler() throws {
     #expect(try crash(.CS_TEST_PREVIOUS_RETURNS).exitCode == 0)
   }
 
-  @Test("a signal that the program ignores is no crash")
+  @Test("a signal that the program ignores is not recorded as a crash")
   func ignoredSignal() throws {
     let outcome = try crash(.CS_TEST_IGNORED)
     #expect(outcome.exitCode == 0)
@@ -285,7 +289,7 @@ struct TransparencyTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("a vfork child's crash touches nothing of its parent")
+  @Test("a vfork child's crash changes nothing of its parent")
   func vforkedChild() throws {
     let outcome = try crash(.CS_TEST_VFORKED_CHILD)
     #expect(outcome.exitCode == 0)

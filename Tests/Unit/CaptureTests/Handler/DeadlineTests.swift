@@ -4,7 +4,9 @@ import CTestKit
 import Glibc
 import Testing
 
-/// The suites whose processes keep both processors busy: one after the other.
+/// Suites whose processes keep both processors busy.
+///
+/// They run one after the other.
 @Suite("A crash beside busy threads", .serialized)
 struct BusyTests {}
 
@@ -14,18 +16,20 @@ extension BusyTests {
 }
 
 extension BusyTests.DeadlineTests {
-  /// Times begin when the handler has met its injection: what is not awaited is a minute away, so that no test depends on
-  /// how fast the machine is.
+  /// The times start when the handler reaches the injected fault.
+  ///
+  /// The limits that a test does not wait for are set to a minute, because no test may depend on the speed of the
+  /// machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 
-  /// Runs a child whose handler meets injection on each of its crashing threads.
+  /// Runs a child process whose handler reaches the injected fault on each of its crashing threads.
   private func crash(
     _ injection: cs_injection, at places: [cs_injection_point], threads: UInt32 = 1, patience: cs_test_patience
   ) throws -> Outcome {
     try withTemporaryDirectory { directory in
       let mask = places.reduce(0) { $0 | $1.rawValue }
-      // As in crash(_:): the strings and the summary live for the calls.
+      // The strings and the summary are valid during the calls.
       let waitStatus = unsafe cs_test_run_injected(injection.rawValue, mask, threads, patience, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)
@@ -36,7 +40,7 @@ extension BusyTests.DeadlineTests {
 
   private func run(_ way: cs_test_stuck_way) throws -> Outcome {
     try withTemporaryDirectory { directory in
-      // As above.
+      // The directory's C string is valid during the call.
       let waitStatus = unsafe cs_test_run_stuck(way, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)
@@ -49,7 +53,7 @@ extension BusyTests.DeadlineTests {
   static let late = CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE
 
   @Test(
-    "a handler stuck before its commit commits what it has, and the process ends by its signal", arguments: kinds,
+    "a handler stuck before its commit commits its partial record; the process ends by its signal", arguments: kinds,
     [cs_injection_point.CS_INJECT_REGISTERS, .CS_INJECT_STACK, .CS_INJECT_COMMIT])
   func recordIsCommitted(injection: cs_injection, place: cs_injection_point) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
@@ -65,7 +69,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "a stuck handler's whole record stays whole, and the process ends by its signal", arguments: kinds,
+    "a stuck handler's complete record stays complete, and the process ends by its signal", arguments: kinds,
     [cs_injection_point.CS_INJECT_COMMITTING, .CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
   func recordStaysWhole(injection: cs_injection, place: cs_injection_point) throws {
     let outcome = try crash(injection, at: [place], patience: Self.ended)
@@ -79,7 +83,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "a handler that crashes leaves its committed record whole",
+    "a handler that crashes leaves its committed record complete",
     arguments: [cs_injection_point.CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
   func crashAfterCommit(place: cs_injection_point) throws {
     let outcome = try crash(.CS_INJECT_CRASH, at: [place], patience: Self.reminded)
@@ -101,14 +105,14 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("a handler stuck on its disk ends by its signal", arguments: kinds)
+  @Test("a process whose handler is stuck on disk I/O ends by its signal", arguments: kinds)
   func spool(injection: cs_injection) throws {
     let outcome = try crash(injection, at: [.CS_INJECT_SPOOL], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a handler stuck on a disk that also blocks the watchdog is ended by the kernel")
+  @Test("the kernel ends a process whose handler is stuck on disk I/O that also blocks the watchdog")
   func watcher() throws {
     let patience = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 1)
     let outcome = try crash(.CS_INJECT_DEAF, at: [.CS_INJECT_REGISTERS, .CS_INJECT_SPOOL], patience: patience)
@@ -116,7 +120,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "a stuck handler leaves an earlier handler its signal and the crash's registers",
+    "an earlier handler receives the signal and the crash's registers after a stuck handler of the shield",
     arguments: [
       cs_test_stuck_way.CS_TEST_STUCK_CHAINED, .CS_TEST_STUCK_CHAINED_ABORT, .CS_TEST_STUCK_WITHOUT_DETAILS,
       .CS_TEST_STUCK_BLOCKED, .CS_TEST_STUCK_HELD,
@@ -137,7 +141,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "a stuck handler in the first process of a pid namespace ends it by its signal",
+    "a stuck handler in the first process of a pid namespace ends the process by its signal",
     .enabled(if: cs_test_can_unshare()))
   func firstProcess() throws {
     let outcome = try run(.CS_TEST_STUCK_FIRST_PROCESS)
@@ -146,7 +150,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == Self.late)
   }
 
-  @Test("the handler's deadline excludes the time of the program's own handler and of the program after it")
+  @Test("the handler's deadline excludes the time of an earlier handler and of the program after that handler")
   func outlived() throws {
     #expect(try run(.CS_TEST_OUTLIVED_BY_HANDLER).exitCode == 0)
   }

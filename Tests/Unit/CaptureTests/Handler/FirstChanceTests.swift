@@ -3,7 +3,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("First-chance handlers from before the start", .enabled(if: cs_test_can_run()))
+@Suite("First-chance handlers that were installed before the start", .enabled(if: cs_test_can_run()))
 struct FirstChanceTests {
   private func run(_ way: cs_test_chance_way) throws -> Outcome {
     try unsafe run { unsafe cs_test_run_chance(way, $0) }
@@ -11,7 +11,7 @@ struct FirstChanceTests {
 
   private func run(_ program: (UnsafePointer<CChar>) -> CInt) throws -> Outcome {
     try withTemporaryDirectory { directory in
-      // As in crash(_:): the path and the summary live for the calls.
+      // The path and the summary are valid during the calls.
       let waitStatus = unsafe directory.withCString { unsafe program($0) }
       var spool = cs_test_spool()
       try #require(unsafe cs_test_read_spool(directory, &spool))
@@ -19,14 +19,14 @@ struct FirstChanceTests {
     }
   }
 
-  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are no crash, and cause no sweep")
+  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are no crash and cause no sweep")
   func repaired() throws {
     let outcome = try run(.CS_TEST_CHANCE_REPAIRED)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a crash after repaired faults is recorded, as this crash and as the only one")
+  @Test("D10: a crash after repaired faults is recorded with its own data, and as the only crash")
   func thenCrash() throws {
     let outcome = try run(.CS_TEST_CHANCE_THEN_CRASH)
     #expect(outcome.signal == SIGSEGV)
@@ -52,7 +52,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault left by siglongjmp() is no crash, though its thread then waits deeper in its stack")
+  @Test("D10: a fault left by siglongjmp() is no crash, even if its thread then waits deeper in its stack")
   func leftDeeper() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
@@ -63,25 +63,25 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    // The file may be of before the last withdrawal.
+    // The spool file may have been written before the last withdrawn record.
     #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
 
-  @Test("D10: traps that an earlier handler returns from for seconds are no crash")
+  @Test("D10: traps are no crash as long as an earlier handler returns from them, even for seconds")
   func traps() throws {
     let outcome = try unsafe run { unsafe cs_test_run_traps($0) }
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("D10: a handler that was installed later, and ends in a jump to the shield's, is not taken for an earlier one")
+  @Test("D10: a handler that was installed later and ends in a jump to the shield's, is not taken for an earlier one")
   func jumpedTo() throws {
     let outcome = try run(.CS_TEST_CHANCE_JUMPED_TO)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.committed_count == 1 && outcome.spool.signal == SIGSEGV)
   }
 
-  @Test("D10: a signal during a first-chance handler has the stack that the kernel would give it")
+  @Test("D10: a signal during a first-chance handler runs on the stack that the kernel would choose")
   func signalled() throws {
     let outcome = try run(.CS_TEST_CHANCE_SIGNALLED)
     #expect(outcome.exitCode == 0)
@@ -110,7 +110,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
   }
 
-  @Test("D10: a fault for which a first-chance handler ends the process has a whole record")
+  @Test("D10: a fault for which a first-chance handler ends the process has a complete record")
   func ends() throws {
     let outcome = try run(.CS_TEST_CHANCE_ENDS)
     #expect(outcome.exitCode == 3)
@@ -119,15 +119,15 @@ struct FirstChanceTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("D10: a fault in which a first-chance handler stays is a crash at the watchdog's deadline")
+  @Test("D10: a fault whose first-chance handler does not return is a crash at the watchdog's deadline")
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring shows the crash; the file may be older.
+    // The handler ends the process when the ring contains the crash; the spool file may be older.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 
-  @Test("D10: abort() in a first-chance handler is recorded beside its fault")
+  @Test("D10: abort() in a first-chance handler is recorded in addition to its fault")
   func aborts() throws {
     let outcome = try run(.CS_TEST_CHANCE_ABORTS)
     #expect(outcome.signal == SIGABRT)

@@ -2,7 +2,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("Starts in forked children and in two parts", .enabled(if: cs_test_can_run()))
+@Suite("Starts in forked children, and starts in two parts", .enabled(if: cs_test_can_run()))
 struct ForkTests {
   @Test(
     "a forked child that starts like its parent has a ring, the annotations and the images; the parent's is untouched",
@@ -19,13 +19,13 @@ struct ForkTests {
     #expect(outcome.spool.image_count > 1)
   }
 
-  @Test("a child of a process without a shield has nothing to start with")
+  @Test("a child of a process without a shield has no configuration to start from")
   func childOfNobody() throws {
     #expect(try crash(.CS_TEST_CHILD_OF_NOBODY).exitCode == 0)
   }
 
   @Test(
-    "the first part of a start is enough to capture a crash, and the second part continues it",
+    "the first part of a start is enough to capture a crash, and the second part completes it",
     arguments: [cs_test_way.CS_TEST_EARLY, .CS_TEST_EARLY_THEN_START])
   func early(way: cs_test_way) throws {
     let outcome = try crash(way)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
-  @Test("a file size limit leaves an empty spool file, and keeps the signal")
+  @Test("a file size limit below the size of a spool file leaves an empty spool file and keeps the signal")
   func fileSizeLimit() throws {
     let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
     #expect(outcome.signal == SIGSEGV)
@@ -18,7 +18,7 @@ struct HostTests {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
 
-  @Test("the idle thread's search for crashd leaves the last descriptor to a crash")
+  @Test("the idle thread's search for crashd leaves the last free descriptor to a crash")
   func retriedWithoutDescriptors() throws {
     let outcome = try crash(.CS_TEST_RETRIED_WITHOUT_DESCRIPTORS)
     #expect(outcome.signal == SIGILL)
@@ -26,14 +26,14 @@ struct HostTests {
   }
 
   @Test(
-    "a system call restarts after a signal as without the shield",
+    "a system call restarts after a signal as it does without the shield",
     arguments: [cs_test_way.CS_TEST_IGNORED_WHILE_READING, .CS_TEST_HANDLED_WHILE_READING])
   func interruptedCall(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)
   }
 
   @Test(
-    "a later handler may call the shield's with the signal's number only",
+    "a later handler may call the shield's handler with only the signal number",
     arguments: [(cs_test_way.CS_TEST_CHAINED_ABORT, SIGABRT), (.CS_TEST_CHAINED_FAULT, SIGILL)])
   func chained(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -44,35 +44,35 @@ struct HostTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a library replaced while the program runs is not taken for the loaded one")
+  @Test("a library file that was replaced on disk is not mistaken for the loaded library")
   func replacedLibrary() throws {
     #expect(try crash(.CS_TEST_REPLACED_LIBRARY).exitCode == 0)
   }
 
-  @Test("a profiler's signals do not make the idle thread try more often")
+  @Test("a profiler's signals do not make the idle thread retry more often")
   func interruptedPause() throws {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
-  @Test("C-M3: a crash passed on by a later handler with SA_RESETHAND is no certain end of the process")
+  @Test("C-M3: a crash passed on by a later handler with SA_RESETHAND is not a certain end of the process")
   func resetHandler() throws {
     #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)
   }
 
   @Test(
-    "a handler that replaces the shield's is known, and a restored one is not reported",
+    "a handler that replaces the shield's is detected, and a restored one is not reported",
     arguments: [cs_test_way.CS_TEST_HANDLERS_REPLACED, .CS_TEST_HANDLER_GIVEN_BACK])
   func replacedHandlers(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)
   }
 
-  @Test("the start leaves every other signal, and the mask, as they were")
+  @Test("the start leaves every other signal's action, and the signal mask, unchanged")
   func otherSignals() throws {
     let outcome = try crash(.CS_TEST_OTHER_SIGNALS)
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("a limit on the size of files fails the start and does not end the process")
+  @Test("a limit on the size of files fails the start but does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)
   }

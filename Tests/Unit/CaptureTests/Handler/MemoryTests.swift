@@ -6,10 +6,11 @@ import Testing
 
 @Suite("The program's memory in a record", .enabled(if: cs_test_can_run()))
 struct MemoryTests {
-  /// What became of the secrets on the stack, on the heap and in the environment.
+  /// Returns the outcome of a crash, and whether the secrets on the stack, on the heap and in the environment were
+  /// recorded.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
     try withTemporaryDirectory { directory in
-      // As in crash(_:): the strings and the summary live for the calls.
+      // The strings and the summary are valid during the calls.
       let waitStatus = unsafe cs_test_run_with_secrets(memory, directory)
       var spool = cs_test_spool()
       try #require(unsafe cs_test_read_spool(directory, &spool))
@@ -19,7 +20,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("a record in the mode full has all of the program's memory near it, but never the environment")
+  @Test("a record in the mode full has all of the program's memory near the crash state, but never the environment")
   func full() throws {
     let (outcome, found) = try crash("full")
     #expect(outcome.signal == SIGSEGV)
@@ -28,7 +29,7 @@ struct MemoryTests {
   }
 
   @Test(
-    "a record in the mode scrubbed, the default, has no text of the program's memory",
+    "a record in the mode scrubbed, the default, contains no text from the program's memory",
     arguments: ["scrubbed", "", "nonsense"])
   func scrubbed(memory: String) throws {
     let (outcome, found) = try crash(memory)
@@ -39,7 +40,7 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a record in the mode none has no memory, and its stack is unwound all the same")
+  @Test("a record in the mode none has no memory, and its stack is still unwound")
   func none() throws {
     let (outcome, found) = try crash("none")
     #expect(outcome.signal == SIGSEGV)
@@ -49,19 +50,19 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  /// 64 bytes that begin with these; zeros follow.
+  /// Scrubs 64 bytes that begin with these; zeros follow them.
   private func scrubbed(_ bytes: [UInt8], mapped: UInt64 = 0, held: UInt64 = 0) -> [UInt8] {
     var memory = bytes + [UInt8](repeating: 0, count: 64 - bytes.count)
-    // 64 bytes, as the function asks for.
+    // The function reads and writes 64 bytes, which is the size of `memory`.
     unsafe cs_test_scrub(&memory, mapped, held)
     return Array(memory.prefix(bytes.count))
   }
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // A sanitizer maps so much memory that words of text are addresses of it, which stay.
+  // A sanitizer maps so much memory that text can equal a mapped address, which scrubbing keeps.
   @Test(
-    "scrubbing removes texts of four bytes and more, at any alignment", .enabled(if: cs_test_gives_stacks()),
+    "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
   func texts(text: String) {
     for offset in 0..<8 {
@@ -87,10 +88,10 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
-    // The guard page below a stack, and no page further.
+    // Scrubbing keeps addresses in the guard page below a stack, but not in the page before it.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
-    // Of a text around them, only they stay.
+    // Scrubbing removes the text before and after such an address, and keeps the address.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
     #expect(Array(result[8..<16]) == word(address))
@@ -98,7 +99,7 @@ struct MemoryTests {
     #expect(result[16...].allSatisfy { $0 == CS_RING_SCRUBBED_BYTE })
   }
 
-  @Test("the number of the Swift task that crashed: this runtime's layout is one that the shield knows")
+  @Test("the number of the crashed Swift task is read: the shield supports this runtime's layout")
   func task() throws {
     #expect(cs_test_task_layout_is_known())
     #expect(cs_test_task_has_names())

@@ -6,7 +6,7 @@ import Testing
 @Suite("The shield's own threads and descriptors", .enabled(if: cs_test_can_run()))
 struct OwnThreadTests {
   private func run(_ way: cs_test_own_way) throws -> Int32 {
-    // A Swift string passed as a C string lives for the call, which keeps nothing of it.
+    // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
     try withTemporaryDirectory { unsafe cs_test_run_own(way, $0) }
   }
 
@@ -15,7 +15,7 @@ struct OwnThreadTests {
     arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS, SIGPROF, SIGTERM],
     [cs_test_wait_call.CS_TEST_SIGWAIT, .CS_TEST_SIGWAITINFO, .CS_TEST_SIGNALFD])
   func awaitedSignal(signal: Int32, call: cs_test_wait_call) throws {
-    // As above.
+    // The directory's C string is valid during the call; the function keeps no pointer to it.
     let status = try withTemporaryDirectory { unsafe cs_test_run_wait(signal, call, $0) }
     #expect(status == 0)
   }
@@ -25,12 +25,12 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_MASKS) == 0)
   }
 
-  @Test("D2: a crash signal during a callback of the program's goes to the thread that waits for it")
+  @Test("D2: a crash signal during a callback of the program goes to the thread that waits for the signal")
   func besideCallback() throws {
     #expect(try run(.CS_TEST_OWN_CALLBACK) == 0)
   }
 
-  @Test("D2: a crash signal to the quarantine's thread goes to the thread that waits for it")
+  @Test("D2: a crash signal to the quarantine's thread goes to the thread that waits for the signal")
   func besideReaper() throws {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
@@ -43,7 +43,7 @@ struct OwnThreadTests {
   @Test("D2: the report of a signal that came during a callback says SI_USER and names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
-      // As above; the summary is written before the call returns.
+      // The directory's C string is valid during the call; the summary is written before the call returns.
       #expect(unsafe cs_test_run_own(.CS_TEST_OWN_PASSED_ON, directory) & 0x7f == SIGABRT)
       var spool = cs_test_spool()
       #expect(unsafe cs_test_read_spool(directory, &spool))
@@ -52,10 +52,10 @@ struct OwnThreadTests {
     }
   }
 
-  @Test("D2: a crash in a callback of the shield's is recorded")
+  @Test("D2: a crash in a callback that the shield runs is recorded")
   func crashedCallback() throws {
     try withTemporaryDirectory { directory in
-      // As above; the summary is written before the call returns.
+      // The directory's C string is valid during the call; the summary is written before the call returns.
       #expect(unsafe cs_test_run_own(.CS_TEST_OWN_CRASHED_CALLBACK, directory) & 0x7f == SIGSEGV)
       var spool = cs_test_spool()
       #expect(unsafe cs_test_read_spool(directory, &spool))
@@ -88,7 +88,7 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_NUMBERS) == 0)
   }
 
-  @Test("C-M2: a process that may not have a second descriptor table attaches again after crashd's restart")
+  @Test("C-M2: a process that cannot get a second descriptor table attaches again after crashd's restart")
   func sharedTable() throws {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
@@ -111,14 +111,14 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "F5: a crash beside a thread that closes all descriptors leaves its newly opened files intact",
+    "F5: a crash while another thread closes all descriptors leaves that thread's new files intact",
     arguments: [3, 5] as [Int32])
   func raced(first: Int32) throws {
     try crashBesideCloser(first: first, handlerCrashes: false)
   }
 
   @Test(
-    "C-L3: a crash of the handler beside a thread that closes all descriptors leaves its files intact",
+    "C-L3: a crash of the handler while another thread closes all descriptors leaves that thread's files intact",
     arguments: [3, 5] as [Int32])
   func racedHandler(first: Int32) throws {
     try crashBesideCloser(first: first, handlerCrashes: true)
@@ -128,7 +128,7 @@ struct OwnThreadTests {
     for _ in 0..<100 {
       try withTemporaryDirectory { directory in
         var hurt: UInt32 = 0
-        // As above; the number is written before the call returns.
+        // The directory's C string is valid during the call; the number is written before the call returns.
         let hasCrashed = unsafe cs_test_run_raced(first, handlerCrashes, directory, &hurt)
         #expect(hasCrashed)
         #expect(hurt == 0)

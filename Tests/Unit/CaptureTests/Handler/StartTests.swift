@@ -4,10 +4,10 @@ import CTestKit
 import Glibc
 import Testing
 
-/// Starts the shim in this process, which an exit test has for itself.
+/// Starts the shim in this process, which runs a single exit test.
 private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
   var failure = cs_shim_failure()
-  // The path lives for the call, which copies it.
+  // The path's C string is valid during the call, which copies the path.
   let error = unsafe socket.withCString { path in
     var configuration = unsafe cs_shim_configuration()
     unsafe configuration.socket_path = path
@@ -18,13 +18,13 @@ private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_erro
 
 /// Sets an annotation of this process.
 private func annotate(_ key: String, _ value: String) -> Bool {
-  // The characters live for the call, which copies them.
+  // The characters are valid during the call, which copies them.
   unsafe cs_shim_annotate(key, key.utf8.count, value, value.utf8.count)
 }
 
 /// The ring of this process.
 private func ring() -> UnsafePointer<cs_ring>? {
-  // The shim maps its ring for the life of the process and gives out nothing else.
+  // The shim maps its ring until the process ends; the function returns only a pointer to this mapping.
   unsafe cs_testing_ring()?.assumingMemoryBound(to: cs_ring.self)
 }
 
@@ -41,21 +41,21 @@ struct StartTests {
   @Test("a start that the operator has disabled does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment yet.
+      // No other thread of this process reads the environment at this time.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       exit(start().0 == .CS_SHIM_DISABLED && !cs_shim_is_started() ? 0 : 1)
     }
   }
 
-  @Test("a start with a socket path that is too long fails, and leaves nothing behind")
+  @Test("a start with a socket path that is too long fails and leaves nothing behind")
   func longPath() async {
     await #expect(processExitsWith: .success) {
       let (error, failure) = start(socket: String(repeating: "x", count: 200))
       var action = sigaction()
-      // The present action is written into `action`.
+      // sigaction() writes the current action into `action`.
       unsafe sigaction(SIGSYS, nil, &action)
       let isUntouched = unsafe action.__sigaction_handler.sa_handler == nil
-      // `what` is an array of chars in C, a tuple in Swift.
+      // `what` is an array of chars in C, which Swift imports as a tuple; the loop reads only its bytes.
       let what = unsafe withUnsafeBytes(of: failure.what) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
@@ -69,7 +69,7 @@ struct StartTests {
   @Test("a start succeeds with an XDG_RUNTIME_DIR that is too long for a socket")
   func longUserDirectory() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment yet.
+      // No other thread of this process reads the environment at this time.
       unsafe setenv("XDG_RUNTIME_DIR", String(repeating: "/x", count: 100), 1)
       exit(cs_shim_start(nil, nil) == .CS_SHIM_OK ? 0 : 1)
     }
@@ -77,11 +77,11 @@ struct StartTests {
 
   @Test("the shim takes less than 4 KiB of thread-local storage from each thread's stack")
   func threadLocals() {
-    // What the Swift files of this test program need themselves is less.
+    // The result includes the thread-local storage of this test program's own Swift files.
     #expect(cs_test_thread_local_bytes() < 4096)
   }
 
-  @Test("a process without a started shield takes no annotation")
+  @Test("a process without a started shield accepts no annotation")
   func notStarted() {
     #expect(!annotate("key", "value"))
     #expect(!cs_shim_is_started())
@@ -95,7 +95,7 @@ struct TextTests {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       guard annotate("route", "/a"), annotate("route", "/other") else { exit(2) }
-      // The ring stays mapped; this thread is its only writer.
+      // The ring stays mapped, and this thread is its only writer.
       let entry = unsafe ring.pointee.annotations.0
       guard entry.key_bytes == 5, entry.value_bytes == 6, entry.sequence == 4 else { exit(3) }
       guard entry.value.0 == UInt8(ascii: "/"), entry.value.1 == UInt8(ascii: "o") else { exit(4) }
@@ -110,7 +110,7 @@ struct TextTests {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       let value = String(repeating: "ä", count: 300) + "x"
       guard !annotate("long", "x" + value) else { exit(2) }
-      // The ring stays mapped; this thread is its only writer. 1 + 2 × 219 = 439 of 440 bytes.
+      // The ring stays mapped, and this thread is its only writer. The value has 1 + 2 × 219 = 439 of 440 bytes.
       exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
     }
   }
@@ -128,15 +128,15 @@ struct TextTests {
     }
   }
 
-  @Test("breadcrumbs overwrite the oldest")
+  @Test("breadcrumbs overwrite the oldest ones")
   func breadcrumbs() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       for _ in 0...Int(CS_RING_BREADCRUMB_LIMIT) {
-        // The characters live for the call, which copies them.
+        // The characters are valid during the call, which copies them.
         unsafe cs_shim_breadcrumb("step", 4)
       }
-      // The ring stays mapped; this thread is its only writer.
+      // The ring stays mapped, and this thread is its only writer.
       let header = unsafe ring.pointee.header
       let newest = unsafe ring.pointee.breadcrumbs.0
       let oldest = unsafe ring.pointee.breadcrumbs.1

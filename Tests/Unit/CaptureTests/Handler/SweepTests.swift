@@ -9,21 +9,21 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
-    /// Crashes again when the sweep used up its time: then the machine stood still, and not every thread was asked.
+    /// Crashes again if the sweep used up its time: on a machine under load, the sweep may not reach every thread.
     private func sweep(_ way: cs_test_way) throws -> Outcome {
       var outcome = try crash(way)
       for _ in 0..<3 where outcome.spool.sweep_ns > 700_000_000 { outcome = try crash(way) }
       return outcome
     }
 
-    @Test("D19: a sweep finds the stacks of a thousand waiting threads, and none of the shield's own")
+    @Test("D19: a sweep finds the stacks of a thousand waiting threads, and none of the shield's own threads")
     func idle() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_IDLE)
       #expect(outcome.signal == SIGSEGV)
       #expect(outcome.spool.file_count == 1)
       #expect(outcome.spool.committed_count == 1)
       #expect(outcome.spool.sweep == Self.done)
-      // None of the shield's own.
+      // The count excludes the shield's own threads.
       #expect(outcome.spool.thread_count == 1000)
       #expect(outcome.spool.thread_total == 1000)
       #expect(outcome.spool.thread_whole_count == 1000)
@@ -38,13 +38,14 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // The scheduler decides how many threads are asked and answer; the ring says which did.
+      // The scheduler decides how many threads the sweep reaches and how many answer. The ring shows which threads
+      // answered.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)
     }
 
-    @Test("a sweep names a thread that blocks all signals, and does not wait for it")
+    @Test("a sweep marks a thread that blocks all signals, and does not wait for the thread")
     func blocked() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_BLOCKED)
       #expect(outcome.signal == SIGSEGV)
@@ -63,7 +64,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("a sweep after a recovered crash starts anew, without the first one's threads")
+    @Test("a sweep after a recovered crash starts anew, without the threads of the first sweep")
     func again() throws {
       let spool = try sweep(.CS_TEST_SWEEP_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -75,7 +76,7 @@ extension BusyTests {
       #expect(spool.thread_bad_count == 0)
     }
 
-    @Test("the sweep of a recovered crash is discarded by the next crash, also when that has no sweep")
+    @Test("the sweep of a recovered crash is discarded by the next crash, even if that crash has no sweep")
     func notAgain() throws {
       let spool = try crash(.CS_TEST_SWEEP_NOT_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -85,7 +86,7 @@ extension BusyTests {
       #expect(spool.thread_total == 0)
     }
 
-    @Test("the sweep of a crash whose own handler crashes stays in the ring")
+    @Test("the sweep of a crash stays in the ring when the crash handler crashes after it")
     func handlerCrashes() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_HANDLER_CRASHES)
       #expect(outcome.signal == SIGABRT)
@@ -104,7 +105,7 @@ extension BusyTests {
     }
 
     @Test(
-      "a sweep that cannot list the threads records that", .enabled(if: cs_test_can_unshare()),
+      "a sweep that cannot list the threads records this failure", .enabled(if: cs_test_can_unshare()),
       arguments: [cs_test_way.CS_TEST_SWEEP_NO_PROC, .CS_TEST_SWEEP_FOREIGN_PROC])
     func blind(way: cs_test_way) throws {
       let outcome = try crash(way)
@@ -114,17 +115,17 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("C-M4: a sweep that interrupts a call leaves the thread's alternate stack to the program's handlers")
+    @Test("C-M4: a sweep that interrupts a system call leaves the thread's alternate stack to the program's handlers")
     func heldStack() throws {
       #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
     }
 
-    @Test("C-L1: a sweep that has restored SIGPROF sends no reminder by it")
+    @Test("C-L1: a sweep that has restored SIGPROF's handler sends no reminder by SIGPROF")
     func lateReminder() throws {
       #expect(try crash(.CS_TEST_HELD_REMINDER).exitCode == 0)
     }
 
-    @Test("a sweep leaves the program its own use of SIGPROF")
+    @Test("a sweep leaves the program's own use of SIGPROF intact")
     func profiler() throws {
       #expect(try crash(.CS_TEST_SWEEP_PROFILER).exitCode == 0)
     }

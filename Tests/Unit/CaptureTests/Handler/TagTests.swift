@@ -7,9 +7,9 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What a report would show of this process, in which the shield has started.
+/// What a report would contain about this process, in which the shield has started.
 private func contents() throws -> RingContents {
-  // The capture's own mapping: a whole ring, there until the process ends.
+  // The capture's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
     bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
   ).contents()
@@ -27,7 +27,7 @@ struct TagTests {
   @Test("variables of the environment take precedence over name, release and environment in the code")
   func environment() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // Nothing else runs in this process yet.
+      // No other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_NAME", "vault", 1)
       unsafe setenv("CRASHSHIELD_RELEASE", "vault@2", 1)
       unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
@@ -41,10 +41,10 @@ struct TagTests {
     }
   }
 
-  @Test("without variables, or with empty ones, the code decides, and may change its mind")
+  @Test("without environment variables, or with empty ones, the values in the code apply, and can change")
   func code() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // Nothing else runs in this process yet.
+      // No other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_RELEASE", "", 1)
       guard start(name: "shop", release: "shop@1", environment: "production") else { exit(1) }
       guard Shield.setTag("release", to: "shop@2"), Shield.setUser(id: "u-17") else { exit(2) }
@@ -58,7 +58,7 @@ struct TagTests {
     }
   }
 
-  @Test("the tags of a configuration are those of the process")
+  @Test("the tags of a configuration become the tags of the process")
   func configuration() async {
     await #expect(processExitsWith: .exitCode(42)) {
       let configuration = Shield.Configuration(
@@ -90,7 +90,7 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("each level of the library is the level of that name in the report")
+  @Test("each level of the library appears in the report under the same name")
   func levels() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }
@@ -101,7 +101,7 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("a long message leaves room for metadata, and a pair that does not fit whole is dropped alone")
+  @Test("a long message leaves room for metadata, and only a pair that does not fit completely is dropped")
   func long() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }
@@ -114,7 +114,7 @@ struct BreadcrumbTests {
       let crumbs = try contents().breadcrumbs
       #expect(crumbs[0].metadata == ["a": "7F3A", "d": "after dropped ones"])
       #expect(crumbs[0].category == String(repeating: "é", count: 32))
-      // 232 bytes, less 64 of the category and 7 and 21 of the pairs with their NULs.
+      // Of the entry's 232 bytes, the category takes 64, and the two pairs with their NULs take 7 and 21.
       #expect(crumbs[0].text == String(repeating: "é", count: 70))
       #expect(crumbs[1].text == String(repeating: "é", count: 116))
       #expect(crumbs[2].text == "short" && crumbs[2].metadata["key"]?.utf8.count == 222)

@@ -1,6 +1,8 @@
 import TestKit
 
-/// Calls `body` with the path of a new directory under /tmp, short enough for a Unix socket in it, and removes it.
+/// Calls `body` with the path of a new directory, and removes the directory.
+///
+/// The path is short enough for a Unix socket.
 func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
   let directory = try TestDirectory()
   return try withExtendedLifetime(directory) { try body(directory.path) }

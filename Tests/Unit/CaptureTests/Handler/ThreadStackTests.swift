@@ -7,7 +7,7 @@ import Testing
 @Suite("A thread's alternate stack", .enabled(if: cs_test_can_run() && cs_test_gives_stacks()))
 struct ThreadStackTests {
   @Test(
-    "an alternate stack lets an overflow be recorded, with the innermost and the outermost frames",
+    "on an alternate stack, an overflow is recorded with the innermost and the outermost frames",
     arguments: [
       cs_test_way.CS_TEST_THREAD_OVERFLOW, .CS_TEST_DESTRUCTOR_OVERFLOW, .CS_TEST_OWN_STACK_OVERFLOW,
     ])
@@ -23,7 +23,7 @@ struct ThreadStackTests {
     #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("an alternate stack lets a very small stack's overflow be recorded")
+  @Test("on an alternate stack, the overflow of a very small stack is recorded")
   func smallStack() throws {
     let outcome = try crash(.CS_TEST_SMALL_THREAD_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)
@@ -32,7 +32,7 @@ struct ThreadStackTests {
     #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("CRASHSHIELD_ALTSTACKS=0 disables alternate stacks, and an overflow ends the process unrecorded")
+  @Test("CRASHSHIELD_ALTSTACKS=0 disables alternate stacks, and a stack overflow then ends the process unrecorded")
   func switchedOff() throws {
     let outcome = try crash(.CS_TEST_NO_STACKS_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)

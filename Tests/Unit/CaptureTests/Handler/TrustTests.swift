@@ -9,7 +9,7 @@ struct TrustTests {
   private func gifts(oldKernel: Bool) throws -> cs_test_gifts {
     try withTemporaryDirectory { directory in
       var gifts = cs_test_gifts()
-      // The path lives for the call; the structure is written before it returns.
+      // The path's C string is valid during the call; the structure is written before the call returns.
       let line = unsafe cs_test_take_gifts(oldKernel, directory, &gifts)
       try #require(line == 0)
       return gifts
@@ -17,13 +17,13 @@ struct TrustTests {
   }
 
   @Test(
-    "F2: the other end of the attach socket cannot write into the ring, on kernels with and without the seal for that",
+    "F2: the peer of the attach socket cannot write into the ring, on kernels with and without the write seal",
     arguments: [false, true])
   func sealedRing(oldKernel: Bool) throws {
     #expect(try !gifts(oldKernel: oldKernel).is_ring_writable)
   }
 
-  @Test("F2: the files sent with a hello do not depend on paths in the ring or replaced files")
+  @Test("F2: the files sent with a hello do not depend on paths in the ring or on replaced files")
   func chosenFiles() throws {
     let gifts = try gifts(oldKernel: false)
     #expect(gifts.first_count >= 2)
@@ -32,16 +32,16 @@ struct TrustTests {
     #expect(gifts.second_count == gifts.first_count - 1)
   }
 
-  @Test("F2: another user's listener at the attach socket gets nothing", .enabled(if: geteuid() == 0))
+  @Test("F2: another user's listener at the attach socket receives nothing", .enabled(if: geteuid() == 0))
   func stranger() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = 0
-      // The path lives for the call; the number is written before it returns.
+      // The path's C string is valid during the call; the number is written before the call returns.
       let line = unsafe cs_test_run_beside_stranger(directory, &waitStatus)
       #expect(line == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
       var spool = cs_test_spool()
-      // As above.
+      // The path's C string is valid during the call; the summary is written before the call returns.
       try #require(unsafe cs_test_read_spool(directory, &spool))
       #expect(spool.committed_count == 1)
     }
@@ -50,10 +50,10 @@ struct TrustTests {
   /// The socket path of a process whose runtime directory has this owner and mode.
   private func socket(owner: uid_t, mode: mode_t) throws -> (path: String, directory: String) {
     try withTemporaryDirectory { directory in
-      // Both paths live for the calls.
+      // Both paths' C strings are valid during the calls.
       try #require(unsafe chmod(directory, mode) == 0 && (owner == geteuid() || chown(directory, owner, owner) == 0))
       var text = [CChar](repeating: 0, count: 256)
-      // The array is as long as the function says.
+      // The array has the length that the function requires.
       try #require(unsafe cs_test_default_socket(directory, &text))
       let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
       return (String(decoding: bytes, as: UTF8.self), directory)
@@ -67,16 +67,16 @@ struct TrustTests {
     #expect(try socket(owner: geteuid(), mode: 0o770).path.hasPrefix("/run/crashd/attach: "))
   }
 
-  @Test("F7: a runtime directory of another user does not count", .enabled(if: geteuid() == 0))
+  @Test("F7: the library ignores a runtime directory of another user", .enabled(if: geteuid() == 0))
   func foreignRuntimeDirectory() throws {
     #expect(try socket(owner: 65_534, mode: 0o700).path.hasPrefix("/run/crashd/attach: "))
   }
 
-  @Test("F7: a spool directory of another user gets no ring", .enabled(if: geteuid() == 0))
+  @Test("F7: the library writes no ring to a spool directory of another user", .enabled(if: geteuid() == 0))
   func foreignSpool() throws {
     try withTemporaryDirectory { directory in
       let spool = directory + "/spool"
-      // The paths live for the calls.
+      // The paths' C strings are valid during the calls.
       try #require(unsafe mkdir(spool, 0o700) == 0 && chown(spool, 65_534, 65_534) == 0)
       try #require(unsafe chmod(spool, 0o2733) == 0)
       let waitStatus = unsafe cs_test_run(.CS_TEST_SEGV, directory)
@@ -93,7 +93,7 @@ struct RestrictedTests {
   private func crash(_ restriction: cs_test_restriction) throws -> (spool: cs_test_spool, hasSecret: Bool) {
     try withTemporaryDirectory { directory in
       let path = directory + "/spool"
-      // The paths live for the calls; the summary is written before the call returns.
+      // The paths' C strings are valid during the calls; the summary is written before the call returns.
       try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, 0o1733) == 0 && chmod(directory, 0o755) == 0)
       let waitStatus = unsafe cs_test_run_restricted(restriction, directory)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -113,7 +113,7 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // In a file of root's, the scan finds addresses.
+    // The check for addresses works: it finds addresses in this spool file, which keeps its registers.
     #expect(spool.has_address)
   }
 

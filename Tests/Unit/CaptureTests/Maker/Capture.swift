@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Runs a scenario of crash-maker with no crashd, and reads the ring that it leaves in a spool of its own.
+/// Runs a scenario of crash-maker without crashd, and reads the ring that the process leaves in its own spool.
 func capture(
   _ scenario: String, _ options: [String] = [], environment: [String: String] = [:]
 ) throws -> RingContents {
@@ -18,9 +18,9 @@ func capture(
   process.environment = [
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
-    // A busy machine takes its time.
+    // The limits are long enough for a machine under load.
     "CRASHSHIELD_SWEEP_MS": "800", "CRASHSHIELD_DEADLINE_MS": "60000",
-    // Handlers of the sanitizers would end the process by exit().
+    // The signal handlers of a sanitizer would end the process with exit().
     "ASAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0",
     "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0",
   ].merging(environment) { $1 }
@@ -36,8 +36,8 @@ func capture(
   return try RingMapping(spoolFile: file.fileDescriptor).contents()
 }
 
-/// Whether this is a run under a sanitizer.
+/// Whether the tests run under a sanitizer.
 var isSanitized: Bool {
-  // A look-up in what is loaded; the name is a C string for the time of the call.
+  // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
   ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
 }

@@ -1,10 +1,10 @@
 import CrashRing
 import Testing
 
-@Suite("A crash at a bad moment")
+@Suite("A crash in an unusual state of the process")
 struct LockTests {
   @Test(
-    "a crash under any held lock is recorded with its stack",
+    "a crash while any of these locks is held is recorded with its stack",
     arguments: ["inside-stdio", "inside-setxid", "fork-lock-held-by-other"])
   func locks(scenario: String) throws {
     let contents = try capture(scenario)
@@ -15,7 +15,7 @@ struct LockTests {
   }
 
   @Test(
-    "the record of a sent SIGABRT has no exception, also while one is being handled",
+    "the record of a sent SIGABRT has no exception, even while an exception is being handled",
     .enabled(if: !isSanitized, "a sanitizer's operator new calls no new-handler"))
   func sentAbort() throws {
     let contents = try capture("sent-abort-in-new")
@@ -25,10 +25,10 @@ struct LockTests {
     #expect(record.exceptionText.isEmpty)
   }
 
-  @Test("a crash records other threads' tasks with name, priority and awaiting functions")
+  @Test("a crash records the Swift tasks of other threads with name, priority and awaiting functions")
   func waitingTask() throws {
     var contents = try capture("task-beside-task")
-    // Once more where a thread had no turn in all the time of the sweep.
+    // The crash is repeated if a thread did not run at all during the sweep.
     for _ in 0..<3 where contents.threads.contains(where: { $0.answer != .whole }) {
       contents = try capture("task-beside-task")
     }
@@ -37,7 +37,7 @@ struct LockTests {
     #expect(thread.task?.priority == 0x11)
     let task = try #require(thread.task)
     #expect(task.id > 0 && task.id != contents.records.first?.task?.id)
-    // Two functions and the task's own closure; their names are looked at in CrashTests.
+    // The callers are two functions and the closure of the task. CrashTests checks their names.
     let callers = thread.frames.filter(\.isAsync)
     #expect(callers.count >= 3)
     #expect(callers.prefix(3).allSatisfy { $0.image == callers.first?.image && $0.image != nil })

@@ -4,10 +4,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// The writer and the reader of the ring against each other.
+/// Runs the writer and the reader of the ring concurrently.
 ///
-/// Four threads write, this process reads, and kills them in the middle: `RING_TORTURE_KILLS` times, 100 in CI under each
-/// sanitizer.
+/// Four threads of a child process write while this process reads. It kills the child at random moments,
+/// `RING_TORTURE_KILLS` times: 100 times in CI under each sanitizer.
 @Suite("A ring with four writers that are killed at random moments")
 struct RingTortureTests {
   private static let kills = ProcessInfo.processInfo.environment["RING_TORTURE_KILLS"].flatMap { Int($0) } ?? 10
@@ -19,7 +19,7 @@ struct RingTortureTests {
     for round in 0..<Self.kills {
       let writer = try RingWriter()
       let mapping = try writer.openRing()
-      // Some rounds end with the first records, others when every slot has been written several times.
+      // Some rounds end after the first records, others after every slot has been written several times.
       var contents = mapping.contents()
       var looks = 0
       while contents.records.isEmpty || looks < round % 5 {
@@ -35,14 +35,14 @@ struct RingTortureTests {
       records += last.records.count
       torn += last.losses["torn"] ?? 0
     }
-    // Each round left some; and a kill that never hits a record in the making would show nothing.
+    // Each round should leave records. A kill that never interrupts a write would prove nothing.
     #expect(records >= Self.kills)
     if Self.kills >= 100 { #expect(torn > 0) }
   }
 
   @Test("a ring with four writers is read correctly by a thread of the same process")
   func together() throws {
-    // In the thread sanitizer's run a race between the two sides ends the writer.
+    // Under ThreadSanitizer, a race between the writer and the reader ends the writer.
     for _ in 0..<max(2, Self.kills / 10) {
       let writer = try RingWriter(["together"])
       let status = writer.wait()
@@ -79,7 +79,7 @@ private final class RingWriter {
     try Data().write(to: complaints)
     process.executableURL = TestProgram.url("shim-host")
     process.arguments = ["ring"] + arguments
-    // What a sanitizer finds ends the writer before it is killed.
+    // A finding of a sanitizer ends the writer before this process kills it.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: complaints)
@@ -93,12 +93,12 @@ private final class RingWriter {
 
   var isRunning: Bool { process.isRunning }
 
-  /// What it wrote to standard error.
+  /// The writer's output on standard error.
   func complaint() -> String {
     (try? String(contentsOf: folder.appending(path: "complaints"), encoding: .utf8)) ?? ""
   }
 
-  /// The ring, by the descriptor that the writer has printed.
+  /// Maps the ring with the descriptor whose number the writer has printed.
   func openRing() throws -> RingMapping {
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     let number = try #require(
@@ -107,13 +107,13 @@ private final class RingWriter {
     return try RingMapping(descriptor: ring.fileDescriptor)
   }
 
-  /// What it exits with; -1 when a signal ends it.
+  /// The writer's exit status; -1 if a signal ended it.
   func wait() -> Int32 {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -1
   }
 
-  /// The signal that it ended by; 0 when it had ended otherwise.
+  /// Kills the writer, and returns the signal that ended it; 0 if it had ended without a signal.
   func kill() -> Int32 {
     Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

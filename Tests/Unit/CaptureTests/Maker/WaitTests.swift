@@ -2,31 +2,31 @@ import CrashMaker
 import CrashRing
 import Testing
 
-/// The other threads of a process that a crash ends.
-@Suite("F4, D1: a crash beside a main thread that waits")
+/// Tests a crash while other threads of the process wait in system calls.
+@Suite("F4, D1: a crash while the main thread waits")
 struct WaitTests {
   @Test(
     "a crash beside a waiting main thread ends the process by its signal, whatever call the sweep interrupts",
     arguments: Scenario.waits.map(\.name))
   func signal(scenario: String) throws {
-    // By any other end there is nothing to read.
+    // If the process ends in another way, there is no ring to read.
     let contents = try capture(scenario)
     #expect(contents.records.map(\.signal) == [11])
     #expect(contents.threads.count >= 1)
   }
 
   @Test(
-    "C-H1: a main thread that waits for all signals does not take the sweep's SIGPROF",
+    "C-H1: a main thread that waits for all signals does not receive the sweep's SIGPROF",
     arguments: ["sigtimedwait-all", "sigwaitinfo-all", "sigwait-all", "sigwait-profiling", "signalfd-all"])
   func threadThatTakesSignals(way: String) throws {
     let contents = try capture("main-waits-\(way)")
     #expect(contents.records.map(\.signal) == [11])
-    // A thread of ThreadSanitizer's own blocks all signals as well.
+    // An internal thread of ThreadSanitizer also blocks all signals.
     #expect(Set(contents.threads.map(\.answer)) == [.blocked])
   }
 
   @Test(
-    "a crash beside a waiting main thread ends the process by its signal without a sweep",
+    "without a sweep, a crash while the main thread waits ends the process by its signal",
     arguments: [
       "busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read", "sigwait-all", "sigwait-profiling",
       "signalfd-all", "epoll-all", "profiled",
@@ -38,7 +38,7 @@ struct WaitTests {
   }
 
   @Test(
-    "a crash ends the process by its signal where a later handler calls the shield's",
+    "a crash ends the process by its signal if a later handler calls the shield's handler",
     arguments: [
       "pause", "sleep", "epoll-wait", "sigtimedwait", "sem-timedwait", "recv-timeout", "sigwait-all", "signalfd-all",
     ])

@@ -5,13 +5,15 @@ import Testing
 
 @testable import CrashRing
 
-/// A ring and a hello that the library of commit 6ec4bb42 wrote: `crash-maker array-index`, with a static Swift library.
+/// A ring and a hello that the library of commit 6ec4bb42 wrote, in `crash-maker array-index` with a static Swift
+/// library.
 ///
-/// The record stays as it is while the ring has version 5: a crashd of today reads the rings of that library. The other
-/// direction holds because a library writes new facts into reserved bytes only, which an older crashd does not read.
+/// The recorded file stays unchanged as long as the ring has version 5, because the current crashd must read that
+/// library's rings. An older crashd can read a newer library's ring: the library writes new facts only into reserved
+/// bytes, which the older crashd does not read.
 @Suite("Compatibility of library and crashd")
 struct CompatibilityTests {
-  /// The pages that are not zero, each after its offset.
+  /// Reads the recorded pages, of which the file has only the nonzero ones, each after its offset.
   private func recordedRing() throws -> [UInt8] {
     let path = #filePath.dropLast("CompatibilityTests.swift".count) + "Recorded/ring-5.pages"
     let pages = Array(try Data(contentsOf: URL(fileURLWithPath: String(path))))
@@ -29,7 +31,7 @@ struct CompatibilityTests {
   @Test("crashd reads a ring that an older library of the same ring version wrote")
   func olderLibrary() throws {
     let ring = try recordedRing()
-    // The bytes live as long as the closure, and the reader does not leave it.
+    // The bytes are valid during the closure, which the reader does not outlive.
     let contents = try unsafe ring.withUnsafeBytes { try unsafe RingReader(bytes: $0).contents() }
     #expect(contents.identity.name == "recorded" && contents.identity.executable == "/tmp/crash-maker")
     let record = try #require(contents.records.first)
@@ -41,12 +43,12 @@ struct CompatibilityTests {
 
   @Test("the library keeps the sizes and versions that an older crashd checks")
   func olderDaemon() {
-    // A change of one of these needs a new version, a new record, and a line in CHANGELOG.md.
+    // A change of any of these values needs a new version, a new recorded ring, and a line in CHANGELOG.md.
     #expect(CS_RING_VERSION == 5 && MemoryLayout<cs_ring>.size == Self.ringBytes)
     #expect(CS_ATTACH_VERSION == 2 && MemoryLayout<cs_attach_hello>.size == 536)
   }
 
-  @Test("the header of an older library's ring has its fields where this version has them")
+  @Test("the header of an older library's ring has its fields at the offsets of this version")
   func header() throws {
     let ring = try recordedRing()
     let header = unsafe ring.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_ring_header.self) }

@@ -5,7 +5,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// What holds for the contents of any ring.
+/// Checks what must hold for the contents of any ring.
 private func expectSane(_ contents: RingContents) {
   #expect(contents.images.count <= 512 && contents.images.allSatisfy { $0.start < $0.end && $0.bias <= $0.start })
   #expect(contents.records.count <= 64 && contents.breadcrumbs.count <= 128 && contents.annotations.count <= 64)
@@ -21,7 +21,7 @@ private func expectSane(_ contents: RingContents) {
 
 @Suite("A hostile ring")
 struct HostileRingTests {
-  /// A ring with something of everything.
+  /// A ring that has an entry of every kind.
   private func fullRing() -> TestRing {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)
@@ -33,7 +33,7 @@ struct HostileRingTests {
     return ring
   }
 
-  @Test("random bytes behind a good header never trap the reader", arguments: UInt64(1)...3)
+  @Test("random bytes after a valid header never trap the reader", arguments: UInt64(1)...3)
   func random(seed: UInt64) throws {
     var generator = SplitMix64(state: seed)
     let ring = TestRing()
@@ -43,7 +43,7 @@ struct HostileRingTests {
     #expect(contents.records.isEmpty)
   }
 
-  @Test("random records under a right CRC never trap the reader", arguments: UInt64(1)...4)
+  @Test("random records with a correct CRC never trap the reader", arguments: UInt64(1)...4)
   func randomCommitted(seed: UInt64) throws {
     var generator = SplitMix64(state: seed)
     let ring = TestRing()
@@ -70,7 +70,7 @@ struct HostileRingTests {
     #expect(contents.records.count > 40)
   }
 
-  @Test("any byte of a ring's numbers may have any value", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
+  @Test("the reader accepts any value in any byte of a ring's numbers", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
   func everyField(value: UInt8) {
     let record = TestRing.record(0)
     let frame = record + fieldOffset(\cs_ring_record.frames)
@@ -87,7 +87,7 @@ struct HostileRingTests {
     }
   }
 
-  @Test("a length above its limit makes a record corrupt, even under a right CRC")
+  @Test("a length above its limit makes a record corrupt, even with a correct CRC")
   func lengths() throws {
     let limits: [(KeyPath<cs_ring_record, UInt32>, Int32)] = [
       (\.frame_count, CS_RING_FRAME_LIMIT), (\.instruction_bytes, CS_RING_INSTRUCTION_LIMIT_BYTES),
@@ -131,7 +131,7 @@ struct HostileRingTests {
     if let file = record.mappedFile { #expect("\(file.offset) \(file.path)" == text) }
   }
 
-  @Test("a record that is rewritten while it is read is whole or counted, never mixed")
+  @Test("a record that is rewritten while it is read is either complete or counted, never mixed")
   func concurrentWriter() async throws {
     let shared = SharedRing()
     shared.ring.addRecord(slot: 0, message: "a", stack: [UInt8](repeating: 0x61, count: 4096))
@@ -143,7 +143,7 @@ struct HostileRingTests {
         shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
         shared.ring.addRecord(
           slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // Sometimes long enough for a whole copy, sometimes not.
+        // The pause is sometimes long enough for a complete copy of the ring.
         for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
       }
     }
@@ -165,7 +165,9 @@ struct HostileRingTests {
   }
 }
 
-/// A ring that one thread writes while another reads it: that race is what the test is about.
+/// A ring that one thread writes while another thread reads it.
+///
+/// This data race is the subject of the test.
 private final class SharedRing: @unchecked Sendable {
   let ring = TestRing()
   let isDone = Atomic(false)

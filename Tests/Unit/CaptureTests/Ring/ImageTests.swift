@@ -32,7 +32,7 @@ struct ImageTests {
     #expect(contents.losses == ["images": 3])
   }
 
-  @Test("an image count above the table's size is cut")
+  @Test("an image count above the table's size is reduced to that size")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.image_count, UInt32.max)
@@ -41,12 +41,12 @@ struct ImageTests {
     #expect(contents.losses == ["images": 512])
   }
 
-  @Test("a frame that names a wrong image gets the one that holds its address")
+  @Test("a frame that names a wrong image gets the image that contains its address")
   func hint() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)
     ring.addImage(1, start: 0x2000)
-    // Took the place of the first after that was unloaded.
+    // This image was loaded at the same address after the first image had been unloaded.
     ring.addImage(2, start: 0x1000)
     ring.addRecord(
       slot: 0,
@@ -57,7 +57,7 @@ struct ImageTests {
     #expect(try ring.contents().records.first?.frames.map(\.image) == [0, 2, 1, nil, nil, nil])
   }
 
-  @Test("a return address just behind an image belongs to it, an exact pc does not")
+  @Test("a return address directly after an image belongs to the image; an exact pc there does not")
   func returnAddress() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)

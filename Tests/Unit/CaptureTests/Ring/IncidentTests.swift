@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Incidents and protected classes of a ring")
 struct IncidentTests {
-  @Test("complete incidents are read by first occurrence, with the known facts of the object")
+  @Test("complete incidents are read in the order of their first occurrence, with the known facts of the object")
   func incidents() throws {
     let ring = TestRing()
     ring.addIncident(9, key: 5, subject: "App.Session", first_ns: 20, use: [1, 2])
@@ -21,7 +21,7 @@ struct IncidentTests {
     #expect(contents.losses.isEmpty)
   }
 
-  @Test("an incident of a guard slot has where the object was allocated, and says whether the use is exact")
+  @Test("an incident in a guard slot has the object's allocation stack, and states whether the access is exact")
   func pages() throws {
     let ring = TestRing()
     ring.addIncident(0, key: 1, subject: "App.Session", first_ns: 1, use: [1, 2], free: [3])
@@ -44,7 +44,7 @@ struct IncidentTests {
     #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
   }
 
-  @Test("a contained trap has registers and more frames; a record that claims an object too is a use-after-free")
+  @Test("a contained trap has registers and more frames; a record that also names an object is a use-after-free")
   func trap() throws {
     let ring = TestRing()
     for index in 0..<2 {
@@ -69,7 +69,7 @@ struct IncidentTests {
     #expect(second.trap == nil && second.use == Array(1...16) && second.record?.origin == [17, 18])
   }
 
-  @Test("an incident that is being written is not read; one with a hostile length is counted")
+  @Test("an incident that is being written is not read; an incident with a hostile length is counted")
   func lostIncidents() throws {
     let ring = TestRing()
     for index in 0..<6 { ring.addIncident(index, key: 1, subject: "a", first_ns: 1, use: []) }
@@ -98,7 +98,7 @@ struct IncidentTests {
     #expect(contents.losses == ["classes": 6])
   }
 
-  @Test("a count of classes above the limit reads as the limit")
+  @Test("a count of classes above the limit is read as the limit")
   func manyClasses() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.class_count, .max)

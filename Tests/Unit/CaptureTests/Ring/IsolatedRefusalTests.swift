@@ -6,7 +6,9 @@ import Dispatch
 import Glibc
 import Testing
 
-/// What ends the process, isolated or not; each test in a process of its own.
+/// Tests traps that end the process even in isolated work.
+///
+/// Each test runs in its own process.
 @Suite("Isolated work: traps that are not contained", .unlessSanitized)
 struct IsolatedRefusalTests {
   @Test("a bad memory access in isolated work ends the process")
@@ -49,7 +51,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in a Dispatch block ends the process, for its queue would stay locked")
+  @Test("an isolated trap in a Dispatch block ends the process, because its queue would stay locked")
   func queue() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -59,7 +61,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in a printed description ends the process, for the stream would stay locked")
+  @Test("an isolated trap in a printed description ends the process, because the stream would stay locked")
   func printing() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -74,7 +76,7 @@ struct IsolatedRefusalTests {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        // It stays for as long as the process.
+        // The string is never freed, because the function keeps the pointer until the process ends.
         unsafe cs_testing_contained_ignore(strdup("libc.so"))
         guard Shield.containmentUnavailableReason == "the C library is not found among the images" else {
           complain("no reason")
@@ -84,7 +86,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a trap outside of isolated work, before and after it, ends the process")
+  @Test("a trap outside isolated work, before and after it, ends the process")
   func outside() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -102,7 +104,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a trap under a later handler that calls the shield's is not contained: the process ends")
+  @Test("a trap under a later handler that calls the shield's is not contained, and the process ends")
   func anotherHandler() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -125,7 +127,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _ = shelf(0) }
         var status: Int32 = 0
-        // It waits for the child, whatever interrupts it.
+        // waitpid() writes one status. The loop repeats it when a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
@@ -141,7 +143,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _exit(unsafe cs_shim_contained_hold(nil) == nil ? rightStatus : 1) }
         var status: Int32 = 0
-        // It waits for the child, whatever interrupts it.
+        // waitpid() writes one status. The loop repeats it when a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
@@ -158,20 +160,22 @@ private enum Lazy {
   static let shelf = CaptureTests.shelf(0)
 }
 
-/// Swift hides it.
+/// Swift marks fork() as unavailable, therefore the test imports the symbol by its name.
 @_silgen_name("fork")
 private func fork_() -> pid_t
 
-/// What was installed before; written once, before another handler can read it.
+/// The handler that was installed before.
+///
+/// It is written once, before any other handler can read it.
 nonisolated(unsafe) private var before = sigaction()
 
-/// Installs a handler that calls the one before it.
+/// Installs a handler that calls the previous handler.
 private func chainHandler() {
   var action = sigaction()
   action.sa_flags = SA_SIGINFO | SA_ONSTACK
   unsafe action.__sigaction_handler.sa_sigaction = { signal, information, context in
     unsafe before.__sigaction_handler.sa_sigaction(signal, information, context)
   }
-  // Both are whole structures.
+  // `action` and `before` are complete sigaction structures.
   guard unsafe sigaction(SIGILL, &action, &before) == 0 else { complain("no handler") }
 }

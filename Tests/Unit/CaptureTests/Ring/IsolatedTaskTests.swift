@@ -4,10 +4,12 @@ import Dispatch
 import Glibc
 import Testing
 
-/// What becomes of the tasks, actors and gates of asynchronous work; each test in a process of its own.
+/// Tests the effect of a trap on tasks, actors and gates of isolated async work.
+///
+/// Each test runs in its own process.
 @Suite("Isolated work: tasks", .unlessSanitized)
 struct IsolatedTaskTests {
-  @Test("cancelled isolated async work sees the cancellation, and its caller waits for it")
+  @Test("canceled isolated async work detects the cancellation, and its caller waits for it")
   func cancellation() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -30,7 +32,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("child tasks of trapped isolated work go on")
+  @Test("child tasks of isolated work continue after a trap in that work")
   func children() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -79,7 +81,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a child task throws to the caller of isolated, and the other work goes on, cancelled")
+  @Test("a trap in a child task throws to the caller of isolated, and the other work continues as canceled")
   func childTraps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -108,12 +110,12 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work itself resumes on its thread.
+      // The work resumes on its own thread.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }
 
-  @Test("a trap in an actor that isolated work calls ends the process, for others wait for the actor")
+  @Test("a trap in an actor that isolated work calls ends the process, because others wait for the actor")
   func actorTraps() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -143,7 +145,7 @@ struct IsolatedTaskTests {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        // The body resumes on the work's thread.
+        // The body resumes on the thread of the isolated work.
         try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
       }
     }
@@ -165,7 +167,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a cancellation handler ends the process, for it runs with the task locked")
+  @Test("a trap in a cancellation handler ends the process, because the handler runs with the task locked")
   func cancellationHandler() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -206,7 +208,7 @@ struct IsolatedTaskTests {
   }
 }
 
-/// In a function that is not async, work is synchronous.
+/// In a function that is not async, `Shield.isolated` takes synchronous work.
 private func cancelInIsolatedWork(_ task: Task<Void, Never>) throws { try Shield.isolated { task.cancel() } }
 
 private func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { true } ?? false }

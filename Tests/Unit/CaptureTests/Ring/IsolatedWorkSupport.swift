@@ -1,4 +1,4 @@
-// What the tests of isolated work have in common, in the processes that they start.
+// Shared code of the tests of isolated work, which runs in the processes that these tests start.
 import CShim
 import CShimRing
 import CrashRing
@@ -9,23 +9,24 @@ import Glibc
 import Testing
 
 extension Trait where Self == ConditionTrait {
-  /// Not in a run under a sanitizer.
+  /// Disables a suite in a run under a sanitizer.
   static var unlessSanitized: Self {
     .disabled("a sanitizer answers bad accesses and forks itself, and calls our handler late") {
       ["__asan_init", "__tsan_init"].contains { (name: String) in
-        // A look-up in what is loaded; the name is a C string for the time of the call.
+        // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
         unsafe dlsym(nil, name) != nil
       }
     }
   }
 }
 
-/// How a process ends in which all was as it must be.
+/// The exit status of a process in which all checks have passed.
 let rightStatus: Int32 = 42
 
-/// Does what must end the process.
+/// Runs work that must end the process.
 ///
-/// An error that left the body of an exit test would end it as a trap does, by SIGILL.
+/// An error that left the body of an exit test would end the process with SIGILL, as a trap does. The error is caught
+/// here.
 func mustCrash(_ work: () async throws -> Void) async {
   do { try await work() } catch { complain("not crashed: \(error)") }
   complain("not crashed")
@@ -44,7 +45,7 @@ func complain(_ text: String) -> Never {
   Glibc.exit(1)
 }
 
-/// Traps for each tenth number, with a message.
+/// Traps for every tenth number, with a message.
 @inline(never)
 func shelf(_ number: Int) -> Int {
   if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
@@ -55,15 +56,15 @@ func shelf(_ number: Int) -> Int {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// Runs on its task's executor, not on the caller's.
+/// Runs on the executor of its task, not on the executor of the caller.
 @concurrent
 func trapAtHome() async { _ = shelf(0) }
 
-/// The number of the thread that this is called on.
+/// The kernel's number of the calling thread.
 @inline(never)
 func threadNumber() -> pid_t { thread_() }
 
-/// Work that is not on the isolated thread.
+/// An actor whose work does not run on the isolated thread.
 actor Elsewhere {
   static let shared = Elsewhere()
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -95,7 +96,9 @@ actor Elsewhere {
 /// The incidents that this process has recorded.
 func incidents() throws -> [Incident] { try ring().incidents }
 
-/// Checks for `count` incidents of isolated work, each of one trap, with its message and stack.
+/// Checks for `count` incidents of isolated work.
+///
+/// Each must have one trap with its message and stack.
 func check(incidents count: Int, haveWords: Bool = true) throws {
   let contents = try ring()
   let incidents = contents.incidents
@@ -111,7 +114,7 @@ func check(incidents count: Int, haveWords: Bool = true) throws {
   }
 }
 
-/// A spool directory, for as long as the body runs.
+/// Creates a spool directory, and removes it after the body has returned.
 func withSpool(_ body: (String) async throws -> Void) async throws {
   let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
   try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
@@ -122,20 +125,20 @@ func withSpool(_ body: (String) async throws -> Void) async throws {
 /// The only ring in a spool directory.
 func ringContents(ofSpool directory: String) throws -> RingContents {
   let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
-  // A path without a NUL.
+  // The path contains no NUL.
   let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
   defer { close(descriptor) }
   return try RingMapping(spoolFile: descriptor).contents()
 }
 
-/// What this process has recorded.
+/// The contents of this process's ring.
 private func ring() throws -> RingContents {
-  // The capture's own mapping: a whole ring, there until the process ends.
+  // The capture's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
     bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
   ).contents()
 }
 
-/// glibc has it, under a condition that Swift does not meet.
+/// glibc declares gettid() under a condition that Swift's import does not meet.
 @_silgen_name("gettid")
 private func thread_() -> pid_t

@@ -6,12 +6,14 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Traps that end work and not the process, and what the ring has of them; each test in a process of its own.
+/// Tests traps that end the work but not the process, and their incidents in the ring.
+///
+/// Each test runs in its own process.
 @Suite("Isolated work", .unlessSanitized)
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // A longer message than one read takes.
+  // The message of such a trap is longer than one read returns.
   private static let longTraps = 12
 
   @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
@@ -35,7 +37,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a trap deep in a recursion has its registers and the innermost 32 frames")
+  @Test("the incident of a trap deep in a recursion has the registers and the innermost 32 frames")
   func deep() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -50,13 +52,13 @@ struct IsolatedWorkTests {
       guard incident.use.count == 32, Set(incident.use.suffix(24)).count == 1, trap.registers.count == 16 else {
         complain("\(incident)")
       }
-      // That of the stack.
+      // Register 7 is the stack pointer.
       guard trap.registers[7] % 8 == 0, trap.registers[7] > 0x1000 else { complain("\(trap)") }
       Glibc.exit(rightStatus)
     }
   }
 
-  @Test("traps in asynchronous isolated work are contained, on whatever threads it waits")
+  @Test("traps in asynchronous isolated work are contained, whichever threads the work waits on")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -82,14 +84,14 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("simultaneous traps of threads in isolated work are contained, with an incident each")
+  @Test("simultaneous traps of threads in isolated work are contained, with an incident for each")
   func together() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
       let errors = Atomic<Int>(0)
       let gathered = Atomic<Int>(0)
       let threads = 12
-      // Each has a thread that waits for it.
+      // Each isolated call has a thread that waits for it.
       let waiting = (0..<threads).map { _ in
         Thread {
           do {
@@ -105,7 +107,7 @@ struct IsolatedWorkTests {
       }
       for thread in waiting { thread.start() }
       while errors.load(ordering: .acquiring) < threads { sched_yield() }
-      // One of them may have the messages of several.
+      // One incident may contain the messages of several traps.
       try check(incidents: threads, haveWords: false)
       Glibc.exit(rightStatus)
     }
@@ -125,26 +127,27 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("halted threads of contained traps block neither a change of the user nor the end of the process")
+  @Test("halted threads of contained traps block neither a change of the user nor the exit of the process")
   func afterwards() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
       for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
-      // glibc has each thread do this, and waits for it.
+      // glibc makes every thread change its group id, and waits for all of them.
       guard setgid(getgid()) == 0, Shield.containedFaultCount == 3 else { Glibc.exit(1) }
       print("a line")
       Glibc.exit(rightStatus)
     }
   }
 
-  @Test("a halted thread waits in a system call that no filter can refuse")
+  @Test("a halted thread waits in a system call that no seccomp filter can refuse")
   func parked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
       _ = try? Shield.isolated { shelf(0) }
       guard let thread = try incidents().first?.useTid else { complain("no incident") }
       while true {
-        // Behind the call's number its arguments: FUTEX_WAKE_PRIVATE of what woke the caller, and then FUTEX_WAIT_PRIVATE.
+        // The arguments follow the call's number: FUTEX_WAKE_PRIVATE for the word that woke the caller, then
+        // FUTEX_WAIT_PRIVATE.
         switch try systemCall(of: thread) {
         case .inside(number: SYS_futex_, let arguments) where arguments.dropFirst().first == "0x80":
           Glibc.exit(rightStatus)
@@ -155,7 +158,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its runtime error message, however many messages of contained traps came before")
+  @Test("a crash has its own runtime error message, however many contained traps printed messages before it")
   func manyWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -190,7 +193,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash after a contained trap has its own runtime error message, and halted threads do not block it")
+  @Test("a crash after a contained trap has its own runtime error message, and halted threads do not delay it")
   func laterCrash() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
@@ -235,13 +238,13 @@ private func isEndedFromWithin() -> Bool {
   }
 }
 
-/// In a function that is async, work that is not is asynchronous work all the same.
+/// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// Where a thread is.
+/// Where a thread is at the moment.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
-  /// It runs, or waits for the kernel's own reasons.
+  /// The thread runs, or waits in the kernel outside a system call.
   case outside
 }
 
@@ -251,10 +254,10 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
   return .inside(number: number, arguments: words.dropFirst())
 }
 
-/// As on x86-64; Swift does not import it.
+/// The number on x86-64, which Swift does not import.
 private let SYS_futex_ = 202
 
-/// So many calls of itself from the same place, then a trap.
+/// Calls itself this many times from the same call site, then traps.
 @inline(never)
 @_optimize(none)
 private func climb(_ height: Int) -> Int {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Annotations and breadcrumbs of a ring")
 struct NoteTests {
-  @Test("complete annotations are read, removed ones are not")
+  @Test("complete annotations are read; removed annotations are not")
   func annotations() throws {
     let ring = TestRing()
     ring.addAnnotation(0, "version", "1.2\u{1b}")
@@ -38,7 +38,7 @@ struct NoteTests {
     #expect(crumbs.first?.time_ns == 72_000)
   }
 
-  @Test("a breadcrumb in a wrong place, or with a hostile length, is counted")
+  @Test("a breadcrumb in a wrong slot, or with a hostile length, is counted")
   func lostBreadcrumbs() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "a")
@@ -52,7 +52,7 @@ struct NoteTests {
     #expect(contents.losses == ["breadcrumbs": 2])
   }
 
-  @Test("a breadcrumb's level, category and metadata are read, and 0 means that there is none")
+  @Test("a breadcrumb's level, category and metadata are read, and 0 means that none is set")
   func breadcrumbParts() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "GET /", level: 5, category: "http\u{1b}", metadata: "id\07F3A\0empty\0\0")
@@ -65,7 +65,7 @@ struct NoteTests {
     #expect(crumbs.map(\.metadata) == [["id": "7F3A", "empty": ""], [:], [:]])
   }
 
-  @Test("metadata without its NULs loses the pair that has no end", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
+  @Test("metadata without its NULs loses the unterminated pair", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
   func tornMetadata(_ metadata: String) throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "x", metadata: metadata)
@@ -74,7 +74,7 @@ struct NoteTests {
     #expect(contents.breadcrumbs.map(\.metadata) == [[:], ["a": "b"]] && contents.losses.isEmpty)
   }
 
-  @Test("a breadcrumb whose lengths exceed its entry together is counted, and none is read past the entry")
+  @Test("a breadcrumb whose lengths together exceed its entry is counted, and nothing after the entry is read")
   func hostileLengths() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, String(repeating: "a", count: 100))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("docs/ring-format.md")
 struct RingFormatTests {
-  @Test("the offset table of docs/ring-format.md is the layout that Swift imports")
+  @Test("the offset table of docs/ring-format.md equals the layout that Swift imports")
   func offsets() throws {
     var documented: [String: [String: Field]] = [:]
     var sizes: [String: Int] = [:]
@@ -16,7 +16,8 @@ struct RingFormatTests {
         documented[row[0], default: [:]][row[1]] = Field(offset: try #require(Int(row[2])), bytes: bytes)
       }
     }
-    // Swift does not import an array of more than 4,096 elements; it is the last field of its struct.
+    // Swift does not import an array of more than 4,096 elements. `threads` is such an array, and the last field of its
+    // struct.
     let lastPart = documented["cs_ring"]?.removeValue(forKey: "threads")
     let threads = try #require(lastPart)
     #expect(threads.offset + threads.bytes == MemoryLayout<cs_ring>.size)
@@ -30,7 +31,7 @@ struct RingFormatTests {
     #expect(sizes == Self.sizes)
   }
 
-  @Test("the table of parts of docs/ring-format.md agrees with the offsets")
+  @Test("the table of parts in docs/ring-format.md agrees with the offsets")
   func parts() throws {
     var parts: [String: [Int]] = [:]
     for row in try Self.rows() where row.count == 4 && Self.layout["cs_ring"]?[row[0]] != nil {
@@ -44,7 +45,7 @@ struct RingFormatTests {
     }
   }
 
-  /// The cells of each table row, without back quotes.
+  /// The cells of each table row, without backquotes.
   private static func rows() throws -> [[String]] {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../docs/ring-format.md")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RingMapping")
 struct RingMappingTests {
-  @Test("a sealed memfd is mapped and shows what its writer adds later")
+  @Test("a sealed memfd is mapped and shows data that its writer adds later")
   func sealed() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -20,7 +20,7 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["later"])
   }
 
-  @Test("reading a ring allocates no unused pages, and finds all used ones")
+  @Test("reading a ring allocates no unused pages and finds all used pages")
   func holes() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -35,13 +35,14 @@ struct RingMappingTests {
     #expect(contents.records.map(\.message) == ["first", "last"])
     #expect(contents.losses == [:])
     _ = mapping.observations(usedBy: file.descriptor)
-    // Of a slot that is used all of the record is read; its five pages are used in the ring of a process.
+    // A read of a used slot touches the whole record. In the ring of a process, the five pages of a record are already
+    // used.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
-    // Without the descriptor everything is read, with the same result.
+    // Without the descriptor the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
-  @Test("pages that are read stay mapped exactly as long as a reference to them")
+  @Test("pages that are read stay mapped exactly as long as a reference to them exists")
   func keptPages() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -71,7 +72,7 @@ struct RingMappingTests {
     #expect(mapping.contents().identity.pid == 4711)
   }
 
-  @Test("a memfd without seals is refused by the seals that it lacks")
+  @Test("a memfd without seals is refused, and the error names the missing seals")
   func unsealed() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -105,12 +106,12 @@ struct RingMappingTests {
     #expect(throws: RingError.magic(found: 0)) { try RingMapping(descriptor: file.descriptor) }
   }
 
-  @Test("a descriptor that is no memfd is refused, of whatever kind it is")
+  @Test("a descriptor that is not a memfd is refused, whatever its kind")
   func otherDescriptors() throws {
     #expect(throws: RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: EBADF)) {
       try RingMapping(descriptor: -1)
     }
-    // A string literal is zero-terminated.
+    // A string literal is terminated by a NUL.
     let null = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(null) }
     #expect(throws: RingError.self) { try RingMapping(descriptor: null) }
@@ -118,7 +119,7 @@ struct RingMappingTests {
     #expect(throws: RingError.systemCall(name: "fstat", errno: EBADF)) { try RingMapping(spoolFile: -1) }
   }
 
-  @Test("a spool file is read once, and truncating it afterwards does no harm")
+  @Test("a spool file is read once, and truncating it afterwards has no effect")
   func spool() throws {
     let file = try TestFile.disk()
     defer { file.close() }
@@ -130,7 +131,7 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["spooled"])
   }
 
-  @Test("a spool file with holes is a ring with zeros")
+  @Test("a spool file with holes is read as a ring with zeros")
   func sparse() throws {
     let file = try TestFile.disk()
     defer { file.close() }

@@ -17,7 +17,7 @@ struct RingReaderTests {
   }
 
   @Test(
-    "F1: an executable that is no absolute path is a marked label",
+    "F1: the report marks an executable that is not an absolute path as a label",
     arguments: ["-ex=shell id > /tmp/out", "server", "./server", "~/server", "\u{1b}/server"])
   func label(text: String) throws {
     let ring = TestRing()
@@ -26,7 +26,7 @@ struct RingReaderTests {
     #expect(executable.hasPrefix("not a path: ") && executable.dropFirst(12) == CleanText.line(text))
   }
 
-  @Test("a wrong header is refused with what was found")
+  @Test("a wrong header is refused, and the error has the value found")
   func refusals() {
     func refusal(_ change: (TestRing) -> Void) -> RingError? {
       let ring = TestRing()
@@ -49,7 +49,7 @@ struct RingReaderTests {
   func wrongSize(size: Int) {
     let ring = TestRing()
     #expect(throws: RingError.size(found: size, expected: MemoryLayout<cs_ring>.size)) {
-      // A part of the ring's own memory; the ring outlives the call.
+      // The bytes are a part of the ring's own memory; the ring outlives the call.
       _ = try unsafe RingReader(bytes: UnsafeRawBufferPointer(rebasing: ring.memory[..<size]))
     }
     #expect(throws: RingError.size(found: 0, expected: MemoryLayout<cs_ring>.size)) {
@@ -57,7 +57,7 @@ struct RingReaderTests {
     }
   }
 
-  @Test("a committed record is read whole")
+  @Test("a committed record is read completely")
   func record() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", flags: 1)
@@ -83,7 +83,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records are read in the order of their crashes, whatever their slots")
+  @Test("records are read in the order of their crashes, whatever their slots are")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }
@@ -101,12 +101,12 @@ struct RingReaderTests {
     #expect(contents.losses == ["torn": 1])
   }
 
-  @Test("D10: a pending record is a crash only of a process that has ended, and only where it has no later one")
+  @Test("D10: a pending record is a crash only if its process has ended and no later record exists")
   func pending() throws {
     let ring = TestRing()
     ring.addRecord(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
-    // The ring's own memory; the ring outlives the reader.
+    // The memory belongs to the ring, which outlives the reader.
     let reader = try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory))
     #expect(reader.contents(hasEnded: false).records.isEmpty)
     #expect(reader.contents().records.map(\.slot) == [0])
@@ -114,7 +114,8 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // A process that had survived that crash ended by a later fault. The header notes the survival at the next crash only.
+    // A process that had survived that crash ended by a later fault. The header notes the survival only at the next
+    // crash.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
@@ -138,7 +139,7 @@ struct RingReaderTests {
     #expect(contents.losses == ["corrupt": 3])
   }
 
-  @Test("the ring reader reports the header's loss counters by kind")
+  @Test("the ring reader returns the header's loss counters by kind")
   func losses() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.slot_overwritten, 6)
@@ -167,7 +168,7 @@ struct RingReaderTests {
     #expect(contents.losses["noSlot"] == Int.max)
   }
 
-  @Test("control characters never leave the ring")
+  @Test("control characters in a ring never reach the contents that are read")
   func controlCharacters() throws {
     let ring = TestRing()
     ring.addRecord(slot: 0, message: "a\u{1b}]0;title\u{07}\u{85}\u{202e}b\tc\nd\n\n")
@@ -175,7 +176,7 @@ struct RingReaderTests {
     #expect(record.message == "a␛]0;title␇\u{fffd}\u{fffd}b\tc\nd")
   }
 
-  @Test("broken UTF-8 is repaired")
+  @Test("invalid UTF-8 is repaired")
   func repair() throws {
     let ring = TestRing()
     ring.addRecord(slot: 0)

@@ -3,7 +3,7 @@ import CrashRing
 import Testing
 
 struct RingStampTests {
-  @Test("a ring's stamp changes by a committed record, a slot being written, or a thread's answer")
+  @Test("a ring's stamp changes with a committed record, a slot being written, or a thread's answer")
   func changes() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -32,7 +32,7 @@ struct RingStampTests {
     #expect(!asked.isSettled && asked != second)
   }
 
-  @Test("a ring's stamp changes with records and loss counters, and with nothing else")
+  @Test("a ring's stamp changes with records and loss counters only")
   func rest() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -53,7 +53,7 @@ struct RingStampTests {
     #expect(mapping.stamp(usedBy: file.descriptor) != before)
   }
 
-  @Test("an impossible thread count makes no read beyond the ring")
+  @Test("an impossible thread count causes no read beyond the ring")
   func hostile() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -10,12 +10,12 @@ struct SelfTestTests {
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory)).guardSelfTest()
   }
 
-  @Test("a ring without a self-test, as of an older program, reads as none")
+  @Test("a ring without a self-test, as an older program writes it, gives no self-test result")
   func none() throws {
     #expect(try read(TestRing()) == nil)
   }
 
-  @Test("a ring's self-test is read with its kinds' numbers, also those of later versions")
+  @Test("a ring's self-test is read with the numbers of its guard kinds, including kinds of later versions")
   func whole() throws {
     let ring = TestRing()
     ring.setSelfTest(asked: 1 << 1 | 1 << 35 | 1 << 63, failing: 1 << 35 | 1 << 63, checks: 9, failures: 3)
@@ -26,7 +26,7 @@ struct SelfTestTests {
     #expect(try read(ring) == GuardSelfTest(time_ns: .max, asked: [1], failing: [], checks: 1, failures: 0))
   }
 
-  @Test("a ring's self-test that is being written reads as none", arguments: [1, 3, UInt64.max])
+  @Test("a ring's self-test that is being written is not read", arguments: [1, 3, UInt64.max])
   func half(sequence: UInt64) throws {
     let ring = TestRing()
     ring.setSelfTest(asked: 2, failing: 0, checks: 1, failures: 0, sequence: sequence)
@@ -34,7 +34,7 @@ struct SelfTestTests {
   }
 
   @Test(
-    "a ring's self-test that contradicts itself reads as none",
+    "a ring's self-test that contradicts itself is not read",
     arguments: [
       (3, 0, 2, 0), (2, 4, 2, 1), (6, 0, 1, 0), (6, 2, 2, 3), (6, 6, 2, 1), (6, 0, 2, 1), (.max, .max, .max, .max),
     ] as [(UInt64, UInt64, UInt32, UInt32)])

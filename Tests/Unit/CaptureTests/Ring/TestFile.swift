@@ -1,11 +1,11 @@
 import CShimRing
 import Glibc
 
-/// A nameless file, in memory or on disk, closed by its test.
+/// An unnamed file, in memory or on disk, which the test closes.
 struct TestFile {
   let descriptor: Int32
 
-  // <linux/fcntl.h>; Swift's Glibc module does not show them.
+  // The values are from <linux/fcntl.h>; Swift's Glibc module does not export them.
   static let seal: Int32 = 0x1
   static let shrink: Int32 = 0x2
   static let grow: Int32 = 0x4
@@ -15,17 +15,17 @@ struct TestFile {
 
   /// Makes an empty memfd that allows sealing.
   static func memory() throws -> TestFile {
-    // Swift's Glibc module does not show memfd_create either, but the library has it, with this type.
+    // Swift's Glibc module does not export memfd_create either. The loaded library has the function, with this type.
     typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
     guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
     return try unsafe TestFile(descriptor: checked(create("ring-test", closeOnExec | allowSealing)))
   }
 
-  /// Makes an empty file that is deleted when it is closed.
+  /// Creates an empty file that is deleted when it is closed.
   static func disk() throws -> TestFile {
     var path = Array("/tmp/cs-ring-XXXXXX\0".utf8CString)
-    // The array is zero-terminated and mkstemp changes its letters only.
+    // The array is terminated by a NUL, and mkstemp() changes only its letters.
     let descriptor = try unsafe checked(mkstemp(&path))
     _ = try unsafe checked(unlink(path))
     return TestFile(descriptor: descriptor)
@@ -37,7 +37,7 @@ struct TestFile {
 
   func seal(_ seals: Int32 = seal | shrink | grow) throws { _ = try checked(fcntl(descriptor, Self.addSeals, seals)) }
 
-  /// How much memory it has, in units of 512 bytes.
+  /// The memory or disk space that the file uses, in units of 512 bytes.
   func blocks() throws -> Int {
     var status = stat()
     // fstat writes one struct stat.
@@ -45,7 +45,7 @@ struct TestFile {
     return Int(status.st_blocks)
   }
 
-  /// How much of it counts as memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
+  /// The part of the file that counts as memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
   func residentKiB() throws -> Int {
     var status = stat()
     // fstat writes one struct stat.
@@ -53,7 +53,7 @@ struct TestFile {
     var (isOurs, sum) = (false, 0)
     for line in try Self.text("/proc/self/smaps").split(separator: "\n") {
       let words = line.split(separator: " ")
-      // A mapping's line: range, rights, offset, device, inode, path.
+      // The line of a mapping has the range, rights, offset, device, inode and path.
       if words.count >= 5, words[0].contains("-") { isOurs = words[4] == "\(status.st_ino)" }
       if isOurs, words.first == "Rss:", words.count == 3 { sum += Int(words[1]) ?? 0 }
     }
@@ -72,12 +72,12 @@ struct TestFile {
     }
   }
 
-  /// Writes the pages of a ring that are not empty; the others are holes, as in the ring of a process.
+  /// Writes the nonempty pages of a ring; the other pages become holes, as in the ring of a process.
   func writePages(of ring: TestRing) throws {
     let page = 4_096
     try resize(to: MemoryLayout<cs_ring>.size)
     for offset in stride(from: 0, to: MemoryLayout<cs_ring>.size, by: page) {
-      // The ring's size is a multiple of a page's.
+      // The ring's size is a multiple of the page size, so the slice lies inside the ring's memory.
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: ring.memory[offset..<offset + page])
       guard unsafe bytes.contains(where: { $0 != 0 }) else { continue }
       _ = try unsafe checked(pwrite(descriptor, bytes.baseAddress, page, off_t(offset)))

@@ -2,13 +2,15 @@ import CShimRing
 import CrashRing
 import Glibc
 
-/// A ring in memory, written as a host process would, or as none should.
+/// A ring in memory, with valid contents like a host process's or with hostile ones.
 @safe
 final class TestRing {
-  /// Zeros at first; sparse, as malloc leaves so large a block untouched.
+  /// The memory of the ring, which starts as zeros.
+  ///
+  /// It is sparse: malloc does not touch the pages of such a large block.
   let memory: UnsafeMutableRawBufferPointer
 
-  /// Makes a ring with a good header and nothing else.
+  /// Creates a ring with a valid header and no other contents.
   init() {
     guard let start = unsafe calloc(1, MemoryLayout<cs_ring>.size) else { fatalError("no memory for a ring") }
     unsafe memory = UnsafeMutableRawBufferPointer(start: start, count: MemoryLayout<cs_ring>.size)
@@ -30,21 +32,21 @@ final class TestRing {
 
   deinit { unsafe free(memory.baseAddress) }
 
-  /// What a reader finds.
+  /// Reads the ring.
   func contents() throws -> RingContents {
     // The ring outlives the reader.
     defer { withExtendedLifetime(self) {} }
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(memory)).contents()
   }
 
-  /// Puts a value anywhere.
+  /// Writes a value at any offset.
   func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
     precondition(unsafe offset >= 0 && offset + MemoryLayout<Value>.size <= memory.count)
-    // Inside the ring, as just checked.
+    // The value lies inside the ring, as the line above has checked.
     unsafe memory.storeBytes(of: value, toByteOffset: offset, as: Value.self)
   }
 
-  /// Puts bytes anywhere.
+  /// Writes bytes at any offset.
   func put(_ bytes: some Sequence<UInt8>, at offset: Int) {
     for (index, byte) in bytes.enumerated() { put(byte, at: offset + index) }
   }
@@ -66,7 +68,7 @@ func fieldOffset<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
   return offset
 }
 
-/// The offsets of the parts.
+/// The offsets of the ring's parts.
 extension TestRing {
   static func image(_ index: Int) -> Int {
     fieldOffset(\cs_ring.images) + index * MemoryLayout<cs_ring_image>.stride
@@ -92,7 +94,7 @@ extension TestRing {
   }
 }
 
-/// Complete parts.
+/// Complete entries of each kind.
 extension TestRing {
   /// Adds an image of 0x1000 bytes.
   func addImage(
@@ -110,7 +112,9 @@ extension TestRing {
     set(\cs_ring_header.image_total, UInt32(index + 1))
   }
 
-  /// Adds an annotation whose writer was done.
+  /// Adds an annotation.
+  ///
+  /// By default its sequence number marks it as completely written.
   func addAnnotation(_ index: Int, _ key: String, _ value: String, sequence: UInt32 = 2) {
     let base = Self.annotation(index)
     set(\cs_ring_annotation.sequence, at: base, sequence)
@@ -120,7 +124,7 @@ extension TestRing {
     setBytes(\cs_ring_annotation.value, at: base, Array(value.utf8))
   }
 
-  /// Sets the handler of a signal.
+  /// Sets the state of a signal's handler.
   func addHandler(_ index: Int, signal: Int32, _ state: cs_ring_handler_state, address: UInt64 = 0) {
     let base = fieldOffset(\cs_ring_header.handlers) + index * MemoryLayout<cs_ring_handler>.stride
     set(\cs_ring_handler.signal, at: base, signal)
@@ -128,7 +132,7 @@ extension TestRing {
     set(\cs_ring_handler.address, at: base, address)
   }
 
-  /// Says what a self-test of the guards found.
+  /// Sets the result of a self-test of the guards.
   func setSelfTest(
     asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64 = 5, sequence: UInt64 = 2
   ) {
@@ -141,7 +145,7 @@ extension TestRing {
     set(\cs_ring_self_test.failures, at: base, failures)
   }
 
-  /// Adds a breadcrumb as its writer would, overwriting the one 128 before.
+  /// Adds a breadcrumb as its writer does, overwriting the breadcrumb with the ticket 128 lower.
   func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
     set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
@@ -153,7 +157,9 @@ extension TestRing {
     setBytes(\cs_ring_breadcrumb.text, at: base, Array((text + category + metadata).utf8))
   }
 
-  /// Adds an incident of the quarantine, a call; with a free stack also what is known of the object.
+  /// Adds an incident of the quarantine with access kind call.
+  ///
+  /// With a free stack, it also has the facts of the object.
   func addIncident(
     _ index: Int, key: UInt64, subject: String, first_ns: UInt64, use: [UInt64], free: [UInt64] = []
   ) {
@@ -182,7 +188,7 @@ extension TestRing {
     for (number, pc) in free.enumerated() { put(pc, at: stack + number * 8) }
   }
 
-  /// Enters a protected class.
+  /// Adds a protected class.
   func addClass(_ index: Int, _ name: String, admitted: UInt64) {
     let base = Self.protectedClass(index)
     set(\cs_ring_class.admitted, at: base, admitted)
@@ -223,9 +229,9 @@ extension TestRing {
     commit(slot: slot, stackBytes: stack.count)
   }
 
-  /// Computes the CRC as it is now and marks the slot as committed.
+  /// Computes the CRC over the current bytes and marks the slot as committed.
   func commit(slot: Int, stackBytes: Int = 0, generation: UInt64 = 1) {
-    // Record and stack of a slot lie inside the ring.
+    // The record and the stack of a slot lie inside the ring.
     let crc = unsafe cs_ring_crc32c(
       cs_ring_crc32c(0, memory.baseAddress?.advanced(by: Self.record(slot)), MemoryLayout<cs_ring_record>.size),
       memory.baseAddress?.advanced(by: Self.stack(slot)), stackBytes)
@@ -236,14 +242,14 @@ extension TestRing {
 }
 
 extension TestRing {
-  /// The offset of a thread's place, in the last part of the ring.
+  /// The offset of a thread's entry, in the last part of the ring.
   static func thread(_ index: Int) -> Int {
     MemoryLayout<cs_ring>.size - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
   }
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
 
-  /// Puts a thread that has answered, or was silent, into its place.
+  /// Writes a thread that has answered, or did not answer, into its entry.
   func addThread(
     _ index: Int, tid: Int32, name: String = "", answer: cs_ring_answer = .CS_RING_ANSWER_WHOLE,
     runState: Character? = nil, frames: [cs_ring_frame] = []
@@ -265,7 +271,7 @@ extension TestRing {
     set(\cs_ring_header.thread_total, at: 0, UInt32(index + 1))
   }
 
-  /// Computes the CRC as it is now and marks the place as committed.
+  /// Computes the CRC over the current bytes and marks the entry as committed.
   func commit(thread index: Int) {
     // The record lies inside the ring.
     let crc = unsafe cs_ring_crc32c(

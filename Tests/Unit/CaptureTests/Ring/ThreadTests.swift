@@ -35,7 +35,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1, "threads": 5])
   }
 
-  @Test("swept threads of a recovered crash are not taken for those of the latest")
+  @Test("swept threads of a recovered crash are not mistaken for threads of the latest crash")
   func survived() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -49,7 +49,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1])
   }
 
-  @Test("threads are reported as unknown where their list could not be read")
+  @Test("the number of threads is reported as unknown if their list could not be read")
   func blind() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.sweep, at: 0, cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue)
@@ -58,12 +58,12 @@ struct ThreadTests {
     #expect(contents.losses == ["threadList": 1])
   }
 
-  @Test("damaged thread records are counted and not read")
+  @Test("damaged thread records are counted and not used")
   func damaged() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
     ring.set(\cs_ring_thread_record.tid, at: TestRing.threadRecord(0), 99)
-    // Hostile lengths under a right CRC.
+    // The lengths are hostile, and the CRC is correct.
     ring.addThread(1, tid: 12)
     ring.set(\cs_ring_thread_record.frame_count, at: TestRing.threadRecord(1), 155)
     ring.commit(thread: 1)
@@ -78,7 +78,7 @@ struct ThreadTests {
     #expect(contents.losses == ["corrupt": 4])
   }
 
-  @Test("a ring has at most as many swept threads as places, whatever its count says")
+  @Test("a ring has at most as many swept threads as it has entries, whatever its count is")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.thread_count, at: 0, UInt32.max)

@@ -8,24 +8,26 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-/// The reader meets the real writer; each test in a process of its own, since the writer starts once a process.
+/// Reads rings that the real writer wrote.
+///
+/// Each test runs in its own process, because the writer starts once per process.
 @Suite("A ring that the capture wrote")
 struct WrittenRingTests {
-  /// An exit status that says "the child got here and everything was right".
+  /// The exit status of a child that reached its end with all checks passed.
   private static let right: Int32 = 42
 
-  /// Starts the capture with no crashd and leaves some notes.
+  /// Starts the capture without crashd, and records some annotations and breadcrumbs.
   private static func start(spool: String) -> Bool {
     let isStarted = unsafe spool.withCString { spool in
       unsafe "/nonexistent/attach".withCString { socket in
-        // All strings live for the call; the capture copies them.
+        // All strings are valid during the call, which copies them.
         var configuration = unsafe cs_shim_configuration()
         unsafe configuration.socket_path = socket
         unsafe configuration.spool_directory = spool
         return unsafe cs_shim_start(&configuration, nil) == .CS_SHIM_OK
       }
     }
-    // Literals, with their exact sizes.
+    // The arguments are literals with their exact sizes.
     unsafe cs_shim_annotate("removed", 7, "soon", 4)
     unsafe cs_shim_annotate("removed", 7, "", 0)
     unsafe cs_shim_annotate("version", 7, "1.2.3", 5)
@@ -34,12 +36,12 @@ struct WrittenRingTests {
     return isStarted
   }
 
-  @Test("a running process' ring has its identity, images, notes, and a torn record as a loss")
+  @Test("a running process's ring has its identity, images and notes; a torn record is counted as a loss")
   func running() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
       guard cs_testing_claim_and_abandon() else { Glibc.exit(2) }
-      // The capture's own mapping: a whole ring, there until the process ends.
+      // The capture's own mapping is a complete ring, and stays mapped until the process ends.
       let contents = try unsafe RingReader(
         bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
       ).contents()
@@ -57,7 +59,7 @@ struct WrittenRingTests {
     }
   }
 
-  @Test("a handle that resolves to a deallocated object is in the ring, with the caller")
+  @Test("the use of a handle to a deallocated object is recorded in the ring, with the caller")
   func handle() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
@@ -67,7 +69,7 @@ struct WrittenRingTests {
       for _ in 0..<3 {
         if unsafe ShieldHandle.resolve(handle?.context, as: Victim.self) != nil { Glibc.exit(2) }
       }
-      // The capture's own mapping: a whole ring, there until the process ends.
+      // The capture's own mapping is a complete ring, and stays mapped until the process ends.
       let contents = try unsafe RingReader(
         bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
       ).contents()
@@ -82,10 +84,10 @@ struct WrittenRingTests {
 
   @Test(
     "use-after-frees and the counters of the object's class are in the ring",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // One class before the start, one after it.
+      // One class is protected before the start, one after it.
       try Shield.protect(Early.self)
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
       try Shield.protect(Victim.self, policy: .absorb)
@@ -130,7 +132,7 @@ struct WrittenRingTests {
 
     let names = try FileManager.default.contentsOfDirectory(atPath: directory)
     let name = try #require(names.first { $0.hasSuffix(".ring") })
-    // A path without a NUL.
+    // The path contains no NUL.
     let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { close(descriptor) }
     let contents = try RingMapping(spoolFile: descriptor).contents()
@@ -144,7 +146,7 @@ struct WrittenRingTests {
     #expect(record.frames.count > 5 && record.frames.count { !$0.isAsync } == record.frameTotal)
     #expect(record.frames.first?.trust == .context && record.frames.first?.isExact == true)
     #expect(record.frames.allSatisfy { $0.image != nil })
-    // From the red zone below the stack pointer on.
+    // The recorded stack starts at the red zone below the stack pointer.
     let stackPointer = record.registers[7]
     #expect(record.stackStart <= stackPointer && stackPointer < record.stackStart + UInt64(record.stack.count))
     #expect(contents.annotations == ["version": "1.2.3"] && contents.breadcrumbs.last?.text == "last")
@@ -153,7 +155,7 @@ struct WrittenRingTests {
 
 class Early {}
 
-/// A class with whose objects the tests make use-after-frees.
+/// A class for the use-after-frees of the tests.
 class Victim {
   final var number = 7
   @inline(never) func answer() -> Int { number }

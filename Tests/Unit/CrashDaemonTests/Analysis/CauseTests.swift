@@ -44,16 +44,16 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The same text, and the program called abort() itself.
+    // The text is the same, but the program called abort() itself.
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
-    // A fault is none of the runtime's stops.
+    // A memory fault is not a stop by the runtime.
     let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
     #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
   }
 
-  @Test("D3: a warning alone is never the cause, with names and without")
+  @Test("D3: a warning alone is never the cause, whether the frames have names or not")
   func warningAlone() {
     for frames in [[Self.assertion], [Self.frame("")], [], [Self.frame("abort"), Self.frame("", isOwn: true)]] {
       let facts = CrashFacts(record: .sample(signal: SIGABRT, code: -6, message: Self.leak), pid: 99, frames: frames)
@@ -62,7 +62,7 @@ struct CauseTests {
   }
 
   @Test(
-    "D3: the runtime error message before the end of the process is a fatal one",
+    "D3: a fatal runtime error message that precedes the end of the process is the last, fatal report",
     arguments: [
       "Could not cast value of type 'Swift.String' (0x1) to 'Swift.Int' (0x2).",
       "Fatal error: Attempted to read an unowned reference but object 0x1 was already destroyed",
@@ -76,7 +76,7 @@ struct CauseTests {
     #expect(reports.earlier + "\n" == Self.leak)
   }
 
-  @Test("D4: the runtime error message supplies the line of the innermost in-app frame without one")
+  @Test("D4: the runtime error message supplies the line of the innermost in-app frame if that frame has none")
   func messageLine() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: Self.assertion.mangled)],
@@ -95,7 +95,7 @@ struct CauseTests {
     #expect(report.group.title.hasSuffix(" in shop.Screen.width()"))
   }
 
-  @Test("S1: a trap in f(x)! names the function that unwraps, and not the inlined f")
+  @Test("S1: a trap in f(x)! names the function that unwraps, not the inlined f")
   func unwrapOfCall() throws {
     let failure = SourceFrame(mangled: "Swift runtime failure: Unexpectedly found nil", isInline: true)
     let frame = { (name: String, line: Int, column: Int, isInline: Bool) in
@@ -106,24 +106,25 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The scope is the runtime's subscript, in a function that was inlined, too.
+    // The inlined scope is the runtime's subscript, in a function of the program that was also inlined.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),
     ])
     #expect(lookup.mangled == "$s4shop1aySiSSF" && lookup.line == 7 && lookup.column == 23)
-    // The scope is a function of the program's.
+    // The inlined scope is a function of the program.
     let half = try find([frame("$s4shop4halfySiSgSiF", 11, 18, true), frame("$s4shop1byS2iF", 11, 11, false)])
     #expect(half.mangled == "$s4shop1byS2iF" && half.line == 11)
-    // It has failed itself.
+    // The inlined function itself has trapped.
     let index = try find([frame("$s4shop5indexyS2iF", 5, 3, true), frame("$s4shop1cyS2iF", 20, 9, false)])
     #expect(index.mangled == "$s4shop5indexyS2iF" && index.line == 5)
-    // A closure on the line of the function that it is in.
+    // The scope is a closure, on the line of its enclosing function.
     let closure = try find([frame("$s4shop1dyS2iFS2iXEfU_", 9, 20, true), frame("$s4shop1dyS2iF", 9, 6, false)])
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// A function of a program's file as in debug information, and the line of its declaration.
+  /// A frame of a function in the program's file, with its line and the line of its declaration as in debug
+  /// information.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -133,7 +134,7 @@ struct CauseTests {
     return frame
   }
 
-  @Test("S1: a trap of a `!` on a later line names the function that unwraps, and the line of the `!`")
+  @Test("S1: a trap at a `!` on a later line names the function that unwraps, and the line of the `!`")
   func unwrapBelowCall() {
     let half = Self.function("$s4shop4halfySiSgSiF", at: 20, 4, declaredAt: 8)
     let unwrap = Self.function("$s4shop6unwrapyS2iF", at: 18, 15, declaredAt: 17, inline: false)
@@ -142,15 +143,16 @@ struct CauseTests {
       return "\(kept[0].mangled):\(kept[0].line ?? 0):\(kept[0].column ?? 0) of \(kept.count)"
     }
     #expect(place([half, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The scope is the runtime's, which is declared nowhere.
+    // The inlined scope is a runtime function, which has no declaration in the debug information.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // It has failed itself: above its caller, or below.
+    // The inlined function itself has trapped. It is declared above its caller, or below it.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // In a function that was inlined, too; in a closure that goes on; behind a closure that has ended.
+    // The trapping function was inlined into another function, is in a closure that continues, or follows a closure
+    // that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
@@ -159,13 +161,13 @@ struct CauseTests {
     let ended = Self.function("$s4shop5outeryS2iF", at: 43, declaredAt: 40, inline: false)
     let behind = Self.function("$s4shop4halfySiSgSiF", at: 45, 4, declaredAt: 8)
     #expect(place([behind, closure, ended]) == "$s4shop5outeryS2iF:45:4 of 1")
-    // What is declared in another file does not hold the line.
+    // A function that is declared in another file does not contain the line.
     var elsewhere = half
     elsewhere.declaration = SourceFrame.Declaration(file: "/src/shop/half.swift", line: 19)
     #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
   }
 
-  @Test("D14: a queue's precondition has no actor in its sentence")
+  @Test("D14: the sentence of a failed queue precondition mentions no actor")
   func dispatchPrecondition() {
     let say = { (names: [String]) in
       let frames = names.map { Self.frame($0) } + [Self.own]
@@ -181,7 +183,7 @@ struct CauseTests {
         == "wrong-executor")
   }
 
-  @Test("D15: the frames show why std::terminate ended a C++ program without an exception")
+  @Test("D15: the frames show why std::terminate ended a C++ program that threw no exception")
   func terminate() {
     let say = { (names: [String]) in
       let frames = (["raise", "abort"] + names).map { Self.frame($0) } + [Self.own]
@@ -218,7 +220,7 @@ struct CauseTests {
   }
 
   #if arch(x86_64)
-    /// A method of a Session fails, with an object of that class in quarantine in a register.
+    /// A failure in a method of Session, while a register points at a quarantined object of that class.
     private static func heldFacts(
       _ function: String, self object: UInt64, other: UInt64 = 0, address: UInt64 = 16, failure: String? = nil,
       words: [MemoryWords.Piece] = []
@@ -259,7 +261,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // Stale registers: in another class's method, in none, or beside a living object.
+      // Stale registers are no evidence: in a method of another class, in a function outside classes, or next to a live
+      // object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(
@@ -267,16 +270,16 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // Its own deinit, which absorb has put off.
+      // The object runs its own deinit, which the policy absorb has deferred.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
-      // A wild pointer comes from elsewhere: an emptied field is null.
+      // The address is a wild pointer. A field of a zeroed object would be null.
       #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
     }
 
     @Test(
-      "S13: a freed block's link in a thread's heap is no wild pointer, though no register points at the block any more"
+      "S13: a freed block's link in an arena is no wild pointer, even if no register points at the block"
     )
     func arenaLink() {
       let say = { (value: UInt64, registers: [UInt64]) in
@@ -289,7 +292,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // No evidence of such a heap; another heap's page; a pointer of this heap.
+      // Without evidence of such an arena, with a page of another arena, or with an unmangled pointer, the address is
+      // wild.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")
@@ -298,7 +302,7 @@ struct CauseTests {
     @Test("S13: a null in a freed block is still a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
-      // glibc's size in front, its link and mark, and two fields.
+      // The words are glibc's size before the block, then glibc's link and mark, then two fields.
       let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
       let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
       var record = CrashRecord.sample(address: 0x18, instruction: [0x48, 0x8b, 0x40, 0x18])  // mov rax, [rax + 0x18]
@@ -313,7 +317,7 @@ struct CauseTests {
           == true)
     }
 
-    @Test("D11: an access to unmapped memory is no flipped bit, however near a register is to 2ⁿ")
+    @Test("D11: an access to unmapped memory is no bit flip, even if a register is about 2ⁿ away")
     func bitFlip() {
       let find = { (base: UInt64, other: UInt64) in
         // mov byte [rax + 5], 1
@@ -324,15 +328,15 @@ struct CauseTests {
           path: "/lib/ld-linux.so.2", isExecutable: false)
         return DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, images: [image]), at: nil).cause
       }
-      // What was unmapped lies 2¹⁸ from the loader, a register points into it.
+      // The unmapped memory is 2¹⁸ bytes from the loader, and a register points into the loader.
       #expect(find(0x7f12_0004_0000, 0x7f12_0000_0040) == "wild-pointer")
       #expect(find(0x7f12_0104_0000, 0x7f12_0004_0020) == "wild-pointer")
       #expect(find(0x7f12_0104_0000, 0x7f12_0004_0000) == "wild-pointer")
-      // The same pointer but for one bit.
+      // The two pointers differ in one bit.
       #expect(find(0x7f12_0104_1230, 0x7f12_0004_1230) == "bit-flip")
     }
 
-    @Test("D18: writes to code, absolute addresses and smashed return addresses have causes of their own")
+    @Test("D18: writes to code, absolute addresses and smashed return addresses each have their own cause")
     func instructions() {
       let write = CrashRecord.sample(code: 2, address: 0x10010, pc: 0x10010, errorCode: 7, instruction: [0xc6, 0x05])
       #expect(DiagnosisRule.diagnose(CrashFacts(record: write, pid: 99), at: nil).cause == "read-only-write")

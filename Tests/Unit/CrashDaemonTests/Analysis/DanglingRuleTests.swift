@@ -8,7 +8,9 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Measured states of freed blocks: each counts only where it is tied to the fault.
+  /// Tests measured states of freed blocks.
+  ///
+  /// A freed block counts only if the fault depends on it.
   @Suite("The diagnosis of freed memory")
   struct DanglingRuleTests {
     static let heap = HeapFacts(key: 0x8dd2_38a1_0f3c_5b77, range: 0x5555_5576_0000..<0x5555_5580_0000)
@@ -19,7 +21,7 @@ import Testing
 
     struct Fault: Sendable {
       var words: [UInt64]
-      /// By DWARF number.
+      /// The register values by DWARF number.
       var registers: [Int: UInt64]
       var instruction: [UInt8] = [0xff, 0x50, 0x38]
       var code: Int32 = 1
@@ -49,7 +51,7 @@ import Testing
       DiagnosisRule.diagnose(facts(fault, heap: heap, images: images), at: nil)
     }
 
-    @Test("S10: a use of a freed object names the class that the code expects, where the block has its size")
+    @Test("S10: the report of a use-after-free names the class that the code expects if the block has its size")
     func expectedClass() {
       let say = { (size: UInt64, scope: String) in
         let fault = Fault(
@@ -65,30 +67,30 @@ import Testing
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session"))
       #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names Session"))
-      // Another size, or several classes of this size: no class is named.
+      // With another size, or with several classes of this size, the report names no class.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
     static let dangling: [(rule: String, fault: Fault)] = [
-      // A virtual call through a block in a tcache: call [rax+0x38].
+      // A virtual call through a block in a tcache. The instruction is call [rax+0x38].
       (
         "dangling-operand",
         Fault(words: [mangled, key, 7], registers: [rax: mangled, r13: block], address: mangled + 0x38)
       ),
-      // The last block of a tcache has nothing but its own page there.
+      // The last block of a tcache list has only its own address, shifted by 12 bits, as its link.
       (
         "dangling-operand",
         Fault(
           words: [block >> 12, key], registers: [rax: block >> 12, r13: block], address: (block >> 12) + 0x38)
       ),
-      // A release of it: lock cmpxchg16b [rsi*8+0x10] with the raw key.
+      // A release of the block. The instruction is lock cmpxchg16b [rsi*8+0x10], with the raw key in rsi.
       (
         "dangling-operand",
         Fault(
           words: [mangled, key], registers: [rsi: key, rdi: block + 8],
           instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // The same after two stray retains.
+      // A release of the block after two stray retains.
       (
         "dangling-operand",
         Fault(
@@ -96,37 +98,38 @@ import Testing
           registers: [rsi: key &+ 2 &* HeapFacts.strongReference, rdi: block + 8],
           instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // A release of an object in a fast bin: call [rax-0x10], the destroy slot.
+      // A release of an object in a fast bin. The instruction is call [rax-0x10], which calls the destroy slot.
       (
         "dangling-operand",
         Fault(
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, rdi: block], instruction: [0xff, 0x50, 0xf0],
           address: mangled - 0x10)
       ),
-      // A callback in a freed block: call [rdi+8], whose target is the key, which is no address.
+      // A call through a callback in a freed block. The instruction is call [rdi+8], and its target is the key, which
+      // is not an address.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [0xff, 0x57, 0x08], code: 128)
       ),
-      // The same by its first word, which is an address: the processor goes there.
+      // A call through the block's first word, which is an address: the processor jumps there.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method found through the first word, in memory that is there by chance.
+      // A method that was found through the first word, in memory that happens to be there.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register has the block any more.
+      // No register points at the block any more.
       (
         "dangling-remains",
         Fault(
           words: [], registers: [rsi: key], instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // malloc follows a pointer that a stray release has moved.
+      // malloc follows a pointer that a stray release has changed.
       (
         "dangling-remains",
         Fault(
@@ -138,22 +141,23 @@ import Testing
         "dangling-operand",
         Fault(words: [mangled, 0x7777_0001], registers: [rax: mangled, rdi: block], address: mangled + 0x38)
       ),
-      // A virtual call by way of the arena: what stands there is no address, and the record does not have it.
+      // A virtual call through the arena. The word in the arena is not an address, and the record does not contain it.
       (
         "dangling-call",
         Fault(
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, r13: block],
           instruction: [0xff, 0x90, 0xd0, 0, 0, 0], code: 128)
       ),
-      // The same, where a small number stands.
+      // A virtual call through the first word of the block, where the memory it points to has a small number as the
+      // method.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // What a freed block has as its first word, in a program that has lost the block: with another one behind it, as
-      // the last of a list, and as the target of a call.
+      // The program no longer has a pointer to the block, only the block's first word: of a block with a successor in
+      // its list, of the last block of a list, and as the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
@@ -165,7 +169,7 @@ import Testing
           address: (block >> 12) + 0x10)
       ),
       ("dangling-remains", Fault(words: [], registers: [:], instruction: [], address: mangled, pc: mangled)),
-      // A copy of text that begins at the mark: vmovdqu ymm0, [rsi].
+      // A copy of text that starts at the glibc mark. The instruction is vmovdqu ymm0, [rsi].
       (
         "dangling-remains",
         Fault(words: [], registers: [rsi: key + 32], instruction: [0xc5, 0xfe, 0x6f, 0x06], code: 128)
@@ -181,7 +185,7 @@ import Testing
       #expect(diagnosis.confidence < 1)
     }
 
-    @Test("a use-after-free by the runtime's own message is certain")
+    @Test("a use-after-free that the runtime's own message reports is certain")
     func stated() {
       for message in [
         "Fatal error: Attempted to read an unowned reference but object 0x55d0 was already deallocated",
@@ -200,7 +204,7 @@ import Testing
       let words = [Self.mangled, Self.key]
       let stale = [Self.rsi: Self.block]
       let faults = [
-        // null, wild, and not an address at all
+        // The operand is null, then wild, then non-canonical.
         Fault(words: words, registers: stale, instruction: load, address: 0x10),
         Fault(
           words: words, registers: stale.merging([Self.rax: 0x1234_5670_0000]) { $1 }, instruction: load,
@@ -208,7 +212,7 @@ import Testing
         Fault(
           words: words, registers: stale.merging([Self.rax: 0xdead_beef_0000_0000]) { $1 }, instruction: load, code: 128
         ),
-        // a jump to nowhere, a trap
+        // The fault is a jump to unmapped memory, then a call of null.
         Fault(words: words, registers: stale, instruction: [], address: 0x1234_5670_0000, pc: 0x1234_5670_0000),
         Fault(words: words, registers: stale, instruction: [], address: 0, pc: 0),
       ]
@@ -217,7 +221,7 @@ import Testing
 
     @Test("a method call on a freed object through an unknown target is a use-after-free in Swift only")
     func method() {
-      // call rcx
+      // The instruction is call rcx.
       let fault = Fault(
         words: [Self.mangled, Self.key], registers: [Self.r13: Self.block, 2: 0xdead_beef_0000_0000],
         instruction: [0xff, 0xd1], code: 128)
@@ -230,7 +234,7 @@ import Testing
 
     @Test("an async method call on a freed object is a use-after-free in Swift only, and only for the object itself")
     func asyncMethod() {
-      // movsxd rcx, [rax]; add rcx, rax
+      // The instructions are movsxd rcx, [rax]; add rcx, rax.
       var fault = Fault(
         words: [Self.mangled, Self.key], registers: [Self.r13: Self.block, Self.rax: 0x3d3d_3d3d_3d3d_3d3d],
         instruction: [0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], code: 128)
@@ -244,10 +248,10 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // A null pointer explains itself.
+      // A null pointer is explained without the freed object.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
-      // An addition of something else.
+      // The instruction adds to something other than the loaded word's address.
       (fault.registers[Self.rax], fault.code) = (0x3d3d_3d3d_3d3d_3d3d, 128)
       fault.instruction = [0x48, 0x63, 0x08, 0x48, 0x01, 0x08]
       #expect(rule() == "non-canonical-operand")
@@ -264,18 +268,19 @@ import Testing
       #expect(state(neighbour, arena &+ reference) == .binned(drift: 1))
       #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
       #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
-      // Two pointers into the heap are what a list's node has; so is one that is moved in a heap of more than 8 GiB.
+      // Two pointers into the heap may be a node of a list. In a heap of more than 8 GiB, a pointer that is off by a
+      // reference count may be a valid one.
       #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
       #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
-    @Test("a block whose bin neighbours do not link back to it is in use again")
+    @Test("a block is in use again if its neighbors in the bin do not link back to it")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
       func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {
-        // mov rax, [rax+0x10]
+        // The instruction is mov rax, [rax+0x10].
         let wild: UInt64 = 0x1234_5670_0000
         var more: [MemoryWords.Piece] = []
         if let back { more.append(MemoryWords.Piece(start: neighbour + 24, bytes: Self.bytes([back]))) }
@@ -291,7 +296,8 @@ import Testing
       #expect(cause(back: chunk, forward: chunk) == "dangling")
       #expect(cause(back: chunk + 0x40) == "wild-pointer")
       #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
-      // Between two others: only the neighbour that links back distinguishes it from a list of the program's.
+      // The block is between two other free blocks. Only the neighbor's link back distinguishes it from a node of a
+      // list.
       #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
       #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
       #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
@@ -300,7 +306,7 @@ import Testing
 
     @Test("a load of value witnesses through a freed block's first word is a use-after-free")
     func genericCode() {
-      // mov rcx, [rcx+0x10], after mov rcx, [rdx-8]
+      // The instruction is mov rcx, [rcx+0x10], after mov rcx, [rdx-8].
       var fault = Fault(
         words: [Self.mangled, Self.key], registers: [2: 0xadad_adad_adad_adad, 1: Self.mangled, 3: Self.block],
         instruction: [0x48, 0x8b, 0x49, 0x10], code: 128,
@@ -308,7 +314,7 @@ import Testing
       let diagnosis = Self.diagnosis(fault)
       #expect(diagnosis.rule == "dangling-operand")
       #expect(diagnosis.evidence?.contains("was loaded through its first word") == true)
-      // A block in use is no use-after-free.
+      // A use of a block that is in use is not a use-after-free.
       fault.words[1] = 0
       #expect(Self.diagnosis(fault).cause != "dangling")
       fault.words[1] = Self.key
@@ -316,13 +322,13 @@ import Testing
       #expect(Self.diagnosis(fault).cause != "dangling")
     }
 
-    @Test("words behind a freed block do not count as its own")
+    @Test("words after the end of a freed block are not treated as words of the block")
     func beside() {
       let target: UInt64 = 0x1234_5670_0000
       var words = [UInt64](repeating: 0, count: 16)
       words[0] = Self.mangled
       words[1] = Self.key
-      // The next block's function, behind its own size.
+      // A function pointer of the next block, after the size of that block.
       words[7] = 0x41
       words[10] = target
       let size = MemoryWords.Piece(start: Self.block - 8, bytes: Self.bytes([0x41]))
@@ -335,7 +341,7 @@ import Testing
       #expect(Self.diagnosis(own).rule == "dangling-call")
     }
 
-    @Test("a block that malloc allocated again, still unwritten, is not taken for a freed one")
+    @Test("a block that malloc allocated again, but that is not yet written, is not diagnosed as freed")
     func unwritten() {
       let fault = Fault(
         words: [Self.mangled, 0], registers: [Self.rax: Self.mangled, Self.rdi: Self.block],
@@ -343,7 +349,7 @@ import Testing
       #expect(Self.diagnosis(fault).cause == "wild-pointer")
     }
 
-    @Test("a good pointer into the heap, moved by a field, is no link of a freed block")
+    @Test("a valid pointer into the heap, plus the offset of a field, is not a link of a freed block")
     func pointers() {
       for offset in stride(from: 0 as UInt64, to: 0xa_0000, by: 0x1230) {
         #expect(!Self.heap.isLink(Self.heap.range.lowerBound + offset))
@@ -353,7 +359,7 @@ import Testing
       #expect(!HeapFacts().isLink(0) && !HeapFacts(range: 0 ..< .max).isLink(1))
     }
 
-    @Test("live objects, objects with a side table and plain data are no freed blocks")
+    @Test("live objects, objects with a side table and plain data are not diagnosed as freed blocks")
     func live() {
       let metadata: UInt64 = 0x5555_5555_8000
       let (none, any): ((UInt64) -> Bool, (UInt64) -> Bool) = ({ _ in false }, { _ in true })
@@ -368,7 +374,7 @@ import Testing
       #expect(
         BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap, isArena: none, isMetadata: none)
           == .fastBin)
-      // Two small integers after a pointer are no reference count.
+      // Two small integers after a pointer are not a reference count.
       #expect(
         BlockState.of(Self.block, (metadata, 0x1_0000_0001), heap: Self.heap, isArena: none, isMetadata: none) == nil)
     }
@@ -377,7 +383,7 @@ import Testing
       index: 1, bias: 0x7f00_0000_0000, start: 0x7f00_0000_0000, end: 0x7f00_001e_2000, buildID: "cd",
       path: "/usr/lib/x86_64-linux-gnu/libc.so.6", isExecutable: false)
 
-    /// The program's references are counted.
+    /// The image of the Swift runtime, which shows that the program uses reference counts.
     private static let swift = RingContents.Image(
       index: 2, bias: 0x7e00_0000_0000, start: 0x7e00_0000_0000, end: 0x7e00_0080_0000, buildID: "ef",
       path: "/usr/lib/swift/linux/libswiftCore.so", isExecutable: true)
@@ -394,21 +400,21 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-remains")
     }
 
-    @Test("a block that only looks freed is no use-after-free")
+    @Test("a block whose words only resemble a freed block is not diagnosed as use-after-free")
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
-      // A node in use: a bad pointer to the next one, and two counters of 1.
+      // The block is a node in use: a bad pointer to the next node, and two counters with value 1.
       let node = Fault(
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)
       #expect(Self.diagnosis(node).cause == "wild-pointer")
-      // The same with a class, or what looks like one: it is deinitialized, but not why.
+      // The first word may be a class: the object could be deinitialized, but the record does not prove that.
       let object = Fault(
         words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
         instruction: load, address: Self.block + 0x110)
       #expect(Self.diagnosis(object).cause == "wild-pointer")
-      // A function of glibc and a buffer: an owner, and no block in a bin.
+      // The words are a function of glibc and a buffer: the block belongs to an object with a callback, not to a bin.
       let function = Self.libc.start + 0x2_8000
       let owner = Fault(
         words: [function, Self.block + 0x100], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
@@ -419,7 +425,7 @@ import Testing
         registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block], instruction: load,
         address: Self.block + 0x110)
       #expect(Self.diagnosis(binned, images: [Self.libc]).cause == "dangling")
-      // In a heap of more than 8 GiB each pointer lies 2³³ from another.
+      // In a heap of more than 8 GiB, two valid pointers can be 2³³ apart.
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       let base: UInt64 = 0x5557_5576_0000
       let wildIndex = Fault(
@@ -428,7 +434,7 @@ import Testing
       #expect(Self.diagnosis(wildIndex, heap: large).cause == "wild-pointer")
     }
 
-    @Test("random faults among freed blocks are never certain, and rarely diagnosed as use-after-free")
+    @Test("random faults near freed blocks are never certain, and are rarely diagnosed as use-after-free")
     func random() {
       var generator = SystemRandomNumberGenerator()
       var called = 0
@@ -436,7 +442,7 @@ import Testing
         var fault = Fault(
           words: [Self.mangled, Self.key, 9, 9], registers: [:], instruction: [0x48, 0x8b, 0x40, 0x10])
         for number in 0..<16 where number != 7 {
-          // Stale pointers to the block, small numbers, anything.
+          // The registers have stale pointers to the block, small numbers, or random values.
           let anything = UInt64.random(in: .min ... .max, using: &generator)
           fault.registers[number] =
             [Self.block, Self.block + 8, anything & 0xffff, anything, anything >> 17].randomElement(using: &generator)

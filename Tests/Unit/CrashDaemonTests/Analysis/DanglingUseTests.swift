@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Incidents in the statistics of use-after-frees")
 struct DanglingUseTests {
-  /// What the policy makes of a process with such a ring.
+  /// Returns what the policy records about a process with this ring.
   private static func seen(
     _ prepare: (inout TestRing) -> Void, _ body: (PolicyKeeper, ServiceKey) async throws -> Void
   ) async throws {
@@ -26,21 +26,21 @@ struct DanglingUseTests {
     _ = await daemon.analysis.observe(process, seen: [:])
     await policy.tick()
     try await body(policy, try #require(await policy.find(nil, .all).first))
-    // The store was open until here.
+    // The store must stay open until this line.
     #expect(try daemon.store.danglingStates().count == 1)
   }
 
-  @Test("use-after-frees in guard slots are hits of their class, without a delay")
+  @Test("use-after-frees in guard slots are hits of their class, without a measured delay")
   func slots() async throws {
     try await Self.seen { ring in
       for (index, kind) in (1...7 as ClosedRange<UInt32>).enumerated() {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // A crash follows: that counts.
+      // The incident's mode says that a crash follows. The incident is counted anyway.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
-      // Of memory that is no object.
+      // The memory of this incident is not an object.
       ring.addIncident(8, key: 9, subject: "", count: 1, mode: 0)
       ring.makePageIncident(8, kind: 1, amount: 16)
     } _: { policy, key in
@@ -49,13 +49,13 @@ struct DanglingUseTests {
       #expect(statistics.delays.total.seen == 0)
       let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
-      // They make the class a suspect, as the quarantine's do.
+      // The hits make the class a suspect, as the quarantine's hits do.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
     }
   }
 
-  @Test("a handle that resolves to a deallocated object is no use-after-free of its class")
+  @Test("the use of a handle to a deallocated object is no use-after-free of its class")
   func handles() async throws {
     try await Self.seen { ring in
       ring.addIncident(0, key: 1, subject: "App.Session", count: 3, mode: 0)

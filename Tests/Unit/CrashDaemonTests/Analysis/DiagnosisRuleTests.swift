@@ -12,9 +12,9 @@ struct DiagnosisRuleTests {
     var cause: CrashReport.Cause
     var record: CrashRecord
     var failure: String?
-    /// Innermost first.
+    /// The frames, innermost first.
     var frames: [String] = []
-    /// A part of the sentence.
+    /// A part of the expected sentence.
     var says: String
     var testDescription: String { "\(cause): \(says)" }
   }
@@ -42,7 +42,7 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // Through rbp: the processor calls it a fault of the stack, the kernel SIGBUS.
+    // The address is computed with rbp: the processor raises a stack fault, and the kernel sends SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),
@@ -50,25 +50,25 @@ struct DiagnosisRuleTests {
       cause: "stack-overflow", record: .sample(code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 9_000),
       says: "9000 calls deep"),
     Case(cause: "stack-overflow", record: .sample(address: sp - 40_000, sp: sp, errorCode: 6), says: "overflowed, or"),
-    // On a thread with a small stack: a few calls, and the guard page.
+    // The thread has a small stack: a few calls reach the guard page.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 20, stackStart: sp, stack: [1]), says: "20 calls deep"),
-    // A large frame: the stack pointer is deep in the guard pages, and the fault far above it.
+    // The frame is large: the stack pointer is deep in the guard pages, and the fault is far above it.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
       says: "20 calls deep"),
-    // The walk did not come to an end: perhaps the stack pointer was wrong before.
+    // Unwinding did not reach the end of the stack: the stack pointer may have been wrong before.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The stack can be read at the fault: a read-only page, and no guard page.
+    // The stack memory at the fault is readable, so that its page is read-only and not a guard page.
     Case(
       cause: "read-only-write",
       record: .sample(
@@ -118,14 +118,14 @@ struct DiagnosisRuleTests {
     Case(cause: "raised-signal", record: .sample(code: -6, senderPid: 99), says: "sent itself SIGSEGV"),
     Case(
       cause: "raised-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 99), says: "sent itself SIGABRT"),
-    // The kernel has no number for a process outside of the pid namespace.
+    // The kernel reports pid 0 for a sender outside the pid namespace.
     Case(
       cause: "sent-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 0, senderUid: 7),
       says: "outside of its container, or pid namespace, (uid 7) sent it SIGABRT"),
     Case(
       cause: "sent-signal", record: .sample(signal: SIGILL, code: -6, senderPid: 0), failure: "Index out of range",
       says: "outside of its container"),
-    // In the place of the sender stands the timer's number.
+    // The field of the sender contains the timer's number.
     Case(
       cause: "timer-signal", record: .sample(signal: SIGABRT, code: -2, senderPid: 3), says: "A timer of the program"),
     Case(
@@ -156,7 +156,7 @@ struct DiagnosisRuleTests {
     let diagnosis = DiagnosisRule.diagnose(facts, at: frame)
     #expect(diagnosis.cause == expected.cause)
     #expect("\(diagnosis.sentence) \(diagnosis.evidence ?? "")".contains(expected.says))
-    // Equal crashes of two processes have equal sentences.
+    // Equal crashes of two processes must have equal sentences.
     #expect(!diagnosis.sentence.contains("0x"), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.hasSuffix(" in Shop.buy(_:) (Shop.swift:12)."))
     #expect(diagnosis.confidence > 0 && diagnosis.confidence <= 1)
@@ -171,7 +171,7 @@ struct DiagnosisRuleTests {
   }
 
   @Test(
-    "a sentence takes the first line of a message, without its full stop, and shows that there was more",
+    "a sentence has the first line of a message, without its full stop, and shows that there was more",
     arguments: [
       ("Could not cast 'A' to 'B'.\n", "Could not cast 'A' to 'B'"), ("wait...", "wait..."),
       ("shop/a.swift:3: Fatal error: the cart is\nempty", "the cart is…"),
@@ -180,12 +180,12 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
-  @Test("D9: a blank message leaves the rest of the sentence", arguments: ["", ":", ": ", ":    \n"])
+  @Test("D9: a blank message leaves the rest of the sentence unchanged", arguments: ["", ":", ": ", ":    \n"])
   func blankMessage(end: String) {
     #expect(MessageText.core("shop/a.swift:3: Fatal error" + end) == "shop/a.swift:3: Fatal error")
   }
 
-  @Test("S15: a trap that exceeds the isolation budget says so")
+  @Test("S15: the diagnosis of a trap beyond the isolation budget states that the budget was exceeded")
   func maximumContainedFaults() {
     var record = CrashRecord.sample(code: 2, address: 0)
     record.signal = SIGILL
@@ -199,7 +199,7 @@ struct DiagnosisRuleTests {
   }
 
   @Test(
-    "every text of glibc's malloc is a damaged heap",
+    "every abort message of glibc's malloc is diagnosed as a damaged heap",
     arguments: [
       "double free or corruption (!prev)", "corrupted size vs. prev_size while consolidating",
       "corrupted double-linked list (not small)", "free(): corrupted unsorted chunks",
@@ -237,7 +237,7 @@ struct DiagnosisRuleTests {
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
     let own = frame("_ZN4shop4sellEv", isOwn: true)
     #expect(diagnose([frame("raise"), frame("abort"), own]).cause == "abort")
-    // What a name with this word in it calls, it calls itself.
+    // A function whose name contains this word calls abort() itself.
     #expect(diagnose([frame("abort"), frame("shop_terminate", isOwn: true)]).cause == "abort")
     for frames in [[frame("abort"), frame("plugin_run"), own], [frame("abort"), frame("_ZSt9terminatev"), own], []] {
       #expect(diagnose(frames).confidence < 0.9)
@@ -250,7 +250,7 @@ struct DiagnosisRuleTests {
     }
   }
 
-  @Test("an in-app function with a libdispatch name is not taken for libdispatch's")
+  @Test("an in-app function with a libdispatch name is not treated as libdispatch's")
   func ownDispatch() {
     let record = CrashRecord.sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b])
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: [$0]), at: nil).cause }
@@ -259,7 +259,7 @@ struct DiagnosisRuleTests {
     #expect(diagnose(frame("dispatch_group_leave.cold.1")) == "dispatch-misuse")
   }
 
-  @Test("a bad pointer at the address of a runtime check is no Swift trap")
+  @Test("a bad pointer at the address of a runtime check is not diagnosed as a Swift trap")
   func checkElsewhere() {
     let facts = CrashFacts(record: .sample(address: 0x18), pid: 99, runtimeFailure: "Index out of range")
     #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "null-pointer-offset")
@@ -273,8 +273,8 @@ struct DiagnosisRuleTests {
       ("misaligned-access", [0x0f, 0xae, 0x27], 0x5000_0010, 0),  // xsave [rdi]
       ("non-canonical", [0x0f, 0x58, 0x07], 0xdead_0000_0000_0000, 0),
       ("non-canonical", [0xff, 0xe7], 0xdead_0000_0000_0000, 0),  // jmp rdi
-      ("non-canonical", [0xff, 0x27], 0x5000_0000, 0),  // jmp [rdi], whose target is not in the record
-      ("non-canonical", [0xc3], 0, 0),  // ret, the same
+      ("non-canonical", [0xff, 0x27], 0x5000_0000, 0),  // jmp [rdi], with a target outside the record
+      ("non-canonical", [0xc3], 0, 0),  // ret, with a target outside the record
       ("non-canonical", [0xc4, 0xe2, 0x71, 0x90, 0x04, 0x17], 0x5000_0000, 0),  // a gather
       ("non-canonical", [0x64, 0x48, 0x8b, 0x07], 0x5000_0000, 0),  // mov rax, fs:[rdi]
       ("non-canonical", [0x48, 0x0f, 0xa3, 0x37], 0x5000_0000, 0),  // bt [rdi], rsi
@@ -303,7 +303,7 @@ struct DiagnosisRuleTests {
     }
   #endif
 
-  @Test("no two rules have one name")
+  @Test("no two rules have the same name")
   func names() {
     #expect(Set(DiagnosisRule.all.map(\.name)).count == DiagnosisRule.all.count)
   }

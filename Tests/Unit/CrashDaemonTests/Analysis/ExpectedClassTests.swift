@@ -10,7 +10,7 @@ import Testing
   struct ExpectedClassTests {
     private static let block: UInt64 = 0x5555_5576_4a20
 
-    /// A call of a method by way of a block of 64 bytes with these words.
+    /// The report of a method call through a block of 64 bytes with these words.
     private static func builder(_ words: [UInt64]) -> ReportBuilder<SampleSymbols> {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: block - 8,
@@ -30,7 +30,7 @@ import Testing
     private static let freed: [UInt64] = [text, key, 3, 4, 5, 6, 7, 0x31]
     private static let reused: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7, 0x31]
 
-    @Test("S10: the report's field and the group's title have the expected class, by whichever rule")
+    @Test("S10: the report's field and the group's title have the expected class, whichever rule found it")
     func field() throws {
       for (words, rule) in [(Self.freed, "dangling-operand"), (Self.reused, "dangling-reuse")] {
         var builder = Self.builder(words)
@@ -38,7 +38,7 @@ import Testing
         let report = try #require(builder.report(id: "ab"))
         let diagnosis = report.diagnosis
         #expect(diagnosis.rule == rule)
-        // What the code expects is no class whose objects can be protected by name.
+        // The class that the code expects is not reported as a class that the operator can protect by name.
         #expect(diagnosis.expectedClass == "Session" && diagnosis.className == nil)
         #expect(report.group.title.hasPrefix("use-after-free of Session in "), "\(report.group.title)")
         #expect(
@@ -49,7 +49,7 @@ import Testing
       }
     }
 
-    @Test("S10: a later analysis keeps the expected class when the image is deleted")
+    @Test("S10: a later analysis keeps the expected class after the image was deleted")
     func earlier() {
       var builder = Self.builder(Self.freed)
       builder.scope = ScopeDescription(Array("V r 13 0 0 session\nT 0 Session\nS 56\n".utf8))

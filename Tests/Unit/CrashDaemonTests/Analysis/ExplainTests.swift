@@ -12,7 +12,7 @@ import Testing
 struct ExplainTests {
   private static let method = "io.crashshield.Crashd.Explain"
 
-  @Test("Explain lists every rule in order with its evidence; the first that applies is the report's")
+  @Test("Explain lists every rule in order with its evidence; the first that applies gives the report's diagnosis")
   func rules() async throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -38,7 +38,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("an unreported exit is explained by its own rules, and stays one when it is analyzed again")
+  @Test("an unreported exit is explained by its own rules, and stays an unreported exit when analyzed again")
   func silent() async throws {
     let ring = TestRing()
     try await TestDaemon.run { daemon in
@@ -62,7 +62,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("a report without a raw record cannot be explained, and says so")
+  @Test("Explain of a report without a raw record returns the reason why it cannot explain")
   func unreadable() async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "aa"), raw: [])
@@ -72,7 +72,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("the rules of hostile records see hostile bytes as clean lines")
+  @Test("rules that read hostile records return the hostile bytes as clean lines")
   func hostile() {
     let text = "a\u{1b}[31m\nb\u{202e}"
     let facts = CrashFacts(

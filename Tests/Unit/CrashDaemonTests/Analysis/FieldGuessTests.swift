@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The field of a null pointer fault")
 struct FieldGuessTests {
-  /// mov rax, [rdi + 0x10].
+  /// The instruction mov rax, [rdi + 0x10].
   private static let load: [UInt8] = [0x48, 0x8b, 0x47, 0x10]
 
   private static let types = """
@@ -40,35 +40,35 @@ struct FieldGuessTests {
     FieldGuess(ScopeDescription(Array((variables + "\n" + Self.types + "\n").utf8)), facts).field
   }
 
-  @Test("a null variable in a register or on the stack has the type that knows the field")
+  @Test("a null variable in a register or on the stack gives its type, whose field is at the fault's offset")
   func direct() {
     let expected = CrashReport.AccessedField(name: "price.whole", type: "order", variable: "it", offset: 16)
     #expect(guess("V r 5 0 0 it", facts()) == expected)
     #expect(guess("V m 6 -16 0 it", facts(stack: [0, 1])) == expected)
-    // Its value is not null, or not there.
+    // The variable's value is not null, or is not in the record.
     #expect(guess("V m 6 -8 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V m 6 8000 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V r 400 0 0 it", facts()) == nil)
-    // Beyond the type.
+    // The offset is beyond the end of the type.
     #expect(guess("V r 5 0 0 it", facts(address: 0x20)) == nil)
   }
 
-  @Test("a wrong pointer near null is as good as null where the instruction used it")
+  @Test("a wrong pointer near null is treated as null if the instruction used it")
   func nearNull() {
     #expect(guess("V r 5 0 0 it", facts(address: 0x18, rdi: 8))?.name == "price.whole")
     #expect(guess("V r 4 8 0 it", facts(address: 0x18, rdi: 0x18)) == nil)
   }
 
-  @Test("null variables of different types give no field, several of one type do")
+  @Test("null variables of different types give no field; several of one type give one")
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")
-    // A pointer to a number explains a fault near null, and none further away.
+    // A pointer to a number explains a fault at address 0, but no fault at a higher offset.
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts(address: 0)) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts())?.name == "price.whole")
   }
 
-  @Test("a null field behind a variable explains the fault, unless the record has another value")
+  @Test("a null field of a variable's object explains the fault, unless the record has another value for the field")
   func indirect() {
     let expected = CrashReport.AccessedField(name: "name", type: "customer", variable: "it.customer", offset: 16)
     let null = MemoryWords.Piece(start: 0x50000, bytes: [UInt8](repeating: 0, count: 8))
@@ -78,7 +78,7 @@ struct FieldGuessTests {
     #expect(guess("V r 3 327680 0 it", facts(memory: [other])) == nil)
   }
 
-  @Test("recursive and missing types do no harm")
+  @Test("recursive and missing types are handled without a trap")
   func hostile() {
     let circle = ScopeDescription(Array("V r 5 0 0 it\nT 0 a\nF 0 8 v 0 a\nF 0 8 v 0 b\nF 0 8 v 9 c\n".utf8))
     #expect(FieldGuess(circle, facts()).field == nil)
@@ -87,7 +87,7 @@ struct FieldGuessTests {
     #expect(guess("V r -1 0 -7 it\nV r 5 -9223372036854775808 70 it", facts()) == nil)
   }
 
-  @Test("the sentence marks the field as a guess, and the confidence stays")
+  @Test("the sentence marks the field as a guess, and the confidence is unchanged")
   func sentence() {
     var facts = facts(address: 0x18)
     let plain = DiagnosisRule.diagnose(facts, at: nil)
@@ -96,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // Another fault gets no field.
+    // A fault of another kind gets no field.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -7,17 +7,19 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Bad pointers that the code in front of the fault loaded from freed memory.
+  /// Tests bad pointers that the code before the fault loaded from freed memory.
   @Suite("The diagnosis of fields of freed blocks")
   struct FieldLoadTests {
     private static let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
     private static let wild: UInt64 = 0x1234_5678_9000
     private static let rax = 0, rbx = 3, rdi = 5, rbp = 6
 
-    /// A freed block with a null at 24 and another word at 32, and `mov rax, [rax+0x18]` that faults on it.
+    /// A freed block with a null at offset 24 and another word at offset 32.
+    ///
+    /// The instruction `mov rax, [rax+0x18]` faults on one of them.
     private struct Fault {
       var code: [UInt8]
-      /// glibc's size in front, its link and mark, and three fields.
+      /// The words are glibc's size before the block, then glibc's link and mark, then three fields.
       var words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0, wild]
       var registers: [Int: UInt64] = [rax: 0, rbx: block]
       var address: UInt64 = 0x18
@@ -44,7 +46,7 @@ import Testing
       words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     }
 
-    // Behind what may be anything.
+    // The load follows a call, after which rbx may have any value.
     private static let loadFromRbx: [UInt8] = [0xe8, 1, 2, 3, 4, 0x48, 0x8b, 0x43, 0x18]  // mov rax, [rbx+0x18]
 
     @Test("S13: a null that the code loaded from a freed block is a use-after-free, and is not certain")
@@ -54,17 +56,18 @@ import Testing
       let reason =
         "rax of the faulting [rax + 0x18] is null, loaded from 0x555555764a38, byte 24 of a block that is freed (in a tcache)"
       #expect(diagnosis.sentence == "Use-after-free: a freed object was used." && diagnosis.evidence == reason)
-      // Of the class that a variable with the block's address has, where that is as large.
+      // A variable with the block's address has a class of the same size, which the report names.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
       #expect(session.diagnosis.evidence?.hasSuffix("; the code expects an instance of Session") == true)
       #expect(
         session.diagnosis.sentence == "Use-after-free: a freed object (the code expects a Session) was used.")
       #expect(session.facts.expectedClass(by: "dangling-field-null") == "Session")
-      // A fast bin has another mark.
+      // A block in a fast bin has another mark.
       let fastBin = Fault(
         code: Self.loadFromRbx, words: [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0x1_0000_0003, 7, 0, 0])
       #expect(fastBin.diagnosis.rule == "dangling-field-null")
-      // In a bin only where the next block says that this one is free: its size has no flag of it.
+      // A block with bin links counts as free only if the next block's size field lacks the flag that marks its
+      // predecessor as in use.
       for (next, rule) in [(0x50, "dangling-field-null"), (0x51, "null-pointer-offset")] as [(UInt64, String)] {
         let links: [UInt64] = [0x41, 0x5555_5576_3210, 0x5555_5576_3210 + 0x40, 7, 0, 0, 0, 0x40, next]
         let binned = Fault(
@@ -74,29 +77,29 @@ import Testing
       }
     }
 
-    @Test("S13: a load that a jump may have skipped is no evidence for a null")
+    @Test("S13: a load that a jump may have skipped is no evidence for a freed block")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
-      // je behind the load; jmp to it; the same with four bytes of distance.
+      // The jump leads behind the load, by je or by jmp, with one byte or four bytes of distance.
       for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
         #expect(PrecedingLoads_x86_64.straight(jump + load, following: []) == [])
       }
-      // jne back to the fault, as of a loop that begins there; the same with four bytes of distance.
+      // The jump is a jne back to the fault, as in a loop that starts there, with one byte or four bytes of distance.
       for jump in [[0x75, 0xfa], [0x0f, 0x85, 0xf6, 0xff, 0xff, 0xff]] as [[UInt8]] {
         let fault = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18] + jump)
         #expect(fault.diagnosis.rule == "null-pointer-offset")
       }
-      // A loop that begins with the load.
+      // The code is a loop that starts with the load.
       let loop = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18, 0x75, 0xf6])
       #expect(loop.diagnosis.rule == "dangling-field-null")
-      // To the load itself, or out of the code.
+      // The jump leads to the load itself, or out of the code.
       for jump in [[0x74, 0], [0x74, 0x40], [0x74, 0x80]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field-null")
       }
     }
 
-    @Test("S13: a wild pointer in a freed block is a use-after-free where the code loaded it from there")
+    @Test("S13: a wild pointer in a freed block is a use-after-free if the code loaded it from that block")
     func wildPointer() {
       var fault = Fault(code: [0x48, 0x8b, 0x43, 0x20], address: Self.wild + 0x18)  // mov rax, [rbx+0x20]
       fault.registers[Self.rax] = Self.wild
@@ -116,7 +119,7 @@ import Testing
         ([0x48, 0x89, 0xd8, 0x48, 0x8b, 0x40, 0x18], [Self.rax: 0, Self.rbx: Self.block]),
         // mov rdi, [rbx+0x18]; mov rcx, [rbp-8]; mov rax, rdi
         ([0x48, 0x8b, 0x7b, 0x18, 0x48, 0x8b, 0x4d, 0xf8, 0x48, 0x89, 0xf8], [Self.rax: 0, Self.rbx: Self.block]),
-        // mov rax, [r12+0x18], whose base takes a byte more
+        // mov rax, [r12+0x18], whose base register needs one more byte
         ([0x49, 0x8b, 0x44, 0x24, 0x18], [Self.rax: 0, 12: Self.block]),
         // mov rax, [rbx+0x00000018]
         ([0x48, 0x8b, 0x83, 0x18, 0, 0, 0], [Self.rax: 0, Self.rbx: Self.block]),
@@ -127,34 +130,34 @@ import Testing
       }
     }
 
-    @Test("S13: a null pointer stays one where the code did not load it from the freed block right before")
+    @Test("S13: a null pointer stays one if the code did not load it from the freed block directly before")
     func controls() {
       let ways: [(why: String, code: [UInt8], words: [UInt64]?)] = [
-        ("nothing is known of the code", [], nil),
+        ("the code is unknown", [], nil),
         // mov rax, [rip+0x1000]
         ("loaded from a variable of the program", [0x48, 0x8b, 0x05, 0, 0x10, 0, 0], nil),
-        // mov rax, [rdi+0x18], and rdi is null
+        // mov rax, [rdi+0x18], with null in rdi
         ("loaded by another register", [0x48, 0x8b, 0x47, 0x18], nil),
         // mov rax, [rbx+0x18]; call
-        ("freed by a call behind the load", Self.loadFromRbx + [0xe8, 1, 2, 3, 4], nil),
-        // mov rax, [rbx+rax*8]: an index
+        ("freed by a call after the load", Self.loadFromRbx + [0xe8, 1, 2, 3, 4], nil),
+        // mov rax, [rbx+rax*8], with an index register
         ("loaded by an index", [0x48, 0x8b, 0x04, 0xc3], nil),
-        // mov eax, [rbx+0x18]: half of a pointer
+        // mov eax, [rbx+0x18], which loads half of a pointer
         ("no pointer was loaded", [0x8b, 0x43, 0x18], nil),
-        // mov rax, [rbx+0x40], behind the block
+        // mov rax, [rbx+0x40], after the end of the block
         (
           "loaded from the next block", [0x48, 0x8b, 0x43, 0x40],
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, 0, 1, 0, 0, 0, 0]
         ),
         ("the block is in use", Self.loadFromRbx, [0x41, 0x5555_5576_3210, 0x3, 7, 0]),
-        ("malloc has given it out again", Self.loadFromRbx, [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0, 7, 0]),
-        ("its deinit runs", Self.loadFromRbx, [0x41, 0x5555_5576_5000, 0x1_0000_0003, 7, 0]),
+        ("the block was allocated again", Self.loadFromRbx, [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0, 7, 0]),
+        ("the object's deinit is running", Self.loadFromRbx, [0x41, 0x5555_5576_5000, 0x1_0000_0003, 7, 0]),
         (
-          "it is in a list, or was taken from it", Self.loadFromRbx,
+          "the block is linked into a list, or was removed from one", Self.loadFromRbx,
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 99, 7, 0]
         ),
         (
-          "another word is there by now", Self.loadFromRbx,
+          "the field has another value now", Self.loadFromRbx,
           [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, 5]
         ),
       ]
@@ -185,11 +188,11 @@ import Testing
         diagnosis.sentence.contains("a freed shop.Session was used")
           && diagnosis.evidence?.contains("is null, loaded from") == true)
       #expect(say([]).cause == "null-pointer-offset")
-      // je to the fault.
+      // je skips the load.
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
-    @Test("S13: the code before a fault is read where a freed block has the value, also without line tables")
+    @Test("S13: the code before a fault is read if a freed block contains the value, even without line tables")
     func places() {
       let find = { (field: UInt64) in
         let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, field]
@@ -204,7 +207,7 @@ import Testing
       }
       #expect(find(0).placesToDescribe.map(\.hasScope) == [true])
       #expect(find(5).placesToDescribe.isEmpty)
-      // The image may have been deleted since.
+      // The image may have been deleted since then.
       var builder = find(0)
       func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
       builder.codeBefore = Self.loadFromRbx
@@ -216,7 +219,7 @@ import Testing
       #expect(rule() == "null-pointer-offset")
     }
 
-    @Test("any bytes before a fault are decoded in bounded time, as a move or none")
+    @Test("any bytes before a fault are decoded in bounded time, as a move or as no move")
     func anyBytes() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<2_000 {

@@ -12,7 +12,7 @@
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
-    /// The kernel's frame of a signal, behind some words of the handler's own.
+    /// A stack with the kernel's signal frame, after some words of the handler's own frame.
     private static func stack(
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {
@@ -46,7 +46,7 @@
       0x40: [SourceFrame(mangled: "main", file: "/src/chain.c", line: 20)],
     ])
 
-    @Test("D6: the first fault is shown, with its frames and its cause, and the handler beside it")
+    @Test("D6: the report shows the first fault with its frames and its cause, and also the handler")
     func segv() throws {
       let report = try #require(
         RingContents.sample([Self.record(SIGSEGV, code: 1, address: 8)]).report(Self.symbols))
@@ -59,7 +59,7 @@
       #expect(report.group.title == "null pointer in null_write")
     }
 
-    @Test("D6: without a siginfo, as below a handler without SA_SIGINFO, the exception shows the fault")
+    @Test("D6: without a siginfo, as in a handler without SA_SIGINFO, the exception number shows the fault")
     func withoutInformation() throws {
       var record = Self.record(SIGSEGV, code: 1, address: 8)
       let start = 8 * (7 + 5 + 23 + 9 + 1)
@@ -69,19 +69,19 @@
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.function == "on")
     }
 
-    @Test("D6: a trap and a stack overflow keep their cause")
+    @Test("D6: a re-raised trap and a re-raised stack overflow keep their cause")
     func others() throws {
       let trap = try #require(
         RingContents.sample([Self.record(SIGILL, code: 2, address: 0x10030)]).report(Self.symbols))
       #expect(trap.diagnosis.sentence.hasPrefix("Swift stopped the program: Index out of range in null_write"))
-      // The handler ran on a stack of its own.
+      // The handler ran on an alternate stack.
       var overflow = Self.record(SIGSEGV, code: 2, address: 0x7e00_0000_0ff8, sp: 0x7e00_0000_1000)
       overflow.frameTotal = 5_000
       let report = try #require(RingContents.sample([overflow]).report(Self.symbols))
       #expect(report.diagnosis.cause == "stack-overflow")
     }
 
-    @Test("D6: a signal re-raised after the handler's return is the fault of its instruction")
+    @Test("D6: a signal re-raised after the handler's return is diagnosed as the fault of the current instruction")
     func pending() throws {
       var record = CrashRecord.sample(
         code: -6, errorCode: 6, senderPid: 99, instruction: [0xc7, 0x00, 0x2a, 0, 0, 0],  // mov dword [rax], 42
@@ -91,18 +91,19 @@
       let report = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(report.diagnosis.sentence == "Null pointer: write to offset 24 of null in null_write (chain.c:10).")
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.signal.codeName == "SI_TKILL")
-      // A kernel that forgets the exception.
+      // Some kernels do not keep the exception.
       (record.trapNumber, record.errorCode, record.faultAddress) = (0, 0, 0)
       let forgotten = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(forgotten.diagnosis.sentence == report.diagnosis.sentence)
-      // An earlier fault has left its words: this instruction is another one.
+      // The exception belongs to an earlier fault: the current instruction does not match its address.
       (record.trapNumber, record.errorCode, record.faultAddress) = (14, 6, 0x18)
       record.registers[0] = 0x9000
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }
 
-    /// What came when the handler had returned: the registers are the fault's, with RF, and the kernel still knows the
-    /// exception.
+    /// The record of a signal that was delivered after the handler had returned.
+    ///
+    /// The registers are those of the fault, with the flag RF set, and the kernel still has the exception.
     private static func pending(
       _ signal: Int32, trap: UInt64, error: UInt64 = 0, fault: UInt64 = 0, pc: UInt64 = 0x10030,
       sp: UInt64 = 0x7fff_0000_0000, code: Int32 = -6, isFault: Bool = true, _ instruction: [UInt8]
@@ -116,7 +117,8 @@
 
     private static let sp: UInt64 = 0x7e00_0000_1000
     private static let pendings: [(record: CrashRecord, cause: CrashReport.Cause, codeName: String)] = [
-      // mov eax, [rax + 16]; call; push rbx; ud2; an unknown one; idiv ecx; behind int3; hlt
+      // The instructions are mov eax, [rax + 16]; call; push rbx; no code; ud2; an unknown one; idiv ecx; the one after
+      // int3; hlt; a store.
       (pending(SIGSEGV, trap: 14, error: 4, fault: 16, [0x8b, 0x40, 0x10]), "null-pointer-offset", "SEGV_MAPERR"),
       (
         pending(SIGSEGV, trap: 14, error: 6, fault: sp - 8, sp: sp, [0xe8, 0, 0, 0, 0]), "stack-overflow",
@@ -130,7 +132,8 @@
       (pending(SIGTRAP, trap: 3, isFault: false, [0x5d]), "breakpoint", "SI_KERNEL"),
       (pending(SIGSEGV, trap: 13, [0xf4]), "privileged-instruction", "SI_KERNEL"),
       (pending(SIGBUS, trap: 14, error: 6, fault: 0, [0xc6, 0x00, 0x01]), "truncated-mapping", "BUS_ADRERR"),
-      // By kill(): it comes to this thread, too. By abort() in a handler that blocks SIGABRT.
+      // The signal was sent by kill(), which may also select this thread; or by abort() in a handler that blocks
+      // SIGABRT.
       (
         pending(SIGSEGV, trap: 14, error: 4, fault: 16, code: 0, [0x8b, 0x40, 0x10]), "null-pointer-offset",
         "SEGV_MAPERR"
@@ -138,7 +141,7 @@
       (pending(SIGABRT, trap: 6, [0x0f, 0x0b]), "trap", "ILL_ILLOPN"),
     ]
 
-    @Test("D6: a signal that was blocked until its handler returned keeps the cause of each kind of fault")
+    @Test("D6: a signal that was blocked until its handler returned keeps the cause, for each kind of fault")
     func blocked() throws {
       var symbols = Self.symbols
       symbols.chains[0x30]?.removeFirst()
@@ -150,24 +153,25 @@
       }
     }
 
-    @Test("D6: an earlier, survived exception is not taken for the cause of a sent signal")
+    @Test("D6: an earlier, survived exception is not diagnosed as the cause of a sent signal")
     func survived() throws {
       let sent = [
-        // Not at a fault: the thread has gone on since.
+        // RF is not set: the thread has executed instructions since the exception.
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // While a page was brought in that another instruction touches; no division; the signal is another one's.
+        // RF is set, but the exception does not match: another address, an instruction that does not divide, or an
+        // exception of another signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),
-        // RF, as where a page is touched for the first time; the instruction makes no such exception.
+        // RF is set, as after a page's first access, but the instruction cannot raise this exception.
         Self.pending(SIGILL, trap: 6, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 13, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 16, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 19, [0x0f, 0x11, 0x00]),
         Self.pending(SIGBUS, trap: 17, [0x8b, 0x40, 0x10]),
-        // It is cut off, and no register is near the address.
+        // The instruction is truncated, and no register is near the address.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x1234_5678_9000, [0x8b, 0x04, 0x25]),
       ]
       for record in sent {
@@ -176,7 +180,7 @@
       }
     }
 
-    @Test("D6: without a siginfo, the exception shows a division, a breakpoint and a truncated file as well")
+    @Test("D6: without a siginfo, the exception also shows a division, a breakpoint and a truncated file")
     func exceptions() {
       let tell = { (number: UInt64, error: UInt64, signal: Int32) in
         let exception = Exception_x86_64(number: number, error: error, address: 0x5000)

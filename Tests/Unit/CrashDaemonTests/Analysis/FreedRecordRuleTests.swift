@@ -9,14 +9,14 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Faults in memory that held an object of a protected class and has been allocated again.
+  /// Tests faults in memory that held an object of a protected class and has been allocated again.
   @Suite("Diagnosis of freed objects whose memory is in use again")
   struct FreedRecordRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
 
-    /// A method call on a freed object whose memory holds a text by now.
+    /// A method call on a freed object whose memory now contains text.
     private struct Fault {
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1]
@@ -62,7 +62,7 @@ import Testing
       return facts
     }
 
-    @Test("a call through the reused memory of a protected class's object is a use-after-free, though not certain")
+    @Test("a call through the reused memory of a protected class's object is a use-after-free, but not certain")
     func call() throws {
       let facts = try Self.facts(Fault())
       let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
@@ -73,21 +73,21 @@ import Testing
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
-      // A number, which is an address: also one that would be taken for null elsewhere.
+      // The word is a number that is a valid address, and that other rules would treat as null.
       let number = Fault(
         words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
       #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")
-      // Without optimization: mov rax, [rax+0x40]; call rax.
+      // The code without optimization is mov rax, [rax+0x40]; call rax.
       let load = Fault(instruction: [0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0, 0x48])
       #expect(DiagnosisRule.diagnose(try Self.facts(load), at: nil).rule == "dangling-ghost")
-      // The runtime destroys it: call [rax-0x10].
+      // The runtime destroys the object with call [rax-0x10].
       let release = Fault(
         registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: [0xff, 0x50, 0xf0],
         function: "_swift_release_dealloc", image: "/usr/lib/swift/linux/libswiftCore.so")
       #expect(DiagnosisRule.diagnose(try Self.facts(release), at: nil).rule == "dangling-ghost")
     }
 
-    @Test("a fault that a living object or another cause explains is not blamed on the previous object of the address")
+    @Test("a fault that a live object or another cause explains is not attributed to the previous object")
     func others() throws {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -97,15 +97,15 @@ import Testing
       }
       add("no object was freed there") { $0.freed = [] }
       add("an object was freed elsewhere") { $0.freed = [Self.block + 0x40] }
-      add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
-      add("one that is immortal") { $0.words[1] = 0x8000_0004_ffff_ffff }
-      add("one with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
-      add("an overrun of the block before") { $0.size = Self.text }
+      add("a live object whose first word was overwritten") { $0.words[1] = 0x2_0000_0003 }
+      add("a live, immortal object") { $0.words[1] = 0x8000_0004_ffff_ffff }
+      add("a live object with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
+      add("an overrun of the previous block") { $0.size = Self.text }
       add("a method of another object") { $0.registers = [Self.rax: Self.text, Self.rdi: Self.block] }
-      add("a call in C") { $0.function = "shop_visit" }
+      add("a call in a C function") { $0.function = "shop_visit" }
       add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
       add("a read, and a call of something else") { $0.instruction = [0x48, 0x8b, 0x40, 0x10, 0xff, 0xd1] }
-      add("a class that is one") {
+      add("a first word that is a valid class") {
         $0.words[0] = 0x40_0100
         $0.images = [
           RingContents.Image(
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(
-      "a load of the function that is called next is recognized in all registers, and nothing else is",
+      "a load of the function that is called next is recognized in all registers; nothing else is",
       arguments: [
         ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0], true), ([0x48, 0x8b, 0x81, 0, 1, 0, 0, 0xff, 0xd0], true),
         ([0x4c, 0x8b, 0x48, 0x40, 0x41, 0xff, 0xd1], true), ([0x49, 0x8b, 0x44, 0x24, 0x40, 0xff, 0xe0], true),
@@ -133,7 +133,7 @@ import Testing
     func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
 
     @Test(
-      "a load of an async method's relative code address is recognized in all registers, and nothing else is",
+      "a load of an async method's relative code address is recognized in all registers; nothing else is",
       arguments: [
         ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
         ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // with mov rcx, rax; add rcx, rdx
@@ -147,7 +147,7 @@ import Testing
       ] as [([UInt8], Bool)])
     func asyncLoads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.beginsAsync(bytes) == isLoad) }
 
-    @Test("a freed-object record belongs to its own crash's report, and is no incident")
+    @Test("a freed-object record belongs to the report of its own crash, and is not an incident")
     func crashes() async throws {
       let contents = try Self.ring([Self.block])
       let record = try #require(contents.records.first)
@@ -156,7 +156,7 @@ import Testing
       other.tid += 1
       #expect(contents.freedRecords(of: other).isEmpty)
       #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
-      // A hostile process writes many.
+      // A hostile process may write many records.
       #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())

@@ -20,9 +20,9 @@ struct GroupingTests {
       isOwn: isOwn, trust: .cfi)
   }
 
-  @Test("a debug and a release build of one crash have one key")
+  @Test("a debug build and a release build of one crash have the same key")
   func builds() {
-    // Debug: the runtime's frames are there, closures are numbered otherwise, nothing is specialised.
+    // In the debug build the runtime's frames are present, closures have other numbers, and nothing is specialized.
     let debug = [
       frame("$ss17_assertionFailure", "_assertionFailure(_:_:file:line:flags:)", isOwn: false),
       frame("$sSayxSicig", "Array.subscript.getter", isOwn: false),
@@ -42,7 +42,7 @@ struct GroupingTests {
     #expect(key(debug) == key(release))
   }
 
-  @Test("the parts of an async function, generics and recursion make no difference")
+  @Test("parts of async functions, generic arguments and recursion do not change the key")
   func names() {
     let plain = [frame("$s4shop3buyyyYaF", "buy()"), frame("$s4shop3runyyYaF", "run()")]
     let other = [
@@ -64,7 +64,7 @@ struct GroupingTests {
     #expect(Grouping.withoutGenerics(name) == shorter)
   }
 
-  @Test("D22: two operators are two groups, also by their coarse keys, and keep their names in titles")
+  @Test("D22: two operators give two groups, also by their coarse keys, and keep their names in titles")
   func operators() {
     let groups = [("lxg", "<^>"), ("lsg", "<->"), ("l", "<"), ("gg", ">>")].map { mangled, name in
       let frames = [frame("$s4shop1PV\(mangled)oiyA2C_ACtFZ", "static P.\(name) infix(_:_:)")]
@@ -93,7 +93,7 @@ struct GroupingTests {
     #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
-    // A crash with a place of its own has it.
+    // A crash with its own source location keeps it.
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
     let words = "Fatal error: Error raised at top level: x"
@@ -102,7 +102,7 @@ struct GroupingTests {
         == Grouping.group(of: thread, kind: "trap", process: "shop").key)
   }
 
-  @Test("D8: specialised and merged thunks are in no key", arguments: ["TA", "TATm", "TR", "TATQ0_"])
+  @Test("D8: specialized and merged thunks are in no key", arguments: ["TA", "TATm", "TR", "TATQ0_"])
   func thunks(suffix: String) {
     let closure = "$s4shop4MainV4mainyyYaKFZSaySSGyYaKcfU0_"
     let plain = [frame(closure, "closure #2 in static Main.main()"), frame("$s4shop3runyyF", "run()")]
@@ -124,12 +124,12 @@ struct GroupingTests {
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
-      // Where the crash is in them, they are.
+      // A crash in such a function itself has the function in its key.
       #expect(key([caller, run]) != key([run]), "\(caller.function)")
     }
   }
 
-  @Test("@main is an entry point also where it is async, throws, or is specialised")
+  @Test("@main is an entry point even if it is async, throws, or is specialized")
   func mainTypes() {
     for name in ["5$mainyyFZ", "5$mainyyKFZ", "5$mainyyYaFZ", "5$mainyyYaKFZ", "5$mainyyYaKFZTQ0_", "5$mainyyFZTf4d_n"]
     {
@@ -146,7 +146,7 @@ struct GroupingTests {
     #expect(key(frames) != key([frame("$s4bank3buyyyF", "buy()")]))
   }
 
-  @Test("the coarse key is made of the topmost in-app function, the exact one of build and source location")
+  @Test("the coarse key has the topmost in-app function, and the exact key has build and source location")
   func otherKeys() throws {
     let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
     let group = { (caller: String, address: UInt64, images: [CrashReport.Image]) in
@@ -159,7 +159,7 @@ struct GroupingTests {
     let one = group("a", 0x2000, images)
     let elsewhere = group("b", 0x2000, images)
     #expect(one.key != elsewhere.key && one.coarse == elsewhere.coarse)
-    // Loaded at another address, it is the same place of the same build.
+    // At another load address it is the same code of the same build.
     let moved = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x2000, end: 0xa000)]
     let rebuilt = [CrashReport.Image(path: "/srv/shop", buildID: "cd", base: 0x1000, end: 0x9000)]
     let single = { (address: UInt64, images: [CrashReport.Image]) in
@@ -172,14 +172,14 @@ struct GroupingTests {
     #expect(single(0x2000, images) != single(0x2000, rebuilt))
   }
 
-  @Test("main names a group only when nothing else does")
+  @Test("main names a group only if no other frame can")
   func entryPoint() {
     let main = frame("main", "main")
     #expect(key([frame("$s4shop3buyyyF", "buy()"), main]) == key([frame("$s4shop3buyyyF", "buy()")]))
     #expect(key([main]) != key([]))
   }
 
-  @Test("a group without in-app frames is named by other frames, without names by the program")
+  @Test("a group without in-app frames is named by other frames, and without names by the program")
   func fallbacks() {
     let library = frame("plugin_run", "plugin_run", isOwn: false)
     #expect(key([library]) == key([library, frame("swift_retain", "swift_retain", isOwn: false)]))
@@ -206,7 +206,7 @@ struct GroupingTests {
     #expect(one.key != group("shop", 0x3000, 0).key)
     #expect(one.key != group("bank", 0x2000, 0).key)
     #expect(one.coarse == group("shop", 0x3000, 0).coarse && one.coarse != group("bank", 0x2000, 0).coarse)
-    // Without anything of their own, two programs are two.
+    // Crashes without in-app frames in two programs belong to two groups.
     let foreign = { (process: String) in
       let frames = [self.frame("raise", "raise", isOwn: false)]
       let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)

@@ -5,7 +5,7 @@ import Testing
 @Suite("Build-dependent parts of names")
 struct GroupingTextTests {
   @Test(
-    "a linkage name loses the compiler's suffixes, and nothing else",
+    "a linkage name loses the compiler's suffixes only",
     arguments: [
       ("$s4shop3buyyyYaFTY0_", "$s4shop3buyyyYaF"), ("$s4shop3buyyyYaFTQ12_", "$s4shop3buyyyYaF"),
       ("$s4shop3buyyyYaFTY_", "$s4shop3buyyyYaF"), ("$s4shop3buyyyF.resume.0", "$s4shop3buyyyF"),

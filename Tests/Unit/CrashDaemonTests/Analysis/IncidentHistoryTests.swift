@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Incidents before a crash")
 struct IncidentHistoryTests {
-  /// Before the crash of a ring of the tests.
+  /// A time before the crash in a test ring.
   private static let before: UInt64 = 1_700_000_000_000_000_000
 
   private static func report(_ fill: (inout TestRing) -> Void) throws -> CrashReport {
@@ -23,7 +23,7 @@ struct IncidentHistoryTests {
     return try #require(builder.report(id: ring.id))
   }
 
-  @Test("a report lists the incidents before the crash by last occurrence, without the crash's own and later ones")
+  @Test("a report lists earlier incidents by last occurrence, without the crash's own and without later ones")
   func kept() throws {
     let report = try Self.report { ring in
       ring.addIncident(0, key: 2, subject: "App.Session", count: 5, mode: 1, first_ns: Self.before)
@@ -44,7 +44,7 @@ struct IncidentHistoryTests {
     #expect(report.incidentsOmitted == nil)
   }
 
-  @Test("a report lists a bounded number of incidents, and the count of omitted ones")
+  @Test("a report lists a bounded number of incidents, and the number of omitted ones")
   func many() throws {
     let report = try Self.report { ring in
       for index in 0..<20 {
@@ -56,7 +56,7 @@ struct IncidentHistoryTests {
     #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
   }
 
-  @Test("a report without incidents has nil for them")
+  @Test("a report without earlier incidents has no list of incidents")
   func none() throws {
     let report = try Self.report { _ in }
     #expect(report.incidents == nil && report.incidentsOmitted == nil)

@@ -20,12 +20,12 @@ struct IncidentTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  /// Has the database refuse the third incident.
+  /// Makes the database refuse the third incident.
   private static let refusal =
     "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
     + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
 
-  /// The incidents of a process that attached, and exited normally.
+  /// Waits until the incidents of a process that exited normally have been processed.
   private static func end(_ process: AttachedProcess, of daemon: TestDaemon) async throws {
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(
@@ -60,11 +60,11 @@ struct IncidentTests {
     #expect(incident.use.map(\.address) == [0x40_0010, 0x40_0020])
     #expect(incident.object?.release.map(\.address) == [0x40_0030] && incident.object?.thread == 13)
     #expect(incident.object?.record == 77 && incident.process.pid == 4711)
-    // A process that ended well has no report for it.
+    // A process that exited normally has no crash report.
     #expect(try daemon.store.count() == 0)
   }
 
-  @Test("a repeated incident keeps its id; a deferred deinit makes it probable only")
+  @Test("a repeated incident keeps its id; a deferred deinit makes an incident probable only")
   func again() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -84,9 +84,9 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
   }
 
-  @Test("many readings at once store each incident, and it counts once for the policy", .timeLimit(.minutes(5)))
+  @Test("many concurrent readings store each incident once, and the policy counts it once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // One may be done before the next begins: several processes.
+    // One reading may end before the next starts. Several processes make an overlap likely.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
@@ -95,7 +95,7 @@ struct IncidentTests {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
-  @Test("F13: a shared turn of an ended process still reads the ring for the other connections")
+  @Test("F13: a shared permit of an ended process still reads the ring for the other connections")
   func goneLeader() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -107,7 +107,7 @@ struct IncidentTests {
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
     continuation.yield(.attached(try Self.attached(ring, number: 5), []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // Its entry is no more: a later connection has the ring.
+    // The entry of the process was removed. A later connection has the same ring.
     await pipeline.observe(try Self.attached(ring, number: 4))
     #expect(try daemon.store.incidents(limit: 9).count == 1)
     continuation.finish()
@@ -115,7 +115,9 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  /// What the policy counts when rings with 20 incidents each attach, one after the other, and four readings begin at once each time.
+  /// Attaches rings of 20 incidents one after the other, with four concurrent readings each.
+  ///
+  /// Returns the hits that the policy counts.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -149,7 +151,7 @@ struct IncidentTests {
     return found.summary.hits
   }
 
-  @Test("F13: a reading stores all of its incidents or none, and the next one reports unstored ones")
+  @Test("F13: a reading stores all of its incidents or none, and the next reading reports the unstored ones")
   func notStored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -164,7 +166,7 @@ struct IncidentTests {
     let seen = await daemon.analysis.observe(process, seen: [:])
     #expect(seen.isEmpty && daemon.log.contains("no space"))
     #expect(try daemon.store.incidents(limit: 10).isEmpty)
-    // They are still in the process's ring.
+    // The incidents are still in the ring of the process.
     #expect(daemon.analysis.ledger.losses.isEmpty)
     func hits() async -> Double {
       await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +)
@@ -176,7 +178,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).count == 3)
   }
 
-  @Test("incidents of an ended process that the store cannot take are counted as lost")
+  @Test("incidents of an ended process that the store cannot accept are counted as lost")
   func lost() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -191,7 +193,7 @@ struct IncidentTests {
   }
 
   @Test(
-    "a guard slot incident has a sentence for its access kind, and is certain",
+    "an incident in a guard slot has a sentence for its access kind and is certain",
     arguments: [
       (UInt32(1), "read", "App.Session was read 2 ms after it was freed, 16 bytes into it."),
       (2, "write", "App.Session was written 2 ms after it was freed, 16 bytes into it."),
@@ -216,7 +218,7 @@ struct IncidentTests {
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
   }
 
-  @Test("a guard incident has its kind and call site, or its text as it is where that names no site")
+  @Test("a guard incident has its kind and call site, or its unchanged text if the text names no call site")
   func guards() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -233,7 +235,7 @@ struct IncidentTests {
     #expect(second.site == nil && second.sentence == "Odd (x: Int)." && second.mode == "observe")
   }
 
-  @Test("a trap of isolated work is reported with the runtime's message, where there is one")
+  @Test("a trap of isolated work is reported with its runtime error message, if there is one")
   func isolated() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -262,7 +264,7 @@ struct IncidentTests {
     #expect(registers["rsp"] == 0x107 && registers["r15"] == 0x10f)
   }
 
-  @Test("an executor check's stack begins at the program's call, not in the runtime")
+  @Test("an executor check's stack starts at the program's call, not in the runtime")
   func checkFrames() {
     func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {
       CrashReport.Frame(address: Address(1), function: function, mangled: mangled, trust: .framePointer)
@@ -278,14 +280,14 @@ struct IncidentTests {
     #expect(GuardIncident.behindCheck(hook + program).map(\.function) == ["check", "draw", "main"])
   }
 
-  @Test("every kind of guard has its name in crashd", arguments: ShieldKind.allCases)
+  @Test("crashd has a name for every kind of guard", arguments: ShieldKind.allCases)
   func guardNames(kind: ShieldKind) {
     #expect(GuardIncident.name(of: UInt32(kind.rawValue)) == kind.name)
     #expect(GuardIncident.name(of: 0) == "0" && GuardIncident.name(of: .max) == "\(UInt32.max)")
   }
 
   @Test(
-    "a crash in a guard slot is certain, and its report has the stacks of release and allocation",
+    "a crash in a guard slot is certain; its report has the stacks of release and allocation",
     arguments: [
       (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
       (6, "heap-corruption", "Memory 16 bytes before the start of App.Session was used"),
@@ -295,7 +297,7 @@ struct IncidentTests {
     ring.addImage(0)
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
     ring.makePageIncident(0, kind: kind, amount: 16, method: 0x10010)
-    // Of the same thread and address.
+    // The incident has the thread and the address of the crash.
     ring.setUseThread(0, 4712)
     ring.addCrash(signal: SIGSEGV)
     let process = try Self.attached(ring)
@@ -310,7 +312,7 @@ struct IncidentTests {
     #expect(object.release.map(\.address) == [0x40_0030] && object.allocation.map(\.address) == [0x40_0040])
     #expect(TextRenderer().render(report).contains("freed by thread 13\n    0x400030"))
 
-    // Another thread's crash at that address is none of it.
+    // A crash of another thread at that address is independent of the incident.
     ring.setUseThread(0, 4713)
     let other = try Self.attached(ring)
     let plain = ReportBuilder(other.ring.mapping.contents(), process: other.facts, symbols: OpenCaches())
@@ -318,7 +320,7 @@ struct IncidentTests {
     #expect(another.guardedObject == nil && !another.diagnosis.rule.hasPrefix("guard-slot"))
   }
 
-  @Test("incidents are filtered by id prefix, source, program name and user")
+  @Test("incidents can be filtered by id prefix, source, program name and user")
   func found() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -335,7 +337,7 @@ struct IncidentTests {
     #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  @Test("incidents are filtered by kind, by a part of their call site, and by last occurrence")
+  @Test("incidents can be filtered by kind, by a part of their call site, and by last occurrence")
   func foundInReports() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store
@@ -347,7 +349,7 @@ struct IncidentTests {
     #expect(try store.incidents(.init(since: "9999-01-01T00:00:00.000000000Z"), limit: 10).isEmpty)
   }
 
-  @Test("incidents are summed by kind, call site and name, the most frequent first, without overflow")
+  @Test("incident counts are summed by kind, call site and name, most frequent first, without overflow")
   func sums() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store
@@ -363,7 +365,7 @@ struct IncidentTests {
     #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  /// Two guards, and an object whose uses are more than a number holds.
+  /// A daemon with the incidents of two guards, and an object whose use count is near the limit of an integer.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -384,7 +386,7 @@ struct IncidentTests {
     func poison() throws {
       let record = (UInt32(5) << 12) | 1
       let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8003
-      // call [rax+0x38]: an address that no pointer can have.
+      // The instruction is call [rax+0x38], with a non-canonical address.
       var crash = CrashRecord.sample(
         code: 128, address: 0, pc: 0x10010, errorCode: 0, instruction: [0xff, 0x50, 0x38])
       crash.registers[0] = poison
@@ -401,12 +403,12 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // An offset that carries into the record's number, and so names another class, or none.
+      // The offset carries into the number of the record, which then names another class, or no class.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
-      // A class that is not protected.
+      // The number belongs to a class that is not protected.
       facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }

@@ -7,12 +7,12 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  @Suite("The decoder of instructions")
+  @Suite("The instruction decoder")
   struct MachineInstructionTests {
     private static func decode(_ bytes: [UInt8]) -> MachineInstruction? { InstructionDecoder_x86_64.decode(bytes) }
 
     @Test(
-      "a memory operand is read as the processor reads it",
+      "a memory operand is decoded as the processor decodes it",
       arguments: [
         ([0x48, 0x8b, 0x47, 0x10], "[rdi + 0x10]"),  // mov rax, [rdi+0x10]
         ([0x89, 0x10], "[rax]"),  // mov [rax], edx
@@ -54,7 +54,9 @@ import Testing
       #expect(Self.decode([0x0f, 0x11, 0x07])?.alignment == nil)
     }
 
-    /// Opcodes whose 16-byte operand must be aligned, by prefix and map: each was run with an operand that is 8 bytes off.
+    /// The opcodes whose 16-byte operand must be aligned, by prefix and map.
+    ///
+    /// Each was measured with an operand at an offset of 8 bytes.
     private static let aligned: [(prefix: [UInt8], map: [UInt8], opcodes: String)] = [
       ([], [], "14 15 28 29 2b 51 52 53 54 55 56 57 58 59 5b 5c 5d 5e 5f c2 c6"),
       (
@@ -82,7 +84,8 @@ import Testing
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
         let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
-          // The maps, the groups of fxsave and cmpxchg16b, and what was not on the processor (SHA).
+          // The excluded opcodes are the escapes to other maps, the groups of fxsave and cmpxchg16b, and instructions
+          // that the measured processor lacks (SHA).
           if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
           return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
         }
@@ -109,7 +112,7 @@ import Testing
       #expect(Self.decode([0x48, 0x8b, 0x07])?.hasUnknownOperand == false)
     }
 
-    @Test("the operand of a fault is the one whose address fits it")
+    @Test("the operand of a fault is the operand whose address matches the fault address")
     func faulting() throws {
       var registers = [UInt64](repeating: 0, count: 17)
       registers[5] = 0x1000
@@ -122,17 +125,17 @@ import Testing
       #expect(load.operand(faultingAt: nil, registers: registers) == nil)
       registers[5] = 0xdead_beef_0000_0000
       #expect(load.operand(faultingAt: nil, registers: registers)?.base == 5)
-      // A record with fewer registers than the instruction names.
+      // The record has fewer registers than the instruction uses.
       #expect(load.operand(faultingAt: 0x10, registers: []) == nil)
     }
 
-    @Test("any bytes are decoded, or not, without a trap")
+    @Test("any bytes are decoded or rejected, without a trap")
     func hostile() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<200_000 {
         let count = Int.random(in: 0...16, using: &generator)
         var bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        // Prefixes and escapes more often than by chance.
+        // Prefixes and escapes are more frequent than in random bytes.
         let frequent: [UInt8] = [0x0f, 0x62, 0xc4, 0xc5, 0x66, 0x48, 0xff]
         if let first = frequent.randomElement(using: &generator), !bytes.isEmpty {
           bytes[0] = first
@@ -148,7 +151,7 @@ import Testing
     func oracle() async throws {
       let directory = try TestDirectory()
       let listing = directory.path + "/listing"
-      // The middle of the library: strings, vectors, locks.
+      // The middle of the library has string functions, vector instructions and locks.
       let script = """
         objdump -d -M intel --insn-width=16 "$1" | grep -F '[' | grep -vE 'lea |nop|prefetch|[de]s:|endbr|\\{|ptwrite' > "$2"
         """
@@ -161,11 +164,11 @@ import Testing
         guard columns.count >= 3, let start = columns[2].firstIndex(of: "["), let end = columns[2].firstIndex(of: "]")
         else { continue }
         let bytes = columns[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
-        // Gathers have vectors for an index.
+        // The index of a gather is a vector.
         let theirs = columns[2][start...end].replacing("+0x0]", with: "]")
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
-        // Compressed displacements are left undecoded rather than wrong.
+        // The decoder rejects a compressed displacement, because a wrong address would be worse than none.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"
@@ -174,7 +177,9 @@ import Testing
       #expect(compared > 50_000)
     }
 
-    /// `[rax+rcx*8-0x10]`; objdump writes addresses relative to rip without the length.
+    /// Prints an operand as objdump does, such as `[rax+rcx*8-0x10]`.
+    ///
+    /// objdump does not add the instruction's length to addresses relative to rip.
     private static func likeObjdump(_ operand: MemoryOperand, length: Int) -> String {
       var terms: [String] = []
       var displacement = operand.displacement

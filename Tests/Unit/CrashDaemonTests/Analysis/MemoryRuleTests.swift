@@ -29,7 +29,7 @@ struct MemoryRuleTests {
   }
 
   @Test(
-    "a glob matches a whole text, a star any characters, a question mark one byte",
+    "a glob matches a whole text: a star matches any characters, a question mark one byte",
     arguments: [
       ("/usr/bin/pay*", "/usr/bin/payments", true), ("*", "", true), ("*ments", "/usr/bin/payments", true),
       ("/usr/*/pay*s", "/usr/bin/payments", true), ("*a*b*c*", "xaxbxbcx", true), ("a?c", "abc", true),
@@ -46,7 +46,7 @@ struct MemoryRuleTests {
     #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))
   }
 
-  @Test("a no-memory rule applies to processes that meet all its conditions; an empty one applies to none")
+  @Test("a no-memory rule applies to processes that meet all its conditions; an empty rule applies to none")
   func holds() {
     let facts = Self.facts(unit: "shop.service")
     #expect(!MemoryRule().holds(for: facts))
@@ -61,7 +61,7 @@ struct MemoryRuleTests {
     #expect(![MemoryRule]().hold(for: facts))
   }
 
-  @Test("a rule for a unit does not match a process without one, and matches a process with an unknown unit")
+  @Test("a rule for a unit does not match a process outside units, and matches a process with an unknown unit")
   func unknownUnit() {
     let rule = Self.rule { $0.unit = "shop.service" }
     #expect(!rule.holds(for: Self.facts(unit: nil)))
@@ -69,7 +69,7 @@ struct MemoryRuleTests {
     #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
   }
 
-  /// What is stored of a ring, read again.
+  /// Stores the ring and reads the stored ring again.
   private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
     let memory = try ring.memory()
     let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
@@ -88,7 +88,7 @@ struct MemoryRuleTests {
     return ring
   }
 
-  @Test("a no-memory rule removes all memory from the stored ring, and changes nothing else")
+  @Test("a no-memory rule removes all memory from the stored ring and changes nothing else")
   func excerpt() throws {
     let ring = Self.ring()
     let before = try Self.stored(ring, withoutMemory: false)
@@ -100,7 +100,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The same as a reading that removes the memory afterwards.
+    // The result equals a reading that removes the memory afterwards.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -111,7 +111,7 @@ struct MemoryRuleTests {
     #expect(after.contents.memory == RingContents.MemoryFacts(mode: .withheld))
   }
 
-  @Test("without memory, a damaged record stays damaged, and an unfinished one unfinished")
+  @Test("a rule without memory leaves a damaged record damaged, and an unfinished record unfinished")
   func damaged() throws {
     var ring = Self.ring()
     ring.addCrash(slot: 1, stack: Self.secret)
@@ -142,17 +142,17 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("a program's own choice of no memory capture is shown as the program's")
+  @Test("a program's own choice of no memory capture is shown as the program's choice")
   func ownChoice() throws {
     var ring = TestRing()
     ring.addCrash()
     #expect(try Self.stored(ring, withoutMemory: true).contents.memory.mode == .none)
   }
 
-  /// The daemon's rule, which applies to the process of a `TestRing`.
+  /// The daemon's no-memory rule, which matches the process of a `TestRing`.
   private static let rules = [rule { $0.executable = "/srv/*" }]
 
-  @Test("no memory of a spooled ring is stored under a no-memory rule, and the report names the rule's source")
+  @Test("under a no-memory rule, no memory of a spooled ring is stored, and the report names the rule's source")
   func spooled() async throws {
     for (rules, omitted) in [(Self.rules, CrashReport.MemoryOmission.operator), ([], nil)] {
       let ring = Self.ring()
@@ -173,7 +173,7 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("a process gets its no-memory rule with the attach reply; no answer of it makes crashd store memory")
+  @Test("a process gets its no-memory rule with the attach reply; none of its answers makes crashd store memory")
   func attached() async throws {
     try await TestDaemon.run(configure: { $0.settings.noMemory = Self.rules }) { daemon in
       let ring = Self.ring()
@@ -186,7 +186,7 @@ struct MemoryRuleTests {
       _ = try await client.awaitProcess()
       let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
       guard case .object(let first) = try #require(processes.first) else { return }
-      // It has not done it.
+      // The process has not applied the rule.
       #expect(first.string("memory") == "discarded")
       let raw = try #require(try daemon.store.raw(id: ring.id))
       #expect(raw.firstRange(of: Self.secret) == nil)
@@ -195,7 +195,7 @@ struct MemoryRuleTests {
 
   private static func kind(_ message: [UInt8]) throws -> UInt32 {
     try #require(message.count >= MemoryLayout<cs_control_header>.size)
-    // As many bytes as the structure has, and any bytes are a valid one.
+    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
     return unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }.kind
   }
 }

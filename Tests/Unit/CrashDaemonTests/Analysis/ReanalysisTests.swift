@@ -14,7 +14,7 @@ import Testing
 struct ReanalysisTests {
   private static let method = "io.crashshield.Crashd.Reanalyse"
 
-  /// A daemon with the report of a crash.
+  /// Runs a daemon that has stored the report of a crash.
   private func withReport(
     _ body: (TestDaemon, TestClient, String) async throws -> Void
   ) async throws {
@@ -29,7 +29,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report of older rules is reanalyzed, keeps its id, and is an event")
+  @Test("a report of older rules is reanalyzed, keeps its id, and causes an event")
   func changed() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report
@@ -49,7 +49,7 @@ struct ReanalysisTests {
   }
 
   @Test(
-    "a record of another version, or none, leaves the report as it is",
+    "a record of another version, or none, leaves the report unchanged",
     arguments: [[], [UInt8](repeating: 7, count: 99)])
   func unreadable(raw: [UInt8]) async throws {
     try await TestDaemon.run { daemon in
@@ -62,7 +62,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report with missing symbols says so, and is updated when they are ready", .timeLimit(.minutes(10)))
+  @Test("a report with missing symbols states this, and is updated when they are ready", .timeLimit(.minutes(10)))
   func lateSymbols() async throws {
     let directory = try TestDirectory()
     let analyser = try GatedAnalyser(in: directory)
@@ -87,7 +87,9 @@ struct ReanalysisTests {
     }
   }
 
-  /// Runs a daemon with a report whose stack has passed the unwind cross-check, which answers what `answer` writes.
+  /// Runs a daemon with a report whose stack has passed the unwind cross-check.
+  ///
+  /// The cross-check's answer is what `answer` writes.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -106,7 +108,7 @@ struct ReanalysisTests {
       limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
-      // Before it is stored there is no such report, which is an error.
+      // Until the report is stored, a call for it fails.
       try await client.untilReports(1)
       try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
       try await body(daemon, client, left.id, answer)
@@ -120,7 +122,7 @@ struct ReanalysisTests {
     return UnwindAnswer(stacks: [.init(frames: list, stop: .end)])
   }
 
-  @Test("frames from the unwind cross-check stay in the report when a later one finds fewer")
+  @Test("frames from the unwind cross-check stay in the report when a later cross-check finds fewer")
   func tablesGone() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       let report = try daemon.store.report(idPrefix: id).report
@@ -137,11 +139,11 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("adding a missing note of the unwind cross-check is no event")
+  @Test("adding a missing note of the unwind cross-check causes no event")
   func noteAdded() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       try answer(Self.answer([0x10010]))
-      // As an older crashd has stored it: with the handler's frames, and without a note.
+      // The report has the state that an older crashd stored: with the handler's frames, and without a note.
       var report = try daemon.store.report(idPrefix: id).report
       report.unwinding = nil
       report.threads[0].frames.removeLast()
@@ -154,7 +156,7 @@ struct ReanalysisTests {
     }
   }
 
-  /// That of the handler's frames alone.
+  /// The group that follows from the handler's frames alone.
   private static func group(of daemon: TestDaemon, _ id: String) throws -> CrashReport.Group? {
     let raw = try #require(RingExcerpt.unpack(try daemon.store.raw(id: id) ?? []))
     let file = try MemoryFile(size: raw.count)

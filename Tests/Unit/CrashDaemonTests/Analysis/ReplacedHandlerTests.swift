@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Handlers that replaced the shield's")
+@Suite("Handlers that replaced the shield's handlers")
 struct ReplacedHandlerTests {
   @Test("a replacing handler is named by image and function")
   func named() throws {

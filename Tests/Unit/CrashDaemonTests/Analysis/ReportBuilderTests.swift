@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The report builder")
 struct ReportBuilderTests {
-  @Test("a Swift runtime failure is the reason and no frame")
+  @Test("a Swift runtime failure is the reason of the crash, not a frame")
   func runtimeFailure() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [
@@ -28,7 +28,7 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.cause == "swift-runtime-failure")
   }
 
-  @Test("a recovered fault follows the fatal one in the report, and its thread is listed among the others")
+  @Test("a recovered fault follows the fatal one in the report, and its thread is listed with the other threads")
   func survived() throws {
     var recovered = CrashRecord.sample(signal: SIGSEGV)
     recovered.tid = 11
@@ -46,7 +46,7 @@ struct ReportBuilderTests {
     #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
   }
 
-  @Test("a frame has its full name where that differs")
+  @Test("a frame has its full name if that differs from the short name")
   func signatures() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "$s4shop3buyyyYaKF", isInline: true), SourceFrame(mangled: "main")]
@@ -57,7 +57,7 @@ struct ReportBuilderTests {
     #expect(report.threads[0].frames.map(\.signature) == ["shop.buy() async throws -> ()", nil])
   }
 
-  @Test("an image has the reason why names or lines are missing, and only then")
+  @Test("an image has the reason for missing names or lines only if some are missing")
   func gaps() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
     let gap = SymbolGap(reason: "the image has build id 00, not abcd")
@@ -72,14 +72,14 @@ struct ReportBuilderTests {
     #expect(try reason(symbols([named], gap), "/srv/shop") == gap.reason)
     #expect(try reason(symbols([lined], gap), "/srv/shop") == nil)
     #expect(try reason(symbols([], nil), "/srv/shop") == nil)
-    // Libraries of a system mostly have names only.
+    // System libraries usually have function names without lines.
     let names = SymbolGap(reason: "it has names only", isNamesOnly: true)
     #expect(try reason(symbols([], names), "/usr/lib/libc.so.6") == nil)
     #expect(try reason(symbols([], gap), "/usr/lib/libc.so.6") == gap.reason)
     #expect(try reason(symbols([named], names), "/srv/shop") == names.reason)
   }
 
-  @Test("a return address is looked up one byte before, an exact pc where it is")
+  @Test("a return address is symbolicated one byte before it, an exact pc at its own address")
   func adjustment() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "exact")], 0x1f: [SourceFrame(mangled: "caller")],
@@ -104,7 +104,7 @@ struct ReportBuilderTests {
     }
   }
 
-  @Test("a report is bounded, however long the inline chains and names of a hostile image")
+  @Test("a report has a bounded size, however long a hostile image's inline chains and names are")
   func endlessNames() throws {
     let long = String(repeating: "x", count: 8_000)
     let chain = (0..<200).map { SourceFrame(mangled: "f\($0)\(long)", file: "/\(long)", isInline: $0 < 199) }
@@ -117,11 +117,11 @@ struct ReportBuilderTests {
     let report = try #require(RingContents.sample(records).report(SampleSymbols(chains: [0x10: chain])))
     let bytes = report.threads.flatMap(\.frames).reduce(0) { $0 + $1.function.utf8.count + $1.mangled.utf8.count }
     #expect(bytes < 8 << 20)
-    // What has no name any more has its address.
+    // Frames beyond the limit have an address and no name.
     #expect(report.threads.allSatisfy { $0.frames.count >= 256 && $0.frames.last?.address == 0x10010 })
   }
 
-  @Test("an exception type whose demangled name would be endless stays mangled")
+  @Test("an exception type whose demangled name would be too long stays mangled")
   func endlessException() {
     let name = "1GI" + (0..<24).reduce("1GIiiE") { name, index in "\(name)S_IS\(index % 10)_S\(index % 10)_E" } + "E"
     let facts = CrashFacts(record: .sample(signal: SIGABRT, exceptionType: name), pid: 1)
@@ -160,7 +160,7 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.sentence == "Swift stopped the program: Error raised at top level: E().")
   }
 
-  @Test("the gap of a deep recursion stands where the head ends, inline frames counted")
+  @Test("the gap of a deep recursion is placed at the end of the innermost frames, counted with inline frames")
   func gap() throws {
     var record = CrashRecord.sample(frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
     record.frameHead = 2
@@ -173,7 +173,7 @@ struct ReportBuilderTests {
     #expect(thread.framesBeforeGap == 3)
   }
 
-  @Test("the first crashed thread gives the signal, the others have their own")
+  @Test("the first crashed thread gives the report's signal, and the others have their own")
   func threads() throws {
     var second = CrashRecord.sample(signal: SIGSEGV)
     second.sequence = 1
@@ -193,7 +193,7 @@ struct ReportBuilderTests {
     #expect(report.process.buildID == "abcd")
   }
 
-  @Test("a ring without a crash makes no report")
+  @Test("a ring without a crash gives no report")
   func none() {
     #expect(RingContents.sample([]).report() == nil)
   }
@@ -217,7 +217,7 @@ struct OwnershipTests {
     ("$s4shop3buyyyF", "/src/shop.swift", "/srv/shop", true),
     ("cs_fault_null_read", "/src/faults.c", "/srv/shop", true),
     ("main", "/src/main.swift", "/srv/shop", true),
-    // Statically linked runtime.
+    // A statically linked runtime.
     ("$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF", nil, "/srv/shop", false),
     ("$sSayxSicig", nil, "/srv/shop", false),
     ("swift_retain", nil, "/srv/shop", false),
@@ -239,13 +239,13 @@ struct OwnershipTests {
     ("__libc_start_main", nil, "/usr/lib/x86_64-linux-gnu/libc.so.6", false),
     ("anything", "/src/a.c", "/opt/swift/usr/lib/swift/linux/libswiftCore.so", false),
     ("plugin_main", "/src/p.c", "/srv/plugins/libplugin.so", true),
-    // A dependency, and code that the compiler made.
+    // A dependency, and code that the compiler generated.
     ("$s7NIOCore4readyyF", "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift", "/srv/shop", false),
     ("$s4shop3buyyyF", "/<compiler-generated>", "/srv/shop", false),
     ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
   ]
 
-  @Test("D4: file and function decide whether a frame is in-app, and never the line")
+  @Test("D4: file and function decide whether a frame is in-app, never the line")
   func lineZero() {
     for line in [nil, 12] as [Int?] {
       let isOwn = { Ownership.isOwn(mangled: $0, file: $1, line: line, image: "/srv/shop") }
@@ -263,11 +263,11 @@ struct OwnershipTests {
     }
   }
 
-  /// Of `shop.respond` as an argument, in `main`.
+  /// The name of `shop.respond` passed as an argument, in `main`.
   private static let methodReference =
     "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
 
-  @Test("D12: a forwarded method is not in-app, a closure in it is")
+  @Test("D12: a forwarded method is not in-app, but a closure in it is")
   func methodReferences() {
     let isOwn = { Ownership.isOwn(mangled: $0, file: "/src/Shop.swift", line: $1, image: "/srv/shop") }
     #expect(!isOwn(Self.methodReference, nil) && isOwn(Self.methodReference, 12))
@@ -275,7 +275,7 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop3buyyyFSbyXEfu_", nil))
   }
 
-  @Test("S2: a function without a file is a dependency's, where others of its module have files")
+  @Test("S2: a function without a file belongs to a dependency if other functions of its module have files")
   func dependencyWithoutFile() throws {
     let file = "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift"
     let symbols = SampleSymbols(chains: [
@@ -307,7 +307,7 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
     #expect(!isOwn("$s4shop4LeafC4textACSS_tcfC", nil))
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfc", nil))
-    // Those of structs and enums have their code there.
+    // The initializers of structs and enums have their code in this function.
     #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
   }
 
@@ -316,7 +316,7 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: mangled, file: file, line: 1, image: image) == isOwn)
   }
 
-  @Test("D19: the shield's code in the process is not in-app")
+  @Test("D19: the shield's own code in the process is not in-app")
   func shield() {
     let file = "/src/swift-crash-shield/CShim/Handler/Setup/attach_client.c"
     #expect(!Ownership.isOwn(mangled: "receive", file: file, line: 76, image: "/srv/shop"))
@@ -330,7 +330,7 @@ struct OwnershipTests {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))
   }
 
-  @Test("threads that did not crash come after those that did, with names and no signal")
+  @Test("threads that did not crash follow the crashed threads, with names and without a signal")
   func otherThreads() throws {
     var contents = RingContents.sample([.sample(frames: [.at(0x10010, exact: true)])])
     contents.threads = [

@@ -7,16 +7,18 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Blocks that should hold an object and do not: when that is diagnosed as a use-after-free.
+  /// Tests when a block that should hold an object, but does not, is diagnosed as a use-after-free.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
 
-    /// A method of a session is called, of 56 bytes or, of a subclass, 216; its memory has a text by now.
+    /// A method call on a session, whose object has 56 bytes, or 216 for a subclass.
+    ///
+    /// The memory of the object now contains text.
     private struct Fault {
-      /// glibc's word in front, the block's own, and glibc's behind it.
+      /// The size word of glibc before the block, the words of the block, and the size word after it.
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7]
       var next: UInt64 = 0x31
@@ -51,7 +53,7 @@ import Testing
       return DiagnosisRule.diagnose(facts, at: nil)
     }
 
-    @Test("a method call through a reused block of the expected object's size is a use-after-free, and not certain")
+    @Test("a method call through a reused block of the expected object's size is a use-after-free, but not certain")
     func call() {
       let diagnosis = Self.diagnose(Fault())
       #expect(diagnosis.rule == "dangling-reuse" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.7)
@@ -68,22 +70,22 @@ import Testing
       inMemory.registers[Self.rdi] = Self.block + 0x28
       inMemory.words[4] = Self.block
       #expect(Self.diagnose(inMemory).rule == "dangling-reuse")
-      // A number, which is an address near null.
+      // The word is a number that is a valid address near null.
       let number = Fault(
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // Its neighbour marks it as free by now, and still it has none of glibc's words.
+      // The neighbor block marks this block as free, but the block has none of glibc's words.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
-      // Its end is farther than the record reaches.
+      // The end of the block is outside the recorded memory.
       let derived = Self.diagnose(Fault(size: 0xe1))
       #expect(derived.rule == "dangling-reuse" && derived.evidence?.contains("derived") == true)
     }
 
-    /// The same without a variable: the function's code names the class.
+    /// The scope has no variable, but the function's code names the class.
     private static let named = "C 56 Session\nD 216\n"
 
-    @Test("without a variable, a class that the function names is evidence, with less confidence")
+    @Test("without a variable, a class that the function names is evidence with less confidence")
     func named() {
       let diagnosis = Self.diagnose(Fault(scope: Self.named))
       #expect(diagnosis.rule == "dangling-reuse-named" && diagnosis.cause == "dangling")
@@ -93,46 +95,46 @@ import Testing
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).evidence?.contains("names Session") == true)
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
-      // Among many sizes there is one for any block.
+      // Many classes have many sizes, so that any block would match one of them.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()
       #expect(Self.diagnose(Fault(scope: many + Self.named)).cause != "dangling")
       #expect(Self.diagnose(Fault(scope: "C 120 Item\n" + Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: String(repeating: Self.named, count: 9))).rule == "dangling-reuse-named")
-      // The variable's class is the one that is expected.
+      // The variable's class is the expected class.
       let other = Fault(scope: "V r 13 0 0 item\nT 0 Item\nS 24\n" + Self.named)
       #expect(Self.diagnose(other).cause != "dangling")
     }
 
-    @Test("the block is exactly as large as malloc makes it for an object")
+    @Test("the block must be exactly as large as malloc makes it for the object")
     func exactSize() {
       let found: [UInt64] = [0x41, 0xe1]
       for size in stride(from: 0x21 as UInt64, through: 0x141, by: 16) {
-        // The record does not reach behind the larger ones.
+        // For the larger blocks, the recorded memory ends before the end of the block.
         let words = Array(Fault().words.prefix(min(7, Int(size / 8) - 1)))
         let fault = Fault(size: size, words: words, scope: Self.named)
         #expect((Self.diagnose(fault).cause == "dangling") == found.contains(size), "\(size)")
       }
     }
 
-    @Test("calls in runtime functions and early method loads count as uses of an object as well")
+    @Test("calls in runtime functions and early method loads also count as uses of an object")
     func otherWays() {
-      // call [rax-0x10], of the class's destructor, by a release.
+      // The instruction is call [rax-0x10], with which a release calls the class's destructor.
       var release = Fault(instruction: [0xff, 0x50, 0xf0], function: "_swift_release_dealloc", scope: Self.named)
       release.registers = [Self.rax: Self.text, Self.rdi: Self.block]
       #expect(Self.diagnose(release).rule == "dangling-reuse-named")
-      // lock cmpxchg [rsi*8+0x10], of a side table that there is not.
+      // The instruction is lock cmpxchg [rsi*8+0x10], on a side table that does not exist.
       let exchange: [UInt8] = [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0]
       var retain = Fault(instruction: exchange, function: "swift_retain", scope: Self.named)
       retain.registers = [4: Self.text + 1, Self.rdi: Self.block]
       #expect(Self.diagnose(retain).rule == "dangling-reuse-named")
       retain.registers[4] = Self.text + 2
       #expect(Self.diagnose(retain).cause != "dangling", "another word is in rsi")
-      // mov rbx, [rax+0xb8], of a method that is called later; the object is in rdi.
+      // The instruction is mov rbx, [rax+0xb8], which loads a method for a later call. The object is in rdi.
       let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
       let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
       #expect(Self.diagnose(early).rule == "dangling-reuse-named")
-      // mov rax, [rax+distance]: up to 16 the block may begin with a pointer to what is no object; -8 has the class's
-      // value witnesses.
+      // The instruction is mov rax, [rax+distance]. For a distance up to 16, the block's first word may point to
+      // something other than a class. At -8 a class has its value witnesses.
       for (distance, isFound) in [
         (0, false), (8, false), (16, false), (24, true), (-8, true), (-16, false), (-24, false),
       ] {
@@ -143,21 +145,21 @@ import Testing
       }
     }
 
-    @Test("a word in a freed block is no evidence where the object's own first word leads there")
+    @Test("a word in a freed block is no evidence if the object's own first word leads there")
     func otherBlock() {
-      // A link from one freed block of the heap to another.
+      // The link leads from one freed block of the heap to another.
       let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
       var fault = Fault(registers: [Self.r13: Self.block], instruction: [], scope: "")
       (fault.heap, fault.code, fault.pc, fault.address) = (0x5555_5576_0000..<0x5555_5580_0000, 1, link, link)
       #expect(Self.diagnose(fault).rule == "dangling-remains")
       fault.words[0] = 0x5555_5576_1230
       #expect(Self.diagnose(fault).cause != "dangling")
-      // In C r13 has no object.
+      // In C code, r13 is not the object.
       fault.function = "shop_visit"
       #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
 
-    @Test("a fault with another explanation, or where no object is expected, is no use-after-free")
+    @Test("a fault with another explanation, or without an expected object, is no use-after-free")
     func others() {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -168,32 +170,32 @@ import Testing
       add("a block of another size: a wrong cast") { $0.size = 0x91 }
       add("no variable") { $0.scope = "" }
       add("a variable of an unknown type") { $0.scope = "V r 13 0 - session\n" }
-      add("a class whose size is not known") { $0.scope = "V r 13 0 0 session\nT 0 Session\n" }
+      add("a class of unknown size") { $0.scope = "V r 13 0 0 session\nT 0 Session\n" }
       add("a variable with another address") { $0.scope = "V r 13 8 0 session\nT 0 Session\nS 56\n" }
-      add("a variable in a register that there is not") { $0.scope = "V r 400 0 0 session\nT 0 Session\nS 56\n" }
-      add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
-      add("an overrun of the block before") { $0.size = Self.text }
-      add("an overrun of this one") { $0.next = Self.text }
+      add("a variable in a register that does not exist") { $0.scope = "V r 400 0 0 session\nT 0 Session\nS 56\n" }
+      add("a live object whose first word was overwritten") { $0.words[1] = 0x2_0000_0003 }
+      add("an overrun of the previous block") { $0.size = Self.text }
+      add("an overrun of this block") { $0.next = Self.text }
       for scope in [Fault().scope, Self.named] {
         add("the object is not in r13") {
           ($0.registers, $0.scope) = ([Self.rax: Self.text, Self.rdi: Self.block], scope)
         }
         add("r13 points into a block") { ($0.registers[Self.r13], $0.scope) = (Self.block + 8, scope) }
       }
-      // mov rax, [rcx+rax*8+0x20]: a number of a struct that lives.
+      // The instruction is mov rax, [rcx+rax*8+0x20], which loads a number from a live struct.
       add("an index") {
         $0 = Fault(
           registers: [Self.rax: Self.text, 2: 0x6000, Self.rdi: Self.block],
           instruction: [0x48, 0x8b, 0x44, 0xc1, 0x20],
           scope: Self.named)
       }
-      // mov rax, [rax+0x18], of a struct's second word.
-      add("a pointer behind a number") {
+      // The instruction is mov rax, [rax+0x18], and rax has the second word of a struct.
+      add("a number used as a pointer") {
         $0 = Fault(
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // Functions that other files do not see are named alike in all of C++.
+      // A C++ function with internal linkage (`_ZL`), and a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -201,17 +203,17 @@ import Testing
             function: function, image: image, scope: Self.named)
         }
       }
-      add("a call in C") { $0.function = "shop_visit" }
+      add("a call in a C function") { $0.function = "shop_visit" }
       add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
-      add("in C's runtime") {
+      add("in the C runtime") {
         $0.function = "memcpy"
         $0.scope = Self.named
       }
       add("a class of an impossible size") { $0.scope = "C 18446744073709551615 Session\nD 0\n" }
-      add("a size of nothing") {
+      add("a class of size zero") {
         ($0.size, $0.words, $0.scope) = (0x21, [Self.text, 2, 3], "C 0 Session\nD 0\nD 15\n")
       }
-      add("a class that is one") {
+      add("a first word that is a valid class") {
         $0.words[0] = 0x40_0100
         $0.images = [
           RingContents.Image(
@@ -227,7 +229,7 @@ import Testing
       }
     }
 
-    @Test("classes are read from the runtime's callers too, variables only at the crash address")
+    @Test("classes are also read from the runtime's callers, variables only at the crash address")
     func places() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0xf0],
@@ -250,21 +252,21 @@ import Testing
         #expect(found.allSatisfy { $0.hasScope == ($0.linkAddress == 0x10) })
         return found.map(\.linkAddress)
       }
-      // The runtime has lines of its own where it was built with them.
+      // The runtime has its own line entries if it was built with them.
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
-      // What lies on the stack and looks like a caller may be none.
+      // A value on the stack that resembles a return address may not be one.
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
-      // A null pointer's variables are those of the place.
+      // For a null pointer, the variables are those at the address of the fault.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
       #expect(places(of: null, first: "shop_visit") == [0x10])
     }
 
-    @Test("a diagnosis made with the image survives the image's loss, unless the image contradicts it")
+    @Test("a diagnosis made with the image survives the loss of the image, unless the image contradicts it")
     func earlier() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: Self.block - 8,
@@ -282,13 +284,13 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // Functions still answer, with fewer classes, or none.
+      // The named classes of functions are still available: fewer of them, or none.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // The variables are there, and say otherwise.
+      // The variables are available, and contradict the diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named
@@ -300,7 +302,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("any size from the image is only a number")
+    @Test("any size from the image is used as a number only")
     func sizes() {
       for bytes in [0, 1, 15, 16, 24, 25, 1 << 29, 1 << 30, UInt64.max, UInt64.max - 7] {
         let block = ExpectedClass(name: "", bytes: bytes).blockBytes

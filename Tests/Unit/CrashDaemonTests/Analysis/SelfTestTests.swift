@@ -4,10 +4,10 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The guard self-test that a process publishes in its ring, as the reply of `Processes` shows it.
+/// Tests how the reply of `Processes` shows the guard self-test that a process publishes in its ring.
 @Suite("Self-tests of attached processes")
 struct SelfTestTests {
-  /// The key `selfTest` of a process with this ring.
+  /// The key `selfTest` in the reply for a process with this ring.
   private static func selfTest(_ ring: TestRing) async throws -> [String: JSONValue]? {
     var selfTest: JSONValue?
     try await TestDaemon.run { daemon in
@@ -29,7 +29,7 @@ struct SelfTestTests {
     #expect(try await Self.selfTest(TestRing()) == nil)
   }
 
-  @Test("self-tested guard kinds have names, unknown ones their numbers, and the time is never in the future")
+  @Test("self-tested guard kinds have names, unknown kinds have numbers, and the time is never in the future")
   func kinds() async throws {
     var ring = TestRing()
     let time_ns: UInt64 = 1_700_000_002_000_000_000

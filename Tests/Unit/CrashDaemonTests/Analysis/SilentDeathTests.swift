@@ -18,7 +18,7 @@ struct SilentDeathTests {
       EndedProcess(process: process, end: end, memory: memory), losses: losses, hasCrashed: hasCrashed)
   }
 
-  @Test("a process that goes on, exits normally or is terminated has no unreported exit")
+  @Test("a process that continues, exits normally or is terminated has no unreported exit")
   func noDeath() throws {
     for end in [ProcessEnd.goesOn, .status(0), .status(1 << 8), .status(SIGTERM), .status(SIGINT), .status(SIGHUP)] {
       #expect(try death(end, memory: .victim, losses: ["torn": 1]) == nil, "\(end)")
@@ -41,10 +41,10 @@ struct SilentDeathTests {
     #expect(death.death.dumpedCore == (status & 0x80 != 0))
   }
 
-  @Test("an exit with an unknown status is reported only where the ring shows a loss")
+  @Test("an exit with an unknown status is reported only if the ring shows a loss")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
-    // The out-of-memory kill may have hit another process of its control group.
+    // The out-of-memory kill may have hit another process of the same control group.
     #expect(try death(.unknown, memory: .victim) == nil)
     let death = try #require(try death(.unknown, losses: ["torn": 1]))
     #expect(death.diagnosis.cause == "unknown")
@@ -52,7 +52,7 @@ struct SilentDeathTests {
     #expect(death.death.signal == nil)
   }
 
-  @Test("reports of more killed processes than their control group counted OOM kills say that the cause is not certain")
+  @Test("with more killed processes than OOM kills in their control group, the reports mark the cause as uncertain")
   func shared() throws {
     let first = try #require(try death(.status(SIGKILL), memory: .shared(isVictim: true)))
     #expect(first.diagnosis.cause == "out-of-memory")
@@ -69,7 +69,7 @@ struct SilentDeathTests {
     }
   }
 
-  @Test("a process that is killed after its crash gets a second report; one that ends by its crash gets none")
+  @Test("a process that is killed after its crash gets a second report; a process that ends by its crash does not")
   func afterCrash() throws {
     let death = try #require(try death(.status(SIGKILL), hasCrashed: true))
     #expect(death.diagnosis.cause == "killed")

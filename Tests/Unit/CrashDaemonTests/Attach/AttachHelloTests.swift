@@ -5,13 +5,13 @@ import Testing
 
 @Suite("The hello")
 struct AttachHelloTests {
-  @Test("a good hello names its images")
+  @Test("a valid hello names its images")
   func good() throws {
     let hello = try AttachHello(message: TestProcess.hello(images: [3, 511]), descriptorCount: 3, isTruncated: false)
     #expect(hello.images == [3, 511])
   }
 
-  @Test("the hello's layout is that of the C header")
+  @Test("the hello's layout equals that of the C header")
   func layout() {
     #expect(MemoryLayout<cs_attach_hello>.offset(of: \.image_count) == AttachHello.imagesOffset - 4)
     #expect(
@@ -45,7 +45,7 @@ struct AttachHelloTests {
     Bad(what: "image beyond the table", message: TestProcess.hello(images: [512]), descriptors: 2),
   ]
 
-  @Test("anything else is refused with its status and a reason", arguments: bad)
+  @Test("an invalid hello is refused with its status and a reason", arguments: bad)
   func refused(_ bad: Bad) {
     let refusal = #expect(throws: AttachRefusal.self) {
       try AttachHello(message: bad.message, descriptorCount: bad.descriptors, isTruncated: bad.isTruncated)
@@ -54,7 +54,7 @@ struct AttachHelloTests {
     #expect(refusal?.reason.isEmpty == false)
   }
 
-  @Test("a reply is cut at a whole character")
+  @Test("a reply is cut between characters")
   func reply() {
     let text = String(repeating: "é", count: 200)
     let bytes = AttachReply.bytes(status: .limit, text: text)

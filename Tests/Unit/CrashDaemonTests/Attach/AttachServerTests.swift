@@ -14,7 +14,7 @@ struct AttachServerTests {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
     var limit = rlimit()
-    // Both calls use one struct rlimit; the hard limit is ours to use.
+    // Both calls use one struct rlimit. Lowering the soft limit needs no privilege.
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     limit.rlim_cur = limit.rlim_max
     #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -36,7 +36,7 @@ struct AttachServerTests {
     #expect(loop.connectionCount == processes.count)
   }
 
-  @Test("a request for one process settles that process and no other", arguments: [true, false])
+  @Test("a request to settle one process settles that process and no other", arguments: [true, false])
   func settleOne(isAsked: Bool) async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -65,7 +65,7 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // It is attached; it hangs up between the poller's event and the request.
+          // The process hangs up between the poller's event and the request to settle it.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -77,7 +77,7 @@ struct AttachServerTests {
     #expect(await collector.value == ["attached", "announced"] + (isAsked ? end + ["settled"] : ["settled"] + end))
   }
 
-  @Test("an attached process's crash is stored at its wake-up, and its hang-up detaches it")
+  @Test("an attached process's crash is stored when the process wakes crashd, and a hang-up detaches the process")
   func oneCrash() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -86,7 +86,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // The reply is sent before the pipeline has the process.
+      // crashd sends the reply before the pipeline has registered the process.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
@@ -108,7 +108,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a crash before the attach is found at the attach")
+  @Test("a crash before the attach is found during the attach")
   func earlyCrash() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -119,7 +119,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a second thread that crashes later is added to the same report")
+  @Test("the crash of a second thread is added to the same report")
   func secondThread() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -139,7 +139,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a process that dies while it writes leaves no report, and is counted")
+  @Test("a process that ends while it writes its record leaves no report, and is counted")
   func torn() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(name: "half")
@@ -154,10 +154,10 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a hostile hello gets its answer and affects no other process", arguments: Hostile.all)
+  @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The good one says hello late, on a slow machine later than crashd would wait for it.
+    // The well-behaved process sends its hello late. On a slow machine this can exceed crashd's usual timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -193,7 +193,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a thousand refused hellos with descriptors leave no descriptor behind")
+  @Test("a thousand refused hellos with descriptors leave no descriptor open")
   func descriptors() async throws {
     let directory = try TestDirectory()
     let (stream, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -208,7 +208,7 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Whatever else runs in this process opens descriptors too, but none of this memfd: its links are counted.
+    // Other code in this process also opens descriptors, but none of this memfd. The test counts the links to it.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -220,13 +220,13 @@ struct AttachServerTests {
       }
     }
     #expect(ledger.refusals == ["attach": 1_000])
-    // What came as images is closed on a thread of its own, in order.
+    // The descriptors that were sent as images are closed in order, on a separate thread.
     let place = FileFacts.place(of: memory.number)
     #expect(ForeignFileWork.shared.wait(of: geteuid(), at: place, timeout_ms: 60_000) { true } == true)
     #expect(try openCount(of: memory) == 1)
   }
 
-  @Test("wake-ups without new records are ignored after a while, but the last reading is not")
+  @Test("wake-ups without new records are ignored after a while, but the last reading takes place")
   func emptyWakes() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 3
@@ -248,7 +248,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a connection that never says hello is closed")
+  @Test("a connection that sends no hello is closed")
   func silence() async throws {
     var limits = Limits()
     limits.greeting_ms = 1
@@ -260,7 +260,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("more processes than the limit are refused as such")
+  @Test("processes beyond the limit are refused with the status for that")
   func limit() async throws {
     var limits = Limits.patient
     limits.processes = 1
@@ -272,7 +272,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("rings that are still held count against the limit of processes")
+  @Test("rings that are still in use count against the limit of processes")
   func ringLimit() async throws {
     var limits = Limits.patient
     limits.rings = 1
@@ -287,7 +287,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("the unit lets crashd have as many descriptors as its limits add up to")
+  @Test("the unit gives crashd as many descriptors as its limits add up to")
   func unitLimit() throws {
     let root = #filePath.dropLast("Tests/Unit/CrashDaemonTests/Attach/AttachServerTests.swift".count)
     let path = "\(root)systemd/crashd.service"
@@ -311,7 +311,7 @@ extension PipelineEvent {
   }
 }
 
-/// How many descriptors of this process are open on the file.
+/// The number of descriptors of this process that are open on the file.
 private func openCount(of descriptor: Descriptor) throws -> Int {
   let wanted = try descriptor.status()
   return try (Int32(0)..<4_096).count { number in
@@ -322,7 +322,7 @@ private func openCount(of descriptor: Descriptor) throws -> Int {
   }
 }
 
-/// A first message that no honest process sends.
+/// A first message that no valid client sends.
 struct Hostile: Sendable, CustomTestStringConvertible {
   var what: String
   var hello = TestProcess.hello()

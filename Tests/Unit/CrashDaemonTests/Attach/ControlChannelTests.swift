@@ -13,7 +13,7 @@ struct ControlChannelTests {
   /// Reads a control message: its kind, number and payload.
   private static func message(_ bytes: [UInt8]) -> (kind: UInt32, number: UInt32, payload: [UInt8])? {
     guard bytes.count >= MemoryLayout<cs_control_header>.size else { return nil }
-    // As many bytes as the structure has, and any bytes are a valid one.
+    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
     let header = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }
     return (header.kind, header.number, Array(bytes.dropFirst(MemoryLayout<cs_control_header>.size)))
   }
@@ -31,7 +31,7 @@ struct ControlChannelTests {
 
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a guard mode that only a later crashd knows is stored, and not sent to processes")
+  @Test("a guard mode that only a later crashd defines is stored, and not sent to processes")
   func laterMode() throws {
     let stored = #"{"modes":{"index":"later","cast":"off"},"implicitModes":{}}"#
     let words = try JSONDecoder().decode(GuardWords.self, from: Data(stored.utf8))
@@ -42,7 +42,7 @@ struct ControlChannelTests {
     #expect(String(decoding: try JSONEncoder().encode(words), as: UTF8.self).contains(#""index":"later""#))
   }
 
-  @Test("a caller waits for a process no longer than its time, however short", .timeLimit(.minutes(10)))
+  @Test("a caller waits for a process no longer than its timeout, however short it is", .timeLimit(.minutes(10)))
   func shortWait() async {
     let outcome = ControlOutcome()
     outcome.begin(nil)
@@ -50,7 +50,7 @@ struct ControlChannelTests {
     #expect(!outcome.now.hasReached(nil))
   }
 
-  @Test("answers to an earlier plan do not count for the current one")
+  @Test("answers to an earlier plan do not count for the current plan")
   func staleAnswers() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -66,7 +66,7 @@ struct ControlChannelTests {
       queue.take(plan, outcome: outcome)
       queue.send(to: socket)
     }
-    // Each is a message of modes and a sweep.
+    // Each plan is a message with the modes and a sweep.
     func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
       queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
     }
@@ -81,7 +81,7 @@ struct ControlChannelTests {
     _ = other
   }
 
-  @Test("a program without guard modes is shown as such, and still applies its quarantine policy")
+  @Test("a program without guard modes is shown with that limit, and still applies its quarantine policy")
   func guardsOfBefore() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -107,7 +107,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an override reaches running and future processes, and their answers are shown")
+  @Test("an override reaches running and future processes, and the reply shows their answers")
   func protect() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -134,7 +134,7 @@ struct ControlChannelTests {
       }
       #expect(view.int("processes") == 1 && view.int("applied") == 1)
 
-      // The same process says hello again: its first connection gets no more messages.
+      // The process sends a second hello. Its first connection receives no more messages.
       let next = try await daemon.attach()
       try next.send(TestProcess.hello(), [TestRing().memory()])
       let socket = next.socket
@@ -152,14 +152,14 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
-      // There is no such class.
+      // The process has no class of this name.
       #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
     }
   }
 
-  @Test("a class that no process has is refused and taken back; an override is reset")
+  @Test("an override for a class that no process has is refused and removed; a known override can be reset")
   func unknownClass() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -200,7 +200,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an unrequested answer ends the connection, and is counted")
+  @Test("an unrequested answer ends the connection and is counted")
   func unasked() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -211,7 +211,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("a process that does not answer gets a bounded number of messages, and a later plan repeats everything")
+  @Test("a process that does not answer gets a bounded number of messages; a later plan repeats all of them")
   func window() async throws {
     let plan = ControlPlan(
       budgetBytes: 1, words: (0..<100).map { ControlPlan.Word(name: "App.Class\($0)") } + [ControlPlan.Word(name: nil)])
@@ -236,9 +236,9 @@ struct ControlChannelTests {
     queue.send(to: sender)
     var first = try received()
     #expect(first.count == 32 && first[0].kind == 4)
-    // All classes come before single ones.
+    // The rule for all classes precedes the rules for single classes.
     #expect(first[1].kind == 1 && first[1].payload.count == 24)
-    // Every answer releases one more message, until all are sent.
+    // Every answer lets crashd send one more message, until all are sent.
     var count = first.count
     while !first.isEmpty {
       for message in first {

@@ -51,7 +51,7 @@ struct DescriptorStoreTests {
     #expect(String(decoding: try systemd.receive().bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=\(name)")
   }
 
-  @Test("stored descriptors with a strange name, without their pair or without a ring restore no process")
+  @Test("stored descriptors with an invalid name, without their pair or without a ring restore no process")
   func strange() throws {
     let memory = try TestRing().memory()
     let other = try Self.pidfd(of: getpid())
@@ -73,7 +73,7 @@ struct DescriptorStoreTests {
     }
   }
 
-  @Test("descriptors that systemd passes are sorted by their names")
+  @Test("descriptors that systemd passes are assigned by their names")
   func names() throws {
     #expect(PassedSockets.names(environment: ["LISTEN_FDNAMES": "a::c"], count: 4) == ["a", "", "c", "unknown"])
     let memory = try TestRing().memory()
@@ -90,24 +90,25 @@ struct DescriptorStoreTests {
         environment: ["NOTIFY_SOCKET": "/x", "CRASHD_DESCRIPTOR_STORE": "1"], notifier: Notifier(environment: [:]),
         ledger: ledger()))
     let source = try RingSource(memory: TestRing().memory())
-    // The largest pid that Linux gives (2²²), and as many connections as fit into ten digits.
+    // The pid is the largest that Linux assigns (2²²), and the number of connections has ten digits.
     let peer = Peer(pid: 4_194_304, uid: UInt32.max)
     let process = AttachedProcess(
       number: 9_999_999_999, facts: ProcessFacts(source.mapping.contents(), peer: peer, unit: nil), ring: source)
     let name = store.name(of: process)
-    // The time since the machine's start, in hexadecimal: fourteen digits last for two years.
+    // The name contains the time since the machine's start in hexadecimal. Fourteen digits are enough for two years.
     let generation = try #require(name.split(separator: "-").dropFirst().first).utf8.count
     let longest = name.utf8.count - generation + 14
     let unit = URL(filePath: #filePath).appending(path: "../../../../../systemd/crashd.service").standardizedFileURL
     let text = String(decoding: try Data(contentsOf: unit), as: UTF8.self)
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("FileDescriptorStoreMax=") })
     let count = try #require(line.split(separator: "=").last.flatMap { Int($0) })
-    // MAX_ARG_STRLEN, with the zero; the sockets' names are there too, and a separator before each.
+    // The limit is MAX_ARG_STRLEN, including the terminating NUL. The variable also has the names of the sockets, and
+    // one separator for each name.
     #expect("LISTEN_FDNAMES=crashd:crashd".utf8.count + count * (longest + 1) + 1 <= 128 << 10)
     #expect(text.contains("Environment=CRASHD_DESCRIPTOR_STORE=1"))
   }
 
-  @Test("a process killed while crashd was away is reported from its stored ring and pidfd")
+  @Test("a process killed while crashd was stopped is reported from its stored ring and pidfd")
   func killedMeanwhile() async throws {
     let directory = try TestDirectory()
     let (pid, pidfd) = try await Self.killedChild()
@@ -152,7 +153,7 @@ struct DescriptorStoreTests {
     }
     let client = try await TestProcess(path: path)
     var first = try AttachLoop(configuration(listener, []), poller: Poller())
-    // It has not said hello when the first crashd ends.
+    // The process has not sent its hello when the first crashd ends.
     try first.run { [.stop] }
     let kept = try systemd.receive()
     let text = String(decoding: kept.bytes, as: UTF8.self)
@@ -161,7 +162,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop reads its commands after an event.
+    // The loop reads its commands after an event, which this connection causes.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -191,7 +192,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop reads its commands after an event.
+    // The loop reads its commands after an event, which this connection causes.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
@@ -199,12 +200,12 @@ struct DescriptorStoreTests {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run { [.stop] }
     events.finish()
-    // The answer that it got before is still there.
+    // The answer that the process received before can still be read.
     let status = try await client.reply()?.status
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
     #expect(error?.code == EPIPE)
-    // As long as crashd runs: that it is held open is what this is about.
+    // The test requires that these are held open as long as crashd runs.
     withExtendedLifetime((directory, other, stream, configuration, kept)) {}
   }
 
@@ -214,7 +215,7 @@ struct DescriptorStoreTests {
     return Descriptor(owning: number)
   }
 
-  /// A killed child that has not been reaped.
+  /// Starts a child that kills itself, and does not reap it.
   private static func killedChild() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil and is freed after the call.
@@ -226,7 +227,7 @@ struct DescriptorStoreTests {
     let pidfd = try pidfd(of: pid)
     try await onThread {
       var information = unsafe siginfo_t()
-      // Waits, and leaves the zombie.
+      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, pidfd)

@@ -8,16 +8,16 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Trials of stored hellos")
+@Suite("Attempts to read stored hellos")
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
-  @Test("a stored hello that ended crashd is tried three times more, and any other without limit")
+  @Test("a stored hello that ended crashd is tried three more times, and any other hello without limit")
   func trials() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
     for _ in 0..<HelloTrials.limit {
-      // Each is a crashd that ends behind `begin`.
+      // Each attempt stands for a crashd that ends after `begin`.
       var trials = HelloTrials(path: path, kept: Self.names)
       let other = trials.begin("connection-1-3")
       trials.end("connection-1-3")
@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // A reused number, after its removal from the store, has its own count.
+    // A number that is reused after its removal from the store has a new count.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -71,7 +71,7 @@ struct HelloTrialsTests {
   }
 
   @Test(
-    "a file of trials that is malformed or of another program counts for nothing",
+    "a file of attempts that is malformed or from another program is ignored",
     arguments: [
       "", "\n\n", "x", "x 3\n", "program", "program\nx 4\n", "program\nx -1\n", "program\nx 99999999999999999999\n",
       "program\nx 0", "program\ny 3\n", "program\nx 3 3\n", "program\nx\u{0} 3", "other\nx 3\n",
@@ -86,7 +86,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("a stored hello is tried without limit where trials cannot be recorded, and that is logged once")
+  @Test("a stored hello is tried without limit if attempts cannot be recorded, and this is logged once")
   func notWritten() throws {
     let directory = try TestDirectory()
     let told = Mutex(0)
@@ -102,7 +102,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// A loop with stored connections, and its messages to systemd and its pipeline.
+  /// A loop with stored connections, with its messages to systemd and its pipeline.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -123,7 +123,7 @@ struct HelloTrialsTests {
       }
     }
 
-    /// How many processes were attached.
+    /// Returns the number of processes that attached.
     func run(_ trials: any HelloBook) async throws -> Int {
       let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
       let environment = ["NOTIFY_SOCKET": systemd.path, "CRASHD_DESCRIPTOR_STORE": "1"]
@@ -151,7 +151,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // systemd keeps the descriptor, and the hello is still in it, for a repaired crashd.
+    // systemd keeps the descriptor with the unread hello in it, for a repaired crashd.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -161,11 +161,11 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("stored hellos beyond the limit are given up")
+  @Test("stored hellos beyond the limit are dropped")
   func givenUp() async throws {
     struct Impatient: HelloBook {
       func begin(_: String) -> HelloTrials.Verdict { .giveUp }
-      func end(_: String) { Issue.record("it was not looked at") }
+      func end(_: String) { Issue.record("the hello was not read") }
     }
     let replay = try await Replay(1)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
@@ -173,9 +173,9 @@ struct HelloTrialsTests {
     #expect(try replay.systemd.receive() == "FDSTOREREMOVE=1\nFDNAME=connection-1-0")
   }
 
-  @Test("a trial is recorded before the hello is read, and removed afterwards")
+  @Test("an attempt is recorded before the hello is read, and its record is removed afterwards")
   func order() async throws {
-    /// Whether each client had its answer when its hello was written down, and when it was struck out.
+    /// Observes whether each client had its reply when its attempt was recorded, and when the record was removed.
     final class Observer: HelloBook {
       let lines = Mutex<[String]>([])
       let clients: [TestProcess]
@@ -191,7 +191,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first one sends nothing.
+    // The first client sends nothing.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("The last crash, from the store to the next process")
+@Suite("The notice of the last crash, from the store to the next process")
 struct LastCrashTests {
   private static func summary(id: String = "aa11", sentence: String, time: String = "2026-11-21T08:13:07Z") throws
     -> ReportSummary
@@ -19,7 +19,7 @@ struct LastCrashTests {
     return ReportSummary(report, cursor: "")
   }
 
-  /// What a payload says.
+  /// The decoded fields of a payload.
   private struct Parts: Equatable {
     var time_ns: UInt64 = 0
     var id = ""
@@ -28,7 +28,7 @@ struct LastCrashTests {
 
   private static func parts(_ payload: [UInt8]) -> Parts? {
     guard payload.count >= MemoryLayout<cs_control_last_crash>.size else { return nil }
-    // As many bytes as the structure has, and any bytes are a valid one.
+    // The payload has at least as many bytes as the structure, in which every bit pattern is valid.
     let fields = unsafe payload.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_last_crash.self) }
     let texts = payload.dropFirst(MemoryLayout<cs_control_last_crash>.size)
     guard texts.count == Int(fields.id_bytes) + Int(fields.sentence_bytes) else { return nil }
@@ -37,7 +37,7 @@ struct LastCrashTests {
       sentence: String(decoding: texts.dropFirst(Int(fields.id_bytes)), as: UTF8.self))
   }
 
-  @Test("a notice has the report's id, time and sentence, and none is empty")
+  @Test("a notice has the report's id, time and sentence, and none of them is empty")
   func notice() throws {
     let report = try Self.summary(sentence: "Index out of range")
     let some = Parts(time_ns: 1_795_248_787_000_000_000, id: "aa11", sentence: "Index out of range")
@@ -45,7 +45,7 @@ struct LastCrashTests {
     #expect(Self.parts(LastCrashNotice(nil).message.payload) == Parts())
   }
 
-  @Test("a notice shows control characters as pictures, and cuts a long sentence at a character")
+  @Test("a notice shows control characters as pictures, and cuts a long sentence between characters")
   func hostile() throws {
     let evil = LastCrashNotice(try Self.summary(sentence: "a\u{1b}[31m\nb\u{202e}"))
     #expect(evil.sentence == "a␛[31m␊b\u{fffd}")
@@ -55,7 +55,7 @@ struct LastCrashTests {
     #expect(LastCrashNotice(try Self.summary(id: String(repeating: "a", count: 65), sentence: "x")).id.isEmpty)
   }
 
-  @Test("a notice belongs to no round: a plan is complete without its answer, and a new plan keeps it")
+  @Test("a notice belongs to no plan: a plan is complete without its answer, and a new plan keeps the notice")
   func queue() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -82,7 +82,7 @@ struct LastCrashTests {
     queue.send(to: socket)
     #expect(try kinds() == [3, 7])
     #expect(queue.take(try answer(1), outcome: outcome) && outcome.now.isComplete)
-    // An older library does not know it.
+    // An older library refuses the unknown message.
     #expect(queue.take(try answer(2, 2), outcome: outcome) && outcome.now.refused.isEmpty)
     queue.add(LastCrashNotice(nil))
     queue.take(nil, outcome: outcome)
@@ -90,7 +90,7 @@ struct LastCrashTests {
     #expect(try kinds() == [7, 3])
   }
 
-  @Test("a process whose library asks for the last crash gets a notice, and another one gets no message")
+  @Test("a process gets a notice only if its library supports the message about the last crash")
   func asked() async throws {
     try await TestDaemon.run { daemon in
       let other = try await daemon.attach()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Counters of control groups that a test sets.
+/// Counters of control groups, which a test sets.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -29,7 +29,9 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Reads the group's counter while some processes are alive; returns whether another reading may move baselines.
+  /// Reads the group's counter while the processes in `well` run.
+  ///
+  /// Returns whether another reading may move baselines.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }
@@ -51,7 +53,7 @@ struct MemoryGroupsTests {
     #expect(groups.paths.isEmpty)
   }
 
-  @Test("a process killed by hand after a neighbour's OOM kill is no OOM victim, though that is not certain")
+  @Test("a process killed by hand after another's OOM kill is no OOM victim, but that is not certain")
   func neighbour() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -62,14 +64,14 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
   }
 
-  @Test("a process that was alive after the counter rose was not the victim")
+  @Test("a process that still ran after the counter rose was not the victim")
   func seenWell() throws {
     var groups = groups()
     try join(1, to: &groups)
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // Too early: the kernel may be about to kill it.
+    // The check is too early: the kernel may be about to kill the process.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])
@@ -78,7 +80,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 0))
   }
 
-  @Test("a process that is being killed when the counter is read stays a candidate")
+  @Test("a process that is being killed while the counter is read stays a candidate")
   func notWell() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -93,7 +95,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
   }
 
-  @Test("a check before the counter has settled clears no process")
+  @Test("a check before the counter has settled excludes no process")
   func tooEarly() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -106,7 +108,7 @@ struct MemoryGroupsTests {
     #expect(killed1.isVictim)
   }
 
-  @Test("of three processes killed at once, as many were OOM victims as the counter rose")
+  @Test("of three processes killed at once, as many are OOM victims as the counter rose by")
   func several() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)
@@ -142,7 +144,7 @@ struct MemoryGroupsTests {
     #expect(killed2.isVictim)
   }
 
-  @Test("a group removed with its last process keeps its last count, and an unknown process has no share")
+  @Test("a group removed with its last process keeps its last count; an unknown process gets no kill assigned")
   func gone() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -157,7 +159,7 @@ struct MemoryGroupsTests {
     #expect(!mayMove)
   }
 
-  @Test("an OOM counter that jumps or falls does no harm")
+  @Test("an OOM counter that jumps or falls causes no trap and no wrong victim")
   func hostile() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)
@@ -187,7 +189,7 @@ struct MemoryGroupsTests {
     #expect(events.cgroup == group)
     #expect(events.oomKills == 2)
     #expect(events.tellsOfChanges == !path.hasSuffix("oom_control"))
-    // The file is not there any more.
+    // The counter's file has been removed.
     #expect(group == "/" || MemoryEvents.count(at: events.path) == nil)
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashDaemon
 
 struct OutstandingTests {
-  @Test("finish waits for everything that was begun, and for nothing else")
+  @Test("finish waits for everything that had begun before, and for nothing else")
   func finish() async {
     let outstanding = Outstanding()
     await outstanding.finish()

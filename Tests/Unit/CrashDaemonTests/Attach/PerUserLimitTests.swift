@@ -9,9 +9,11 @@ import Testing
 
 @testable import CrashDaemon
 
-/// One user uses up its limits, and others have theirs: on real sockets, which need users.
+/// Tests that one user uses up its limits while other users still have theirs.
 ///
-/// Limits of symbol jobs and of places have their tests beside those.
+/// The tests use real sockets, which need several users.
+///
+/// The limits of symbol jobs and of spool files are tested with those parts.
 @Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
@@ -33,7 +35,7 @@ struct PerUserLimitTests {
       reason: "more than 1 processes a minute"),
   ]
 
-  @Test("a second process of a user is refused, one of another user and those of root are not", arguments: attachLimits)
+  @Test("a second process of a user is refused; those of another user and of root are not", arguments: attachLimits)
   func attach(_ limit: AttachLimit) async throws {
     var limits = Limits.patient
     limit.set(&limits)
@@ -56,7 +58,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a user with a silent first connection gets no second one, and other users do")
+  @Test("a user with a silent first connection gets no second connection, and other users do")
   func greetings() async throws {
     var limits = Limits.patient
     limits.greetingsPerUser = 1
@@ -67,7 +69,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // Not its fault, and not too late.
+      // The silent client is not at fault, and it is not too late.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
@@ -93,7 +95,7 @@ struct PerUserLimitTests {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
     limits.connectionsPerUser = 1
-    // Members see everything, and have no more connections for it.
+    // Members of the group see all reports, but have no additional connections.
     let group = AccessGroup.numbered(Self.greedy.gid)
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       let first = try await daemon.client(as: Self.greedy)
@@ -115,7 +117,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: a refused client gets the reason, and root has a place when other users have all of theirs")
+  @Test("F11: a refused client gets the reason, and root is served when other users have used up the permits")
   func keptPlaces() async throws {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
@@ -135,13 +137,13 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F3: a client too many is refused at once, also while others hold all threads for untrusted calls")
+  @Test("F3: a client beyond the limit is refused at once, even while others hold all threads for untrusted calls")
   func refusedAtOnce() async throws {
     var limits = Limits.patient
     limits.connectionsPerUser = 1
     try await TestDaemon.run(limits: limits) { daemon in
       let isOver = try MutexFlag.alarm {}
-      // Calls that cost, on as many threads as there may be.
+      // These calls are expensive, and run on as many threads as the limit allows.
       let busy = (0..<4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))).map { _ in
         Task.detached(priority: .low) { while !isOver.isSet {} }
       }
@@ -154,7 +156,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: clients and processes of a user's subordinate uids take the places of that user")
+  @Test("F11: clients and processes of a user's subordinate uids count against the limits of that user")
   func subordinates() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -175,7 +177,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F3: one user's unread subscriptions hold few pages of events, and others get theirs")
+  @Test("F3: one user's unread subscriptions hold few pages of events, and other users get their events")
   func subscribers() async throws {
     let method = "io.crashshield.Crashd.Subscribe"
     var limits = Limits.patient
@@ -189,7 +191,7 @@ struct PerUserLimitTests {
       let start = ["cursor": JSONValue.string("\(daemon.store.epoch)-0")]
       let slow = try await daemon.client(as: Self.greedy)
       try await slow.send(method, start, more: true)
-      // One byte of an event: the page is held until the rest is read.
+      // The client reads one byte of an event. The page stays in memory until the client has read the rest.
       _ = try await slow.reply()
       let second = try await daemon.client(as: Self.greedy)
       try await second.send(method, start, more: true)
@@ -208,7 +210,7 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // Milliseconds of debt take seconds to pay off, so a machine that stalls between two pages hides none of it.
+    // A debt of milliseconds takes seconds to pay off, so that a stall of the machine between two pages cannot hide it.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in
@@ -226,7 +228,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: root's programs get policies when all other users' places are taken")
+  @Test("F11: root's programs get policies even when other users have used up all entries")
   func keptPolicies() async throws {
     var limits = Limits.patient
     limits.danglingServices = 16
@@ -240,13 +242,13 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
-  @Test("F11: one place is reserved for root, also of a few", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  @Test("F11: one entry is reserved for root at any limit", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
   func fewPlaces(all: Int, rest: Int) {
     let limits = Limits()
     #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)
   }
 
-  @Test("F21: another user's losses, refusals and store are no part of a user's status and metrics")
+  @Test("F21: another user's losses, refusals and store do not appear in a user's status and metrics")
   func ownStatus() async throws {
     try await TestDaemon.run { daemon in
       let ledger = daemon.analysis.ledger
@@ -263,10 +265,10 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("one user alone holds at most half of the descriptors that crashd may have")
+  @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // What follows from the limits for each user, as `Limits.descriptors` adds up those of all.
+    // The sum follows from the limits of each user, as `Limits.descriptors` follows from the limits of all users.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

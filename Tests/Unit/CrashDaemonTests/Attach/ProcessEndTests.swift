@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Exit statuses of processes")
 struct ProcessEndTests {
-  @Test("a process's exit status is known from its pidfd after it is reaped, and from /proc before")
+  @Test("a process's exit status is read from its pidfd after it is reaped, and from /proc before")
   func endOfChild() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == .status(7 << 8))
@@ -23,7 +23,7 @@ struct ProcessEndTests {
     let before = Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd)
     #expect(before.startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
-    // As if its pid had become this process's.
+    // Simulates that the pid was reused by this process.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
     let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
@@ -48,13 +48,13 @@ struct ProcessEndTests {
     for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
   }
 
-  /// PIDFD_INFO_EXIT came with Linux 6.15.
+  /// Linux 6.15 introduced PIDFD_INFO_EXIT.
   private static var kernelTells: Bool { get throws { try isKernel(6, 15) } }
 
-  /// Whether this kernel has what came with a version.
+  /// Whether this kernel has at least this version.
   static func isKernel(_ major: Int, _ minor: Int) throws -> Bool {
     var name = utsname()
-    // uname writes one structure, whose texts end with a zero.
+    // uname() writes one structure, whose texts end with a NUL.
     #expect(unsafe uname(&name) == 0)
     let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -64,7 +64,7 @@ struct ProcessEndTests {
     return (parts[0], parts[1]) >= (major, minor)
   }
 
-  /// A child that has exited with 7 and has not been reaped.
+  /// Starts a child that has exited with status 7, and does not reap it.
   private static func zombie() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil and is freed after the call.
@@ -77,7 +77,7 @@ struct ProcessEndTests {
     try SystemError.check(unsafe cd_process_open(pid, &number), "open a child")
     try await onThread {
       var information = unsafe siginfo_t()
-      // Waits, and leaves the zombie.
+      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, Descriptor(owning: number))
@@ -92,7 +92,7 @@ struct ProcessEndTests {
     #expect(!stat.isExiting)
   }
 
-  @Test("/proc/PID/stat is read behind the last parenthesis of the name")
+  @Test("/proc/PID/stat is parsed after the last parenthesis of the process name")
   func stat() {
     let zeros = { (count: Int) in String(repeating: " 0", count: count) }
     let rest = " Z 1 2 3 0 -1 4194308" + zeros(12) + " 77" + zeros(8) + " 256" + zeros(20) + " 9\n"

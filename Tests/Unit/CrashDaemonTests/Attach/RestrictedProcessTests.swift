@@ -7,7 +7,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Processes with more rights than their user: on real sockets, which need users.
+/// Tests processes with more privileges than their user.
+///
+/// The tests use real sockets, which need several users.
 @Suite(
   "A non-dumpable process", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct RestrictedProcessTests {
@@ -41,7 +43,7 @@ struct RestrictedProcessTests {
     }
   }
 
-  @Test("F6: a ring that is marked as non-dumpable makes its report root's as well")
+  @Test("F6: a ring that is marked as non-dumpable also gives a report that only root can read")
   func ringsWord() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(id: 4)
@@ -57,7 +59,7 @@ struct RestrictedProcessTests {
   }
 
   @Test(
-    "F6: a spooled copy of a non-dumpable process's ring makes no second report, for its user neither",
+    "F6: a spooled copy of a non-dumpable process's ring gives no second report, not even for its user",
     arguments: [false, true])
   func spooled(hasMore: Bool) async throws {
     try await TestDaemon.run { daemon in
@@ -88,7 +90,7 @@ struct RestrictedProcessTests {
     }
   }
 
-  @Test("an ended process is not taken for a non-dumpable one by the owner of its /proc directory")
+  @Test("an ended process is not treated as non-dumpable because of the owner of its /proc directory")
   func owners() throws {
     let own = try #require(ProcessStat.read(pid: getpid()))
     #expect(ProcessOwner.isRestricted(0, own, user: 1_000))

@@ -6,13 +6,15 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A process that becomes another program and dies before crashd reads of either.
+/// Tests a process that executes another program and ends before crashd has read the hello of either.
 @Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
-  /// Whether its parent has waited for it when crashd reads of it: then its pidfd alone shows which process it was.
+  /// Whether its parent reaps the process before crashd reads its exit.
+  ///
+  /// A reaped process can be identified by its pidfd only.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
 
-  @Test("an exit belongs to the last program when all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
+  @Test("an exit belongs to the last program if all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
   func queued(programs: Int, isReaped: Bool) async throws {
     let place = try Place()
     let process = try Successor(path: place.path, programs: programs)
@@ -32,7 +34,7 @@ struct SuccessorTests {
     let ends = try await place.ends {
       turns += 1
       if turns > 1 { return [.stop] }
-      // The first one is attached. The poller reports what happens now in this order.
+      // The first connection is attached. The poller reports the following events in this order.
       do {
         for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
         try process.die(isReaped: isReaped)
@@ -45,7 +47,7 @@ struct SuccessorTests {
     #expect(ends == Self.ends(programs))
   }
 
-  @Test("an exit belongs to the only program that said hello", arguments: try Self.isReaped)
+  @Test("an exit belongs to the only program that sent a hello", arguments: try Self.isReaped)
   func alone(isReaped: Bool) async throws {
     let place = try Place()
     let process = try Successor(path: place.path, programs: 1)
@@ -60,7 +62,8 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// By the first byte of the ring's id: all but the last one have gone on.
+  /// The expected ends, by the first byte of the ring's id: every program except the last one continued as its
+  /// successor.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {
@@ -70,7 +73,7 @@ struct SuccessorTests {
   }
 }
 
-/// An attach loop with its socket.
+/// An attach loop and its socket.
 private struct Place {
   let path: String
   private let directory: TestDirectory
@@ -87,7 +90,7 @@ private struct Place {
       limits: .patient, ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events)
   }
 
-  /// Serves until a turn's `commands` stop it.
+  /// Serves until an iteration's `commands` stop the loop.
   /// - Returns: How each process ended, by the id of its ring.
   func ends(_ commands: () -> [AttachServer.Command]) async throws -> [String: ProcessEnd] {
     var loop = try AttachLoop(configuration, poller: Poller())

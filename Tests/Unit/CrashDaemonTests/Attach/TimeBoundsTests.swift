@@ -8,10 +8,10 @@ import Testing
 struct TimeBoundsTests {
   private static let second: UInt64 = 1_000_000_000
   private static let hour = 3_600 * second
-  /// 2027, ten hours after the boot.
+  /// A time in 2027, ten hours after the boot.
   private static let now = TimeBounds.Clocks(real_ns: 1_800_000_000 * second, boot_ns: 10 * hour)
 
-  @Test("F10: an attached process's crash time is between its start and now, or else the time of reading")
+  @Test("F10: an attached process's crash time is between its start and now; otherwise the time of reading is used")
   func attached() {
     let bounds = TimeBounds(earliestBoot_ns: 4 * Self.hour)
     let (now, start) = (Self.now.real_ns, Self.now.real_ns - 6 * Self.hour)
@@ -21,12 +21,12 @@ struct TimeBoundsTests {
     }
   }
 
-  @Test("F10: a spooled crash's time is after boot if the file is in memory, else after 2022")
+  @Test("F10: a spooled crash's time is after the boot if the file is in memory, otherwise after 2022")
   func file() {
     let now = Self.now.real_ns
     let inMemory = TimeBounds(earliestBoot_ns: 0, changed_ns: now - Self.hour)
     #expect(inMemory.possible(now - 2 * Self.hour, at: Self.now) == now - 2 * Self.hour)
-    // The clock was days behind when it was written; the file's time is the kernel's.
+    // The clock was days behind when the crash was recorded. The file's time comes from the kernel.
     #expect(inMemory.possible(now - 72 * Self.hour, at: Self.now) == now - Self.hour)
     let unset = TimeBounds(earliestBoot_ns: 0, changed_ns: 100 * Self.second)
     #expect(unset.possible(99 * Self.second, at: Self.now) == now)
@@ -35,7 +35,7 @@ struct TimeBoundsTests {
     for claimed in [0, TimeBounds.floor_ns - 1, UInt64.max] { #expect(onDisk.possible(claimed, at: Self.now) == now) }
   }
 
-  @Test("crash times stay as they are on a machine whose clock was never set")
+  @Test("crash times stay unchanged on a machine whose clock was never set")
   func unset() {
     let clocks = TimeBounds.Clocks(real_ns: 20 * Self.second, boot_ns: 30 * Self.second)
     #expect(TimeBounds(earliestBoot_ns: 0).possible(15 * Self.second, at: clocks) == 15 * Self.second)
@@ -48,7 +48,7 @@ struct TimeBoundsTests {
     return .sample([record])
   }
 
-  @Test("a later reading of a record keeps the time of the first one")
+  @Test("a later reading of a record keeps the time of the first reading")
   func stable() throws {
     let times = CrashTimes()
     var first = Self.contents(time_ns: .max)

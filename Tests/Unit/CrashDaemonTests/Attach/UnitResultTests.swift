@@ -11,7 +11,7 @@ struct UnitResultTests {
     "Result=\(result)\nExecMainPID=\(pid)\nExecMainCode=\(code)\nExecMainStatus=\(status)\n"
   }
 
-  @Test("a unit's result is used when it matches the end of this process")
+  @Test("a unit's result is used if it matches the end of this process")
   func taken() {
     #expect(UnitResult.read(text(), pid: 7, signal: 9) == UnitResult(word: "oom-kill"))
     #expect(UnitResult.read(text(result: "core-dump", code: 3, status: 11), pid: 7, signal: 11)?.word == "core-dump")

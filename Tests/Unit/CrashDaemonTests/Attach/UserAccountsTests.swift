@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Accounts of uids")
 struct UserAccountsTests {
-  @Test("F11: the subordinate uids of a user count as its own, those of root and of unknown owners as one each")
+  @Test("F11: a user's subordinate uids count as that user; those of root and of unknown owners count separately")
   func ranges() throws {
     let directory = try TestDirectory()
     let ranges = """

@@ -4,12 +4,12 @@ import Testing
 
 @testable import CrashDaemon
 
-/// What crashd reads of the machine and of a process: texts of the kernel, and hostile ones.
+/// Tests what crashd reads about the machine and about a process: texts from the kernel, and hostile texts.
 @Suite("Facts of machine and process")
 struct FactsTests {
   private static let id = String(repeating: "0123456789abcdef", count: 4)
 
-  @Test("the machine's id is the one that systemd derives, and never the machine id")
+  @Test("the machine's id is the application-specific id that systemd derives, never the machine id itself")
   func machineID() {
     let raw = "0123456789abcdef0123456789abcdef"
     #expect(MachineFacts.derivedID(raw + "\n") == "43c25204487b4810af61a142ae435ea6")
@@ -30,7 +30,7 @@ struct FactsTests {
   }
 
   @Test(
-    "the distribution is the PRETTY_NAME, whatever its quotes",
+    "the distribution is the PRETTY_NAME, with any kind of quotes",
     arguments: [
       ("NAME=a\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=x\n", "Debian GNU/Linux 12 (bookworm)"),
       ("PRETTY_NAME='Alpine Linux v3.22'", "Alpine Linux v3.22"), ("PRETTY_NAME=Arch\n", "Arch"),
@@ -39,7 +39,7 @@ struct FactsTests {
     ] as [(String, String?)])
   func distribution(text: String, name: String?) { #expect(MachineFacts.distribution(text) == name) }
 
-  @Test("the processor is the first one's model, on arm64 its maker and part")
+  @Test("the processor is described by the first entry's model, on arm64 by its implementer and part")
   func processor() {
     let x86 = "processor\t: 0\nmodel name\t: AMD EPYC 7B13\n\nprocessor\t: 1\nmodel name\t: other\n"
     #expect(MachineFacts.processor(x86) == "AMD EPYC 7B13")
@@ -60,7 +60,7 @@ struct FactsTests {
   }
 
   @Test(
-    "a container's id stands in the control group's path, as each engine writes it",
+    "a container's id is found in the path of its control group, in the form of each engine",
     arguments: [
       ("0::/system.slice/docker-ID.scope\n", "docker"), ("5:memory:/docker/ID\n0::/\n", "docker"),
       ("0::/kubepods.slice/kubepods-pod1_2.slice/cri-containerd-ID.scope\n", "containerd"),
@@ -77,7 +77,7 @@ struct FactsTests {
   }
 
   @Test(
-    "other names are no container",
+    "other control group names give no container id",
     arguments: [
       "", "\n\n", ":", "0::", "0::/", "0::/user.slice/user-1000.slice/session-2.scope", "0::/docker-ID0.scope",
       "0::/machine.slice/libpod-conmon-ID.scope", "0::/a/crio-conmon-ID.scope", "0::/xID", "0::/docker-ID.service",
@@ -85,7 +85,7 @@ struct FactsTests {
     ])
   func noContainer(text: String) { #expect(ContainerName.of(cgroups: text.replacing("ID", with: Self.id)) == nil) }
 
-  @Test("a container's id stands in the source of its /etc/hostname, and nowhere else")
+  @Test("a container's id is found in the source of its /etc/hostname mount, and in no other mount")
   func mounts() {
     let line = { (root: String, point: String) in
       "812 780 8:1 \(root.replacing("ID", with: Self.id)) \(point) rw,relatime - ext4 /dev/sda1 rw\n"
@@ -102,7 +102,7 @@ struct FactsTests {
     }
   }
 
-  @Test("the memory limit is the smallest one of the groups above a process")
+  @Test("the memory limit is the smallest of the groups above a process")
   func memoryLimit() throws {
     let limit = try #require(MemoryLimit(cgroups: "0::/a.slice/b.service/c\n"))
     let root = "/sys/fs/cgroup/a.slice"
@@ -121,11 +121,11 @@ struct FactsTests {
     }
   }
 
-  @Test("version 1 of control groups has its own files; a path outside of crashd's namespace has none")
+  @Test("version 1 of control groups has other files; a path outside crashd's namespace gives no limit")
   func otherGroups() throws {
     let first = try #require(MemoryLimit(cgroups: "4:cpu,cpuacct:/x\n9:memory:/docker/x\n0::/\n"))
     #expect(first.directories.first == "/sys/fs/cgroup/memory/docker/x" && first.names.limit == "memory.limit_in_bytes")
-    // In a container, whose namespace begins at its own group.
+    // In a container, the namespace starts at the container's own group.
     let own = try #require(MemoryLimit(cgroups: "0::/\n"))
     let found = own.smallest { $0 == "/sys/fs/cgroup/memory.max" ? "4096\n" : nil }
     #expect(own.directories == ["/sys/fs/cgroup"] && found?.bytes == 4096)
@@ -134,7 +134,7 @@ struct FactsTests {
     }
   }
 
-  @Test("memory and limits are read from the kernel's lines, and hostile numbers are none")
+  @Test("memory and limits are parsed from the kernel's lines; hostile numbers are ignored")
   func figures() {
     let status = "Name:\tVmRSS: 1 kB\nVmHWM:\t    1780 kB\nVmRSS:\t     412 kB\nVmSwap:\t       0 kB\n"
     #expect(ProcessFigures.kibibytes("VmRSS", in: status) == 412 * 1024)
@@ -162,7 +162,7 @@ struct FactsTests {
     #expect(ProcessFigures.resources(pid: 1 << 30, limit: nil, time: .now()).residentBytes == nil)
   }
 
-  @Test("without a group's limit the address space counts; the group's wins")
+  @Test("without a group's limit the limit of the address space applies; a group's limit takes precedence")
   func limitSources() {
     let files = ["/proc/7/limits": "Max address space         4096                 8192                 bytes\n"]
     let bare = ProcessFigures.resources(pid: 7, limit: nil, time: .now(), read: { files[$0] }, descriptors: { _ in 3 })
@@ -174,7 +174,7 @@ struct FactsTests {
     #expect(grouped.memoryLimitBytes == 100 && grouped.memoryLimitSource == "cgroup" && grouped.groupBytes == 99)
   }
 
-  @Test("a process's own control group is named, of version 2 where it is in one")
+  @Test("a process's own control group is returned, that of version 2 if the process is in one")
   func cgroup() {
     let named = { ProcessContext(machine: nil, cgroups: $0).cgroup }
     #expect(named("9:name=systemd:/s\n4:memory:/m\n0::/two\n") == "/two")
@@ -186,14 +186,14 @@ struct FactsTests {
   }
 }
 
-/// Arguments of a process, which may be secrets, and any bytes.
+/// Tests arguments of a process, which may be secrets, or arbitrary bytes.
 @Suite("The command line")
 struct CommandLineTextTests {
   private func text(_ arguments: [String]) throws -> String? {
     CommandLine.text(arguments.map { $0 + "\0" }.joined(), scrubbedBy: try TextScrubber(PrivacySettings()))
   }
 
-  @Test("arguments are separated by blanks; those with a blank or a quote are quoted")
+  @Test("arguments are separated by spaces; arguments with a space or a quote are quoted")
   func plain() throws {
     #expect(try text(["/srv/shop", "--port", "80"]) == "/srv/shop --port 80")
     #expect(try text(["sh", "-c", "echo it's", ""]) == #"sh -c 'echo it'\''s' ''"#)
@@ -223,7 +223,7 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // By the rules of an export, which may be stricter: from the line alone.
+    // The rules of an export may be stricter. They are applied to the finished line.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)
     let plain = arguments.map { $0 + "\0" }.joined()
@@ -232,7 +232,7 @@ struct CommandLineTextTests {
     #expect(try TextScrubber(PrivacySettings()).scrub(commandLine: wanted) == wanted)
   }
 
-  @Test("any bytes make one bounded line without control characters")
+  @Test("any bytes give one line of bounded length without control characters")
   func hostile() throws {
     let line = try #require(try text(["a\u{1b}]0;x\u{7}\n", String(repeating: "é", count: 9_999)]))
     #expect(line.count <= 1_024 && line.hasSuffix("…"))

@@ -21,7 +21,7 @@ struct ProcessReadingsTests {
     return Descriptor(owning: number)
   }
 
-  @Test("the last reading stays when the process has no memory any more")
+  @Test("the last reading stays when the process no longer has any memory")
   func last() throws {
     let (readings, pidfd) = (ProcessReadings(), try pidfd())
     readings.measure(try facts(), pidfd)
@@ -41,7 +41,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == first)
   }
 
-  @Test("a crash of which nothing can be read is tried once a second, too")
+  @Test("a crash of which nothing can be read is also retried once a second")
   func unreadable() throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts(pid: 1 << 30))
     #expect(readings.measure(facts, pidfd, isOfCrash: true))
@@ -49,7 +49,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
 
-  @Test("a later reading does not replace that of the crash; an end without a crash record has the later one")
+  @Test("a later reading does not replace that of the crash; an end without a crash record uses the later reading")
   func afterCrash() throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     readings.measure(facts, pidfd, isOfCrash: true)
@@ -60,24 +60,24 @@ struct ProcessReadingsTests {
     #expect(last.time > first.time)
   }
 
-  @Test("the readings of a pid that another process has by now are not kept")
+  @Test("readings of a pid that now belongs to another process are discarded")
   func reused() throws {
     var child: pid_t = 0
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
     // The array ends with nil and outlives the call.
     #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
     var number: Int32 = -1
-    // The call writes one number; the child is there until it is reaped.
+    // The call writes one number. The child exists until it is reaped.
     try SystemError.check(unsafe cd_process_open(child, &number), "open a pidfd")
     let pidfd = Descriptor(owning: number)
     while waitpid(child, nil, 0) < 0, errno == EINTR {}
     let readings = ProcessReadings()
-    // The pid of a process that lives, as if the kernel had given it out again.
+    // The test uses the pid of a running process, as if the kernel had reused the number.
     #expect(readings.measure(try facts(), pidfd))
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
 
-  @Test("F23: a command line that found no place is read in a later round")
+  @Test("F23: a command line that found no free permit is read in a later round")
   func place() async throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     let waiting = WaitingReads()
@@ -88,7 +88,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // Work of one place runs in its order.
+    // The work of one user runs in order.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))
@@ -104,7 +104,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
   }
 
-  @Test("what was known at the attach stays where nothing was read")
+  @Test("facts that were read at the attach stay where a later reading has nothing")
   func merged() {
     var known = ProcessContext()
     known.container = CrashReport.Container(id: "c0ff", source: "cgroup")
@@ -112,7 +112,7 @@ struct ProcessReadingsTests {
     #expect(ProcessReadings().added(to: known) == known)
   }
 
-  @Test("a report without memory has no command line, and one of a process with more rights has none")
+  @Test("a report without memory has no command line; neither has one of a process with more privileges")
   func withheld() throws {
     for (mode, isRestricted, isThere) in [
       (RingContents.MemoryFacts.Mode.scrubbed, false, true), (.full, false, true), (.none, false, false),
@@ -127,7 +127,7 @@ struct ProcessReadingsTests {
     }
   }
 
-  @Test("a report that is analyzed again keeps the context of its first analysis")
+  @Test("a report that is reanalyzed keeps the context of its first analysis")
   func again() throws {
     let contents = RingContents.sample([.sample()])
     var facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)

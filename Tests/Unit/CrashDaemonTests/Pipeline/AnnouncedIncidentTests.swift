@@ -24,7 +24,7 @@ struct AnnouncedIncidentTests {
       index, key: UInt64(index) * 2 + 1, subject: "App/Cart.swift: \(index) is outside", count: 1, mode: 0, source: 2)
   }
 
-  /// A process that is attached, and whose ring was read once.
+  /// Attaches a process, and waits until its ring was read once.
   private static func attached(
     _ ring: TestRing, _ memory: Descriptor, _ daemon: TestDaemon, _ client: TestClient
   ) async throws -> TestProcess {
@@ -34,7 +34,7 @@ struct AnnouncedIncidentTests {
     return process
   }
 
-  /// The ids of the next page that has some.
+  /// The ids of the next nonempty page.
   private static func page(_ client: TestClient) async throws -> [String] {
     while true {
       let found = try await client.reply().object("parameters").array("incidents")
@@ -62,7 +62,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a query of incidents does not change the store, whatever the ring holds")
+  @Test("a query of incidents does not change the store, whatever the ring contains")
   func question() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring(1)
@@ -78,13 +78,13 @@ struct AnnouncedIncidentTests {
       }
       #expect(try await client.call(Self.incidents).array("incidents").count == 1)
       #expect(try daemon.store.incidentCursor(isNewest: true) == before)
-      // It is stored when the process ends at the latest.
+      // The incident is stored at the latest when the process ends.
       process.hangUp()
       try await client.until { try daemon.store.incidents(limit: 9).count == 2 }
     }
   }
 
-  @Test("incident wake-ups are never ignored, and do not count against a later crash's")
+  @Test("incident wake-ups are never ignored, and do not count against the wake-up of a later crash")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
@@ -109,7 +109,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a ring is read four times a second at most, whatever its process announces")
+  @Test("a ring is read at most four times a second, however often its process announces incidents")
   func pause() {
     let (rings, ring, other) = (RingTable(), RingKey(id: "a", user: 7), RingKey(id: "b", user: 7))
     let pause_ms = Limits().incidentPause_ms
@@ -119,13 +119,13 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
     #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
-    // Nothing is remembered of a ring without a process.
+    // No state is kept for a ring whose process has ended.
     rings.remove(ring)
     rings.noteReading(of: ring, at: 1_000_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
   }
 
-  @Test("incidents of a process that cannot announce them are read periodically, of others only the counters")
+  @Test("incidents that a process cannot announce are read periodically; of other processes only the counters are")
   func unannounced() async throws {
     for isAnnouncing in [false, true] {
       let daemon = try TestDaemon(TestDirectory())
@@ -152,7 +152,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  /// A pipeline, with a process attached whose ring has an announced incident.
+  /// Runs a pipeline with an attached process whose ring has an announced incident.
   private static func withPipeline(
     of uid: UInt32, _ body: (TestDaemon, CrashPipeline, AttachedProcess, (PipelineEvent) -> Void) async throws -> Void
   ) async throws -> TestDaemon {
@@ -173,7 +173,7 @@ struct AnnouncedIncidentTests {
     return daemon
   }
 
-  @Test("incidents that the store did not take are read again, also of an announcing process")
+  @Test("incidents that the store did not accept are read again, also those of an announcing process")
   func unstored() async throws {
     _ = try await Self.withPipeline(of: geteuid()) { daemon, pipeline, process, _ in
       try daemon.change(
@@ -187,7 +187,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("readings of incidents are charged to an account of their own: crashes keep their priority")
+  @Test("readings of incidents are charged to a separate account, so that crashes keep their priority")
   func account() async throws {
     let uid: UInt32 = 4_711
     let daemon = try await Self.withPipeline(of: uid) { daemon, _, process, send in
@@ -195,12 +195,12 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // Since the machine's start: whether anything was charged at all.
+    // The time 0 is the machine's start: the assertion tests whether anything was charged at all.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }
 
-  @Test("at most one reading of a ring and a few of a user wait; further rings wait for the periodic reading")
+  @Test("at most one reading of a ring and a few of a user wait; other rings wait for the periodic reading")
   func waiting() {
     let (rings, keys) = (RingTable(), ["a", "b", "c"].map { RingKey(id: $0, user: 7) })
     for key in keys { rings.add(key) }

@@ -10,9 +10,11 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("From a process's end to its reports")
+@Suite("From the end of a process to its reports")
 struct CrashPipelineTests {
-  /// A process with a ring, of which crashd learns by events alone.
+  /// A process with a ring.
+  ///
+  /// The pipeline receives its events from the test.
   private struct Process {
     var ring: TestRing
     var memory: Descriptor
@@ -38,7 +40,7 @@ struct CrashPipelineTests {
     }
   }
 
-  /// The reports that a pipeline makes of a process, oldest first.
+  /// The reports that a pipeline produces for a process, oldest first.
   private func reports(of process: Process, _ end: ProcessEnd) async throws -> [CrashReport] {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -50,7 +52,7 @@ struct CrashPipelineTests {
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // At its latest when no descriptor of it is left.
+    // The process is settled at the latest when none of its descriptors is left.
     let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
     #expect(progress.isSettled && progress.isAttached)
     continuation.finish()
@@ -60,7 +62,7 @@ struct CrashPipelineTests {
     return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
   }
 
-  @Test("S9: threads that crash at once count each in its group, and the one that ended the process comes first")
+  @Test("S9: threads that crash at once each count in their group, and the one that ended the process comes first")
   func pair() async throws {
     var process = try Process(hasCrashed: false)
     process.ring.addCrash(slot: 0, message: "Fatal error: sold out\n")
@@ -71,7 +73,7 @@ struct CrashPipelineTests {
     #expect(report.groups.count == 2 && report.groups.first == report.group)
     let first = try #require(try await reports(of: process, .status(SIGILL)).first)
     #expect(first.signal.name == "SIGILL" && Set(first.groups.map(\.key)) == Set(report.groups.map(\.key)))
-    // Each counts it, and has it in its list.
+    // Each group counts the crash, and lists the report.
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
     _ = try store.put(report, raw: [])
@@ -85,7 +87,7 @@ struct CrashPipelineTests {
     try store.close()
   }
 
-  @Test("F20: a process's final signal is stored when a permit is free, without waiting for symbols")
+  @Test("F20: a process's final signal is stored as soon as a permit is free, without waiting for symbols")
   func endWithoutSymbols() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -101,12 +103,12 @@ struct CrashPipelineTests {
     let daemon = try TestDaemon(directory, analysePath: program)
     var analysis = daemon.analysis
     let (permits, uid) = (analysis.permits, process.facts.peer.uid)
-    // The image's symbols are being made as long as the gate is closed.
+    // The symbols of the image are not ready as long as the gate is closed.
     analysis.limits.symbolWait_ms = 1
     let permit = await permits.enter(uid)
     let source = AttachedRing(process: process, seen: nil, isFinal: true)
     guard case .stored(let id, _) = await analysis.analyse(source, permit).outcome else {
-      Issue.record("it is not stored")
+      Issue.record("the crash is not stored")
       return
     }
     analysis.limits.symbolWait_ms = 600_000
@@ -125,13 +127,13 @@ struct CrashPipelineTests {
     if isOver.set() { Self.pass(writer) }
   }
 
-  /// Lets those go on that wait for a line.
+  /// Releases the jobs that wait to read a line from the gate.
   private static func pass(_ gate: Descriptor) {
-    // The text has as many bytes.
+    // The text has 8 bytes, the count that is passed.
     #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)
   }
 
-  @Test("F10: a crash of the year 1970 or 2554 gets the time of reading", arguments: [0, UInt64.max])
+  @Test("F10: a crash with a time in the year 1970 or 2554 gets the time of reading", arguments: [0, UInt64.max])
   func impossibleTime(time_ns: UInt64) async throws {
     var process = try Process(hasCrashed: false)
     process.ring.addCrash(time_ns: time_ns)
@@ -141,7 +143,7 @@ struct CrashPipelineTests {
     #expect(report.time >= before && report.time <= Moment.now().description)
   }
 
-  @Test("a process that recovers from a fault and is killed later has two reports, with their own causes")
+  @Test("a process that recovers from a fault and is killed later has two reports, each with its own cause")
   func survivor() async throws {
     let process = try Process(hasCrashed: true)
     let reports = try await reports(of: process, .status(SIGKILL))
@@ -161,7 +163,7 @@ struct CrashPipelineTests {
     #expect(reports.map(\.signal.name) == ["SIGILL"])
   }
 
-  @Test("a process that crashes while it connects twice has one report")
+  @Test("a process that crashes while two of its connections attach has one report")
   func twoConnections() async throws {
     let ring = try Process(hasCrashed: true).ring
     let (first, second) = (try Process(ring, 4, startTime: 1), try Process(ring, 6, startTime: 1))
@@ -184,7 +186,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a second reading of a crash, which knows less of its process, changes nothing and makes no event")
+  @Test("a second reading of a crash, with fewer facts of its process, changes nothing and causes no event")
   func readAgain() async throws {
     let ring = try Process(hasCrashed: true).ring
     var (known, later) = (ProcessContext(), ProcessContext())
@@ -243,7 +245,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a process without a crash has one report when it is killed, and none when it exits normally")
+  @Test("a process without a crash record has one report when it is killed, and none when it exits normally")
   func silent() async throws {
     let process = try Process(hasCrashed: false)
     let reports = try await reports(of: process, .status(SIGKILL))

@@ -16,7 +16,7 @@ struct CrashSourceTests {
     return AttachedProcess(number: 4, facts: facts, ring: source)
   }
 
-  @Test("losses of an attached ring count when it is read, of a spool file when it is stored")
+  @Test("losses of an attached ring count when the ring is read, losses of a spool file when it is stored")
   func losses() throws {
     let process = try process()
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())
@@ -29,7 +29,7 @@ struct CrashSourceTests {
     #expect(ledger.losses == ["a": 1, "b": 1])
   }
 
-  @Test("a report that the store cannot take is buffered in memory, unless its spool file remains")
+  @Test("a report that the store cannot accept is buffered in memory, unless its spool file still exists")
   func outage() throws {
     let process = try process()
     let outage = StoreOutage(limits: Limits())
@@ -43,7 +43,7 @@ struct CrashSourceTests {
     #expect(ring.outcome(of: error) == nil && file.outcome(of: .identifierTaken(id: "aa")) == nil)
   }
 
-  @Test("a snapshot has what is new in a ring; the next reading finds nothing new")
+  @Test("a snapshot has the new parts of a ring; the next reading finds nothing new")
   func snapshot() throws {
     let daemon = try TestDaemon(TestDirectory())
     let process = try process()

@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 struct FairSemaphoreTests {
-  /// What got a permit, in that order.
+  /// Records the callers that got a permit, in order.
   private final class Guests: Sendable {
     private let state = Mutex<(names: [String], permits: [FairSemaphore.Permit])>(([], []))
     var list: [String] { state.withLock { $0.names } }
@@ -28,7 +28,7 @@ struct FairSemaphoreTests {
     FairSemaphore(PermitLimit(total: total, perUser: perUser, hasReserve: hasReserve), accounts)
   }
 
-  /// Starts one more waiting caller, which is in the queue when this returns.
+  /// Starts one more waiting caller, which is in the queue when this function returns.
   private func queue(
     _ semaphore: FairSemaphore, _ user: UInt32, _ name: String, _ guests: Guests
   ) async -> Task<Void, Never> {
@@ -45,11 +45,11 @@ struct FairSemaphoreTests {
     let first = await semaphore.enter(1)
     let second = await semaphore.enter(1)
     let third = await queue(semaphore, 1, "1c", guests)
-    // Another user gets one although the first user waits.
+    // Another user gets a permit, although the first user has waiting callers.
     let other = await semaphore.enter(2)
     let next = await queue(semaphore, 2, "2b", guests)
     #expect(semaphore.waitingCount == 2 && guests.list.isEmpty)
-    // One permit is free, and it is not the first user's.
+    // One permit is free, but the first user has reached its own limit.
     other.giveBack()
     await next.value
     #expect(guests.list == ["2b"] && semaphore.waitingCount == 1)
@@ -92,7 +92,7 @@ struct FairSemaphoreTests {
     let guests = Guests()
     await semaphore.calm()
     let first = await semaphore.enter(1)
-    // A permit in use is no reason to wait.
+    // calm() does not wait for a permit that is in use.
     await semaphore.calm()
     let second = await queue(semaphore, 1, "second", guests)
     let calm = Task { await semaphore.calm() }
@@ -104,11 +104,11 @@ struct FairSemaphoreTests {
     #expect(guests.list == ["second"])
   }
 
-  @Test("calm(quiet_ms:) returns after a time without new permits, or when its patience ends")
+  @Test("calm(quiet_ms:) returns after a time without new permits, or at its time limit")
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // One caller enters each time without waiting; then none does.
+    // In each of these steps one caller enters without waiting; afterwards no caller does.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1
@@ -136,7 +136,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == (0..<1_200).map { "\($0)" })
   }
 
-  @Test("a temporarily released permit serves other callers, and is taken again in turn")
+  @Test("a temporarily released permit serves other callers, and is acquired again in the caller's turn")
   func released() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -178,7 +178,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.enterIfFree(1_002) == nil)
     let own = try #require(semaphore.enterIfFree(geteuid()))
     first.giveBack()
-    // Two others are in, of which none is kept.
+    // Two other users hold permits, and no free permit is reserved for them.
     #expect(!semaphore.hasRoom(for: 54_300))
     second.giveBack()
     #expect(semaphore.hasRoom(for: 54_300) && own.isHeld)
@@ -205,7 +205,7 @@ struct FairQueueTests {
 
   private func user(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: uid) }
 
-  @Test("a fair queue by arrival prefers users with few permits, then urgent entries, then early ones")
+  @Test("a queue by arrival prefers users with few permits, then urgent entries, then early entries")
   func arrival() {
     var queue = queue(total: 4, perUser: 2)
     for name in ["1a", "1b", "1c"] { queue.append(name, of: user(1_001)) }
@@ -214,7 +214,7 @@ struct FairQueueTests {
     queue.makeUrgent { $0 == "1c" }
     var order: [String] = []
     while let (name, isUrgent) = queue.next() { order.append(isUrgent ? name + "!" : name) }
-    // One of the four permits is kept.
+    // One of the four permits is reserved.
     #expect(order == ["1c!", "2b!", "1a"] && queue.waiting().sorted() == ["1b", "2a"])
     queue.giveBack(user(1_002))
     order = []
@@ -222,7 +222,7 @@ struct FairQueueTests {
     #expect(order == ["2a"] && queue.permitCount == 3)
   }
 
-  @Test("an entry that may not run yet does not block others, and a removed one never runs")
+  @Test("an entry that may not run yet does not block others, and a removed entry never runs")
   func gate() {
     var queue = queue(total: 3)
     for (name, user) in [("1a", 1_001), ("2a", 1_002), ("1b", 1_001)] as [(String, UInt32)] {
@@ -235,7 +235,7 @@ struct FairQueueTests {
     #expect(last == "1b" && queue.waitingCount == 0)
   }
 
-  @Test("waiting entries are limited per user, and one place is reserved for root")
+  @Test("waiting entries are limited per user, and one entry is reserved for root")
   func waiting() {
     var queue = queue(total: 1)
     let limit = PermitLimit(total: 3, perUser: 1)

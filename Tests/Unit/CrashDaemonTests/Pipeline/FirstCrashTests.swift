@@ -13,7 +13,9 @@ import Testing
 struct FirstCrashTests {
   private static let interface = "io.crashshield.Crashd."
 
-  /// A daemon whose symbols are read when the test opens the gate, and a ring that crashed and needs them.
+  /// Runs a daemon with a crashed ring that needs symbols.
+  ///
+  /// The symbols are read only after the test has opened the gate.
   private func withGate(
     _ limits: Limits = .patient, _ body: (TestDaemon, TestRing, _ open: () -> Void) async throws -> Void
   ) async throws {
@@ -29,7 +31,7 @@ struct FirstCrashTests {
       do {
         try await body(daemon, crashed, analyser.open)
       } catch {
-        // crashd stops when the crash is stored.
+        // crashd stops after the crash has been stored.
         analyser.open()
         throw error
       }
@@ -43,7 +45,7 @@ struct FirstCrashTests {
     return process
   }
 
-  /// The reports of `List`, once there are any.
+  /// The reports that `List` returns, as soon as there are any.
   private func listed(_ client: TestClient) async throws -> [JSONValue] {
     var reports: [JSONValue] = []
     try await client.until {
@@ -53,7 +55,7 @@ struct FirstCrashTests {
     return reports
   }
 
-  @Test("first crash: a report is shown before its symbols are read, and is one event when it is whole")
+  @Test("first crash: a report is shown before its symbols are read, and is one event when it is complete")
   func shown() async throws {
     try await withGate { daemon, ring, open in
       let client = try await daemon.client()
@@ -77,7 +79,7 @@ struct FirstCrashTests {
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
-      // In no group, counted nowhere, no event.
+      // The report is in no group, in no count, and not an event.
       #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
       #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
       #expect(try daemon.store.newestCursor() == before)
@@ -96,7 +98,7 @@ struct FirstCrashTests {
     }
   }
 
-  @Test("first crash: AwaitProcess waits for the whole report")
+  @Test("first crash: AwaitProcess waits for the complete report")
   func awaited() async throws {
     try await withGate { daemon, ring, open in
       let process = try await crash(ring, in: daemon)
@@ -112,7 +114,7 @@ struct FirstCrashTests {
     }
   }
 
-  @Test("first crash: a user sees no preliminary report of another user", .enabled(if: geteuid() == 0))
+  @Test("first crash: a user does not see preliminary reports of another user", .enabled(if: geteuid() == 0))
   func others() async throws {
     try await withGate { daemon, ring, open in
       let process = try await crash(ring, in: daemon)
@@ -128,7 +130,7 @@ struct FirstCrashTests {
   }
 
   @Test(
-    "first crash: a crash beyond the limit of preliminary reports is stored as any other",
+    "first crash: a crash beyond the limit of preliminary reports is stored like any other crash",
     arguments: [(reports: 0, frames: 99), (reports: 9, frames: 0)])
   func noRoom(reports: Int, frames: Int) async throws {
     var limits = Limits.patient
@@ -156,7 +158,7 @@ struct FirstCrashTests {
     }
     #expect((1...4).map { show($0, 1_000) } == [1, 2, 3, 3])
     #expect(show(1, 1_000) == 3)
-    // The last one is root's.
+    // The last free entry is reserved for root.
     #expect((5...8).map { show($0, 1_001) } == [4, 4, 4, 4])
     #expect(show(9, 0) == 5)
     reports.remove(RingKey(id: "1", user: 1_000))

@@ -5,16 +5,18 @@ import Testing
 
 @Suite("The ledger of counts and log lines")
 struct LedgerTests {
-  /// Peers of two users; each user has log lines of its own.
+  /// Peers of two users.
+  ///
+  /// Each user has its own limit of log lines.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
 
-  @Test("eight reports of a user are logged at once, and a line that comes later says how many were not")
+  @Test("eight reports of a user are logged at once, and a later line has the number of reports not logged")
   func reports() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
     let beginning = ContinuousClock.now
     for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
-    // More than eight on a machine that stood still meanwhile: one a second.
+    // If the machine stalls during the loop, more than eight are logged: one more for each second.
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     let logged = log.lines.count
     #expect((8...9 + seconds).contains(logged) && ledger.stored == 100)
@@ -33,7 +35,7 @@ struct LedgerTests {
     #expect(skipped.reduce(log.lines.count, +) == ledger.stored)
   }
 
-  @Test("refusals and losses are logged once a second and user, and all are counted")
+  @Test("refusals and losses are logged once a second per user, and all are counted")
   func refusals() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
@@ -59,7 +61,7 @@ struct LedgerTests {
     #expect((4...8 + 4 * seconds).contains(log.lines.count) && ledger.refusals == ["attach": 1_000])
   }
 
-  @Test("F11: a user with many uids takes neither the shares nor the log lines of others")
+  @Test("F11: a user with many uids uses up neither the shares nor the log lines of other users")
   func subordinates() throws {
     let directory = try TestDirectory()
     var limits = Limits()
@@ -75,7 +77,7 @@ struct LedgerTests {
     #expect(log.contains("refused hello from pid 1, uid 1001"))
   }
 
-  @Test("F17: counters of losses saturate, and one ring reports at most 2^32 of a kind")
+  @Test("F17: counters of losses saturate, and one ring reports at most 2^32 losses of a kind")
   func saturation() {
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())
     ledger.lose(["noSlot": .max], of: Self.first, process: "shop")

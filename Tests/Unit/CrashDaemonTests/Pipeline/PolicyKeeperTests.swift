@@ -12,14 +12,14 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A clock that a test sets.
+/// A clock whose time a test sets.
 private final class TestClock: Sendable {
   private let time = Mutex(1_800_000_000.0)
   var now_s: Double { time.withLock { $0 } }
   func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 }
 
-@Suite("The policy of dangling pointers")
+@Suite("The policy against dangling pointers")
 struct PolicyKeeperTests {
   private static func keeper(
     _ store: ReportStore, _ clock: TestClock, _ board: ProtectionBoard, isAllowed: Bool = true,
@@ -46,7 +46,7 @@ struct PolicyKeeperTests {
     return report
   }
 
-  /// So many lives of a process, each of which ends in such a crash.
+  /// Simulates this many runs of a process, each of which ends with this crash.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
     cause: CrashReport.Cause = "dangling"
@@ -67,7 +67,7 @@ struct PolicyKeeperTests {
 
   private static let key = ServiceKey(uid: 1000, program: "/srv/shop")
 
-  @Test("crashes that name a class raise an alarm that protects it, and the decision survives a restart")
+  @Test("crashes that name a class raise an alarm that protects the class, and the decision survives a restart")
   func alarm() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -87,7 +87,7 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      // A week later its time is over; the class stays listed with the small budget.
+      // A week later the raised level ends. The class stays listed with the small budget.
       clock.advance(8 * 86_400)
       await again.tick()
       let lowered = try #require(next.plan(of: Self.key))
@@ -97,7 +97,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("F6: a user neither sees nor changes the policy of a process with more rights, also after a restart")
+  @Test("F6: a user neither sees nor changes the policy of a process with more privileges, even after a restart")
   func restricted() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -122,7 +122,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("crashes without a class make the policy protect all of the program's own classes")
+  @Test("crashes without a class make the policy protect all in-app classes")
   func unknownClass() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -144,14 +144,14 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // No message about the quarantine, which keeps the program's own settings.
+      // There is no message about the quarantine, which keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
       (payload[0], payload[8 + 1], payload[8 + 64 + 2]) = (7, 3, 2)
       #expect(messages.first?.payload == payload)
 
-      // The same once more is nothing new.
+      // The same override again changes nothing.
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "again")
 
       let next = ProtectionBoard()
@@ -203,7 +203,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an override takes precedence over the processes' own settings, and each is an event")
+  @Test("an override takes precedence over the processes' own settings, and each override causes an event")
   func precedence() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -212,7 +212,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // The last process names the service; the executable's name finds it, too.
+      // The last process gives the service its name. The executable's name also finds the service.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])
@@ -230,7 +230,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("a user's programs are limited; those with overrides stay, and other users lose none")
+  @Test("the number of a user's programs is limited; programs with overrides stay, and other users lose none")
   func limits() async throws {
     try await Self.withStore { store in
       var limits = Limits()
@@ -250,7 +250,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("hits and counters become estimates, and each incident of a reading counts once")
+  @Test("hits and counters become estimates, and each incident counts once however often it is read")
   func statistics() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -269,10 +269,10 @@ struct PolicyKeeperTests {
     #expect(found.summary.className == "App.Session" && found.summary.hits == 1 && found.summary.groups == 1)
     #expect(found.summary.detection != nil)
     await policy.ended(process)
-    // Read again from the store.
+    // Reads the states from the store again.
     let states = try daemon.store.danglingStates()
     #expect(states.count == 1 && states.first?.classes.isEmpty == false)
-    // The class is suspect, but crashd may not protect anything by itself.
+    // The class is a suspect, but automatic protection is not allowed.
     let key = try #require(await policy.find(nil, .all).first)
     #expect(await policy.board.plan(of: key) == nil)
     await policy.change([key], RuleChange(allowsAutomaticProtection: true))

@@ -12,7 +12,7 @@ struct PolicyRegisterTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  @Test("the policy learns of attached and ended processes in order, and knows all of them after settle")
+  @Test("the policy receives attached and ended processes in order, and has all of them after settle")
   func order() async throws {
     let policy = try #require(TestDaemon(TestDirectory()).analysis.policy)
     let register = PolicyRegister(policy)
@@ -24,7 +24,7 @@ struct PolicyRegisterTests {
     await register.settle()
     let known = await policy.services.values.flatMap(\.processes.keys)
     #expect(known.sorted() == [1, 2, 3])
-    // Nothing is outstanding: it does not wait.
+    // Nothing is outstanding, so that settle returns at once.
     await register.settle()
   }
 

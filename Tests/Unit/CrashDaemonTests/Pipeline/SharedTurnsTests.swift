@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Shared turns: work that is done once for all earlier callers")
+@Suite("Shared turns: work that runs once for all earlier callers")
 struct SharedTurnsTests {
   @Test("callers during a turn share one more turn", .timeLimit(.minutes(5)))
   func shared() async {
@@ -21,9 +21,9 @@ struct SharedTurnsTests {
       Task { await turns.run(1) { done.value.add(1, ordering: .relaxed) } }
     }
     while turns.waitingCount(1) < late.count { await Task.yield() }
-    // Another key's turn is free.
+    // The turn of another key is free.
     await turns.run(2) { #expect(done.value.load(ordering: .relaxed) == 0) }
-    await turns.runIfFree(1) { Issue.record("two at once") }
+    await turns.runIfFree(1) { Issue.record("two turns of one key ran at once") }
     opener.finish()
     await first.value
     for task in late { await task.value }
@@ -31,7 +31,7 @@ struct SharedTurnsTests {
     #expect(await isFree(turns, 1))
   }
 
-  @Test("turns of a key never overlap, and each caller sees all that happened before its call", .timeLimit(.minutes(5)))
+  @Test("turns of a key never overlap, and each caller's turn starts after its call", .timeLimit(.minutes(5)))
   func exclusive() async {
     let turns = SharedTurns<Int>()
     let running = Counter()

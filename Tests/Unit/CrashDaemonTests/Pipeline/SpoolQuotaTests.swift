@@ -15,13 +15,13 @@ struct SpoolQuotaTests {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
   }
 
-  @Test("F12: spool entries with names that no shield gives are removed, of whatever type")
+  @Test("F12: spool entries with names that the shield does not use are removed, whatever their type")
   func foreignNames() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
     _ = try directory.write([1], to: "file")
     _ = try directory.write([1], to: "some.ring.part")
-    // Paths live for the calls.
+    // The paths' C strings are valid during the calls.
     #expect(unsafe symlink("/etc/passwd", directory.path + "/link") == 0)
     #expect(unsafe mkfifo(directory.path + "/pipe", 0o600) == 0)
     #expect(unsafe mkdir(directory.path + "/empty", 0o700) == 0 && mkdir(directory.path + "/full", 0o700) == 0)
@@ -36,7 +36,7 @@ struct SpoolQuotaTests {
         "c.ring", "d.ring.partial", "e.ring.partial", "empty", "file", "link", "pipe", "some.ring.part",
       ])
     #expect(found.hasPartial && found.excess.isEmpty)
-    // Only its owner can empty a directory.
+    // crashd cannot remove a directory that is not empty. Only its owner can empty it.
     #expect(try names(directory) == ["a.ring", "b.ring.partial", "full"])
     #expect(spool.count() == 1)
   }
@@ -52,10 +52,10 @@ struct SpoolQuotaTests {
       var status = stat()
       repeat {
         let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: name)
-        // The path lives for the calls, of which one writes one struct stat.
+        // The path's C string is valid during the calls, one of which writes one struct stat.
         if index < 4 { #expect(unsafe chown(path, 54_021, 54_021) == 0) }
         #expect(unsafe stat(path, &status) == 0)
-        // The kernel's clock of files is coarse: they are to differ.
+        // The kernel's clock for file times is coarse. The loop repeats until the times differ.
       } while last.map { $0.tv_sec == status.st_ctim.tv_sec && $0.tv_nsec == status.st_ctim.tv_nsec } == true
       last = status.st_ctim
     }
@@ -72,12 +72,12 @@ struct SpoolQuotaTests {
     let spool = try SpoolDirectory(path: directory.path)
     for index in 0..<8 {
       let path = try directory.write([], to: "\(index).ring.partial")
-      // The path lives for the call.
+      // The path's C string is valid during the call.
       #expect(unsafe chown(path, 54_021, 54_021) == 0)
     }
     var limits = Limits()
     limits.spoolFilesPerUser = 6
-    // No ring is lost with them.
+    // No ring is lost with these files.
     #expect(try spool.tidy(limits).excess.isEmpty)
     #expect(try names(directory).count == 6)
     limits.spoolBytesPerUser = 4 * 4_096
@@ -91,7 +91,7 @@ struct SpoolQuotaTests {
     let spool = try SpoolDirectory(path: directory.path)
     for uid in UInt32(54_300)..<54_304 {
       let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: "\(uid).ring")
-      // The path lives for the call.
+      // The path's C string is valid during the call.
       #expect(unsafe chown(path, uid, uid) == 0)
     }
     var limits = Limits()
@@ -102,7 +102,7 @@ struct SpoolQuotaTests {
     #expect(try names(directory).count == 2)
   }
 
-  @Test("F12: a foreign spool file is removed while crashd runs, and counted as a refusal")
+  @Test("F12: a foreign spool file is removed while crashd runs, and is counted as a refusal")
   func whileRunning() async throws {
     try await TestDaemon.run(prepare: { try Data([1]).write(to: URL(fileURLWithPath: $0.spool + "/before")) }) {
       daemon in
@@ -115,7 +115,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: Status counts the waiting spool files, for users who see everything only")
+  @Test("F21: Status counts the waiting spool files only for users who may see all reports")
   func status() async throws {
     try await TestDaemon.run { daemon in
       let status = try await daemon.client().call("io.crashshield.Crashd.Status")
@@ -135,7 +135,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: a program that has written over its ring before crashd has read it is a loss")
+  @Test("F21: a ring that the program overwrote before crashd read it is counted as a loss")
   func overwrittenRing() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()

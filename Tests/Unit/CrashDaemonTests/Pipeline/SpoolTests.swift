@@ -14,7 +14,7 @@ import Testing
 
 @Suite("The spool")
 struct SpoolTests {
-  /// Leaves a ring as the handler does: written whole, then renamed.
+  /// Writes a spool file as the handler does: it writes the whole ring, then renames the file.
   static func leave(
     _ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600, owner: UInt32? = nil
   ) throws {
@@ -25,7 +25,7 @@ struct SpoolTests {
     guard unsafe rename(path + ".partial", path) == 0 else { throw SystemError("rename") }
   }
 
-  @Test("a ring spooled while crashd was away is stored at its start, and removed")
+  @Test("a ring spooled while crashd was stopped is stored at crashd's start, and its file is removed")
   func atStart() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -49,7 +49,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spool file that is no ring of its owner is refused, removed and counted, and the next one is read")
+  @Test("a spool file that is not a ring of its owner is refused, removed and counted, and the next file is read")
   func refused() async throws {
     var good = TestRing(id: 9)
     good.addCrash()
@@ -81,9 +81,9 @@ struct SpoolTests {
     }
   }
 
-  @Test("F12: a partial file or directory is removed when it is old, whatever its owner has made its time")
+  @Test("F12: a partial file or directory is removed when it is old, whatever file time its owner has set")
   func partialFiles() throws {
-    // tmpfs, as /run is: it keeps any time.
+    // The file system is tmpfs, as that of /run. It accepts any file time.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
@@ -91,10 +91,10 @@ struct SpoolTests {
       let file = "\(path)/\(name).ring.partial"
       try Data([1]).write(to: URL(fileURLWithPath: file))
       let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
-      // utimensat reads two timespecs.
+      // utimensat() reads two timespecs.
       #expect(unsafe utimensat(AT_FDCWD, file, times, 0) == 0)
     }
-    // The path lives for the call.
+    // The path's C string is valid during the call.
     #expect(unsafe mkdir(path + "/e.ring.partial", 0o700) == 0)
     let spool = try SpoolDirectory(path: path)
     #expect(try spool.list(limit: 10).isEmpty)
@@ -103,7 +103,7 @@ struct SpoolTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
   }
 
-  @Test("a ring that cannot be opened for want of descriptors stays where it is")
+  @Test("a ring that cannot be opened for lack of descriptors stays in the spool")
   func noDescriptors() async {
     await #expect(processExitsWith: .success) {
       let directory = try TestDirectory()
@@ -114,7 +114,7 @@ struct SpoolTests {
       let next = dup(0)
       close(next)
       var limit = rlimit(rlim_cur: UInt(next), rlim_max: UInt(next))
-      // setrlimit reads one struct rlimit.
+      // setrlimit() reads one struct rlimit.
       guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(1) }
       do throws(SpoolRefusal) {
         _ = try spool.open("\(ring.id).ring")
@@ -125,7 +125,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("rings are stored and removed while cross-checks of others still run")
+  @Test("rings are stored and removed while cross-checks of other rings still run")
   func secondUnwinding() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -168,10 +168,10 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy of an attached process's ring makes no second report, and is removed with the process")
+  @Test("a spooled copy of an attached process's ring gives no second report, and is removed with the process")
   func attached() async throws {
     try await TestDaemon.run { daemon in
-      // By its own count its pid is another one, as in a container.
+      // The ring contains another pid, as the ring of a process in a container does.
       var ring = TestRing(pid: 4711)
       ring.addCrash()
       let process = try await daemon.attach()
@@ -187,12 +187,12 @@ struct SpoolTests {
     }
   }
 
-  @Test("a connected process is known before its spooled copy is read")
+  @Test("a connected process is registered before its spooled copy is read")
   func waiting() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
     ring.addCrash()
-    // It stays in the queue for now.
+    // The process stays in the queue at first.
     let process = try await daemon.attach()
     try process.send(TestProcess.hello(), [ring.memory()])
     try Self.leave(ring, in: daemon.directories.spool)
@@ -206,7 +206,7 @@ struct SpoolTests {
     }
   }
 
-  /// Runs a daemon with a report of a process that attached, and has ended.
+  /// Runs a daemon with the stored report of a process that attached and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {
@@ -223,7 +223,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy of a stored crash is removed, and is no event")
+  @Test("a spooled copy of a stored crash is removed and causes no event")
   func stored() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -236,7 +236,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy with more than the stored report replaces it, and keeps the connected process")
+  @Test("a spooled copy with more data than the stored report replaces the report, and keeps the connected process")
   func more() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -255,7 +255,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy is read only when the store can say whether its crash is stored")
+  @Test("a spooled copy is read only when the store can answer whether its crash is stored")
   func outage() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -264,7 +264,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // The first query for a copy fails.
+      // The first query about a copy fails.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -304,7 +304,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("files that cannot be stored are counted once, and hide no others")
+  @Test("files that cannot be stored are counted once, and do not keep other files from being read")
   func failing() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -322,12 +322,12 @@ struct SpoolTests {
     let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
     let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
     try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
-    // All is done that was begun.
+    // All work that had begun is done.
     #expect(try files() == 2)
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
 
-  @Test("during a store outage spool files stay, without a loss or memory for buffered reports")
+  @Test("during a store outage spool files stay in the spool, without a loss and without buffering their reports")
   func fullStore() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -348,7 +348,7 @@ struct SpoolTests {
     }
   }
 
-  /// Gives each possible id of a ring's report to another process's report.
+  /// Assigns each possible id of the ring's report to a report of another process.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }
@@ -359,7 +359,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("an open spool file is not confused with one that replaces it")
+  @Test("an open spool file is not confused with a file that replaces it")
   func identity() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -378,7 +378,7 @@ struct SpoolTests {
     withExtendedLifetime((directory, process)) {}
   }
 
-  @Test("a process that connects after its spool file was read has one report, with the connection's pid")
+  @Test("a process that connects after its spool file was read has one report, with the pid of the connection")
   func connectedLater() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(pid: 4711)
@@ -395,7 +395,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a ring under the name of another one is refused")
+  @Test("a ring under the name of another ring is refused")
   func misnamed() throws {
     let directory = try TestDirectory()
     var ring = TestRing()
@@ -423,7 +423,7 @@ struct SpoolTests {
     #expect(try names().isEmpty)
   }
 
-  @Test("more spool files than one listing has are all read")
+  @Test("if there are more spool files than one listing has, all of them are read")
   func manyFiles() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -442,7 +442,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "another user's spool file with the name of an attached process's ring is that user's crash",
+    "another user's spool file with the name of an attached process's ring gives a crash of that other user",
     .enabled(if: geteuid() == 0))
   func stranger() async throws {
     try await TestDaemon.run { daemon in
@@ -463,7 +463,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "a spool file has news when it has an unstored record, or more threads of a stored crash",
+    "a spool file is read if it has an unstored record, or more threads of a stored crash",
     arguments: [
       (records: [[0, 1]], threads: 0, hasNews: false), (records: [[0, 1]], threads: 1, hasNews: true),
       (records: [[0, 2]], threads: 0, hasNews: true), (records: [[0, 1], [1, 1]], threads: 0, hasNews: true),

@@ -14,7 +14,7 @@ import Testing
 struct StoreKeeperTests {
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a group above its limit is pruned as it grows, and its count stays exact")
+  @Test("a group above its limit is pruned while it grows, and its count stays exact")
   func thinned() async throws {
     try await TestDaemon.run(configure: { $0.settings.retention.reportsPerGroup = 8 }) { daemon in
       for _ in 0..<40 {
@@ -41,10 +41,10 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("while the disk is full, reports are buffered, a critical line is logged, and they are stored later")
+  @Test("while the disk is full, reports are buffered and a critical line is logged; they are stored later")
   func fullDisk() async throws {
     try await TestDaemon.run { daemon in
-      // SQLite itself says that the disk is full: the file may have no more pages.
+      // SQLite itself returns the error of a full disk, because the file may not have more pages.
       try limitPages(of: daemon.store, more: 0)
       let client = try await daemon.client()
       let process = try await daemon.attach()
@@ -55,7 +55,7 @@ struct StoreKeeperTests {
       let status = { try await client.call("\(Self.own).Status") }
       try await client.until { try await status().int("held") == 1 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("the status names no outage")
+        Issue.record("the status reports no outage")
         return
       }
       #expect(sentence.contains("full") && sentence.contains("1 wait in memory"))
@@ -72,10 +72,11 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them when it can")
+  @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them as soon as it can")
   func closedAtStart() async throws {
     var path = ""
-    // SQLite cannot open a directory, as it cannot make its files on a full disk.
+    // SQLite cannot open a directory as its file. The effect is the same as on a full disk, where it cannot create its
+    // files.
     let block = { (directories: Directories) in
       path = directories.reports
       try FileManager.default.createDirectory(atPath: directories.reports, withIntermediateDirectories: false)
@@ -91,7 +92,7 @@ struct StoreKeeperTests {
       try process.wake()
       try await client.until { try await status().int("held") == 1 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("the status names no outage")
+        Issue.record("the status reports no outage")
         return
       }
       #expect(sentence.contains("cannot be stored") && sentence.contains("1 wait in memory"))
@@ -100,14 +101,14 @@ struct StoreKeeperTests {
       try FileManager.default.removeItem(atPath: path)
       daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
-      // The new store may have both.
+      // The new store can contain both.
       #expect(await incidents.next() != nil)
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
     }
   }
 
-  @Test("F18: a removed database is reported, and crashd's reports are in the next one", arguments: [false, true])
+  @Test("F18: a removed database is reported, and crashd's reports are in the new database", arguments: [false, true])
   func removed(isWithDirectory: Bool) async throws {
     let directory = try TestDirectory()
     var ids = (0..<30).map { _ in randomID() }
@@ -116,7 +117,7 @@ struct StoreKeeperTests {
       let removed = isWithDirectory ? daemon.directories.state : daemon.store.path
       try FileManager.default.removeItem(atPath: removed)
       let client = try await daemon.client()
-      // The next crash detects it, before the next periodic check.
+      // The next crash detects the removal before the next periodic check does.
       let process = try await daemon.attach()
       var ring = TestRing()
       ring.addCrash()
@@ -126,7 +127,7 @@ struct StoreKeeperTests {
       let status = { try await client.call("\(Self.own).Status") }
       try await client.until { try await status().int("reports") == 31 }
       guard case .string(let sentence)? = try await status().array("trouble").first else {
-        Issue.record("the status names no outage")
+        Issue.record("the status reports no outage")
         return
       }
       #expect(sentence.contains("was removed while crashd used it; all that crashd had open is in a new file"))
@@ -138,7 +139,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("buffered reports are bounded, and those that do not fit are counted as lost")
+  @Test("buffered reports are bounded, and reports beyond the limit are counted as lost")
   func noRoom() async throws {
     var limits = Limits.patient
     limits.heldReports = 1
@@ -150,7 +151,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // The same report again needs no more room.
+    // The same report needs no additional space.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
@@ -158,7 +159,7 @@ struct StoreKeeperTests {
     #expect(outage.first == nil)
   }
 
-  @Test("a corrupt database is set aside and reported, and its readable reports are in the new one")
+  @Test("a corrupt database is set aside and reported, and its readable reports are in the new database")
   func corrupt() async throws {
     let directory = try TestDirectory()
     let ids = (0..<100).map { _ in randomID() }
@@ -184,7 +185,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a raw record whose report is lost is analysed again, for root alone")
+  @Test("a raw record whose report is lost is reanalyzed, and only root may see the result")
   func orphan() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -198,42 +199,42 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a clock jump ages no report, until the new time has lasted an hour")
+  @Test("a clock jump makes no report expire until the new time has lasted an hour")
   func clock() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000
     let moments: [(real: UInt64, boot: UInt64)] = [
       (100 * hour, 1), (101 * hour, hour),
-      // A year forward, and put right again.
+      // The clock jumps forward by a year, and is corrected again.
       (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
-      // Forward again, and left alone.
+      // The clock jumps forward again, and is not corrected.
       (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
     #expect(trusted == [true, true, false, false, true, false, true])
   }
 
-  @Test("a clock that jumps far forward and half of it back ages no report")
+  @Test("a clock that jumps far forward and then half of it back makes no report expire")
   func clockHalfBack() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
     let moments: [(real: UInt64, boot: UInt64)] = [
       (40 * year, 1), (70 * year, 2),
-      // It is 10 years before that, and 20 after the reports of the first moment.
+      // The second time is 10 years before the first jump's time, and 20 years after the first reports.
       (60 * year, 3), (60 * year + hour, 2 + hour), (60 * year + hour + 1, 3 + hour),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
     #expect(trusted == [true, false, false, false, true])
   }
 
-  @Test("Prune lists the reports that it would remove, removes them, and the groups still count them")
+  @Test("Prune lists the reports that it would remove, then removes them, and the groups still count them")
   func prune() async throws {
     try await TestDaemon.run { daemon in
       var old = try CrashReport.sample(id: "aa")
       old.time = "2020-01-01T00:00:00.000000Z"
       _ = try daemon.store.put(old, raw: [])
       _ = try daemon.store.put(.sample(id: "bb"), raw: [])
-      // Its age alone would have it go.
+      // By its age alone, retention would remove the report.
       let client = try await daemon.client()
       let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
       let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })
@@ -245,7 +246,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("Remove removes all named reports, or none")
+  @Test("Remove removes either all named reports or none")
   func remove() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -259,7 +260,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a late subscriber gets the count of removed events, and the remaining ones")
+  @Test("a subscriber that connects late gets the count of removed events and the remaining events")
   func expired() async throws {
     try await TestDaemon.run { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")

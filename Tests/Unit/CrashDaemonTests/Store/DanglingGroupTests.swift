@@ -66,11 +66,11 @@ struct DanglingGroupTests {
     #expect(group.line == "Shop.swift:14" && group.releases == 2 && group.modes == ["absorb", "zero"])
     #expect(group.age_ns == 2_000_000 && group.confidence == "certain")
     #expect(group.first == "2026-11-21T09:00:00Z" && group.last == "2026-11-21T11:00:00Z")
-    // What a hostile process counts does not trap.
+    // A count that a hostile process wrote causes no trap.
     #expect(group.count == .max)
   }
 
-  @Test("groups differ by program, class, access kind, call site and user; the last seen comes first")
+  @Test("groups differ by program, class, access kind, call site and user; the last seen group comes first")
   func apart() throws {
     let groups = try Self.groups(of: [
       Self.incident("1"), Self.incident("2", subject: "App.Cart"), Self.incident("3", kind: "write", age_ns: nil),
@@ -83,7 +83,7 @@ struct DanglingGroupTests {
     #expect(written.method == nil && written.age_ns == nil && written.releases == 0)
   }
 
-  @Test("use-after-free groups have guard slot accesses, but no out-of-bounds accesses and no guard incidents")
+  @Test("use-after-free groups include guard slot accesses, but no out-of-bounds accesses and no guard incidents")
   func slots() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", kind: "read", source: "pages"), Self.incident("2", kind: "overflow", source: "pages"),
@@ -92,7 +92,7 @@ struct DanglingGroupTests {
     #expect(groups.map(\.kind) == ["read"])
   }
 
-  @Test("a user sees its own processes' groups, and a filter by program and time restricts the counts")
+  @Test("a user sees the groups of its own processes, and a filter by program and time restricts the counts")
   func filters() throws {
     var restricted = Self.incident("1", uid: 7, count: 2)
     restricted.process.isRestricted = true
@@ -109,7 +109,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("a repeated incident counts once in its group, and an evicted one does not count")
+  @Test("a repeated incident counts once in its group, and an evicted incident does not count")
   func again() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1", count: 3), Self.incident("2", count: 1)])
     defer { withExtendedLifetime(directory) {} }
@@ -120,7 +120,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("2,500 call sites are 2,500 groups, each with all its incidents, page by page")
+  @Test("2,500 call sites give 2,500 groups, each with all its incidents, page by page")
   func many() throws {
     let sites = ManySites()
     let (store, directory) = try Self.store(of: sites.incidents)
@@ -131,7 +131,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("texts of a hostile process make a page no longer than its limit")
+  @Test("texts of a hostile process do not make a page longer than its limit")
   func bounded() throws {
     let long = String(repeating: "\u{1}ü", count: 2_000)
     let groups = try Self.groups(
@@ -143,12 +143,12 @@ struct DanglingGroupTests {
         return incident
       })
     #expect(groups.count == 40 && groups.allSatisfy { long.hasPrefix($0.className) && !$0.className.isEmpty })
-    // A byte is six in JSON at most; the names of the fields are in place of the texts that are shorter.
+    // One byte becomes at most six in JSON. The unused text length covers the names of the fields.
     #expect(try JSONEncoder().encode(groups).count <= 40 * 6 * UseAfterFree.rowBytes)
     #expect(try Self.groups(of: [Self.incident(long)]).isEmpty)
   }
 
-  @Test("a migrated store lists the same groups as one with the incidents from the beginning")
+  @Test("a migrated store lists the same groups as a store that counted the incidents from the beginning")
   func migration() throws {
     let incidents =
       ManySites().incidents.prefix(200) + [
@@ -170,7 +170,7 @@ struct DanglingGroupTests {
             try JSONEncoder().encode(incident),
           ])
       }
-      // One of another form, and one that is another row's.
+      // One row is not valid JSON, and one has the incident of another row.
       for (id, json) in [("x-1", Data("{".utf8)), ("x-2", try JSONEncoder().encode(incidents[0]))] {
         try database.execute(sql: insert, arguments: [id, 0, "shop", "s", "quarantine", "2026", json])
       }
@@ -186,7 +186,7 @@ struct DanglingGroupTests {
     try new.close()
   }
 
-  @Test("the migration fills groups from the newest incidents up to its limit")
+  @Test("the migration fills groups from the newest incidents, up to its limit")
   func fill() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1"), Self.incident("2", function: "close()")])
     defer { withExtendedLifetime(directory) {} }

@@ -51,7 +51,7 @@ struct DisplacementTests {
   }
 
   @Test(
-    "F18: a displaced database is detected before the next report, and its contents are in a new one",
+    "F18: a displaced database is detected before the next report, and a new one has its contents",
     arguments: Slip.allCases)
   func displaced(slip: Slip) throws {
     let directory = try TestDirectory()
@@ -74,14 +74,14 @@ struct DisplacementTests {
     #expect(try store.events(after: StoreCursor(epoch: cursor.epoch, sequence: 0), limit: 100).count == 41)
     try store.close()
 
-    // It is what the next crashd finds.
+    // The next crashd opens this database.
     let next = try ReportStore(path: path)
     #expect(try next.count() == 41 && next.raw(id: "ab1007") == [7] && next.check() == nil)
     #expect(next.epoch == cursor.epoch)
     try next.close()
   }
 
-  @Test("F18: a database that replaces the open one keeps its own write-ahead log")
+  @Test("F18: a database that replaces the open database keeps its own write-ahead log")
   func replacedWithLog() throws {
     let (directory, files) = (try TestDirectory(), FileManager.default)
     let path = directory.path + "/r.sqlite"
@@ -89,7 +89,7 @@ struct DisplacementTests {
     _ = try store.put(report(0), raw: [])
     let other = try DatabasePool(path: path + ".backup")
     try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
-    // As it stands on the disk while it is open: what was written is in the log.
+    // The copy is made while the database is open, when the recent rows are in the log.
     for suffix in ["", "-wal"] {
       try files.removeItem(atPath: path + suffix)
       try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)
@@ -103,7 +103,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F18: reports stored while the database is rewritten are in the new one")
+  @Test("F18: reports stored while the database is rewritten are in the new database")
   func writtenMeanwhile() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -123,7 +123,7 @@ struct DisplacementTests {
       _ = try? store.writeAnew(at: Self.time)
       isAnew.signal()
     }
-    // It has taken the lock, and waits for the writer.
+    // The rewriting task has taken the lock, and waits for the writer.
     while store.writing.withLockIfAvailable({ _ in true }) != nil { sched_yield() }
     Thread.detachNewThread {
       _ = try? store.enter(subscriber: "mail", uid: 1_000, at: Self.time)
@@ -136,7 +136,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F16: a store with an unusable directory exists, and opens later when it can")
+  @Test("F16: a store with an unusable directory can be created, and opens later as soon as it can")
   func closedAtFirst() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"

@@ -36,7 +36,7 @@ struct EventCountTests {
     try store.close()
   }
 
-  @Test("a crash is counted once, also when its report is replaced or removed, and over a restart")
+  @Test("a crash is counted once, even if its report is replaced or removed, and across a restart")
   func once() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -55,7 +55,7 @@ struct EventCountTests {
     try store.close()
   }
 
-  @Test("counts of a rescued store are added to those that the new store has already")
+  @Test("counts of a recovered store are added to the counts that the new store already has")
   func rescued() throws {
     let directory = try TestDirectory()
     let old = try ReportStore(path: directory.path + "/old.sqlite")
@@ -77,7 +77,7 @@ struct EventCountTests {
       _ = try store.put(crash("b2", program: "till", uid: 0), raw: [])
       #expect(try store.counts(of: .crash, visibility: .user(1000)).map(\.count) == [1])
       _ = try store.put(crash("a2"), raw: [])
-      // No sum over users: it would fall when a row of one is forgotten.
+      // The counts have no sum over users: the sum would fall when a user's row is removed.
       let counts = try store.counts(of: .crash)
       #expect(counts.map(\.count) == [2, 1, 1] && counts.map(\.uid) == [1000, 0, 0])
       let incidents = try store.counts(of: .incident)
@@ -85,7 +85,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("names that a process makes up end in 'other', and take no row from another user")
+  @Test("names that a process invents are counted as 'other', and use up no row of another user")
   func hostile() throws {
     try withStore { store in
       let many = EventCount.programLimit + 50
@@ -98,14 +98,14 @@ struct EventCountTests {
       #expect(Set(counts.map(\.program)).count == EventCount.programLimit + 2)
       #expect(counts.reduce(0) { $0 + $1.count } == many + 1)
       #expect(counts.contains { $0.program == "new" && $0.count == 1 })
-      // A program that is counted goes on being counted.
+      // A program that already has a row is still counted in it.
       _ = try store.put(crash("c1", program: "x0"), raw: [])
       let again = try store.counts(of: .crash)
       #expect(again.contains { $0.program == "x0" && $0.count == 2 })
     }
   }
 
-  @Test("a full share is remembered: further programs count as other without a search, known ones get new rows")
+  @Test("a full share is remembered: further programs count as other without a search; known programs get new rows")
   func full() throws {
     try withStore { store in
       for number in 0...EventCount.programLimit {
@@ -120,7 +120,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("units and causes that a process makes up end in 'other', too")
+  @Test("units and causes that a process invents are also counted as 'other'")
   func rows() throws {
     try withStore { store in
       for number in 0..<EventCount.rowLimit + 3 {
@@ -133,7 +133,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("programs that have not crashed for a week make room for a new one")
+  @Test("the rows of programs that have not crashed for a week are reused for a new program")
   func rest() throws {
     try withStore { store in
       for number in 0..<EventCount.programLimit {
@@ -144,7 +144,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("a name is cut to 64 bytes of whole letters, in one line")
+  @Test("a name is cut to one line of at most 64 bytes, between characters")
   func labels() throws {
     try withStore { store in
       _ = try store.put(crash("a1", program: "a\n" + String(repeating: "é", count: 100)), raw: [])
@@ -152,7 +152,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("incidents count what is new of them, whatever number a process writes")
+  @Test("incidents are counted by their increase, whatever number a process writes")
   func incidents() throws {
     try withStore { store in
       try store.put(incidents: [incident("a", count: 3)])

@@ -60,7 +60,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: an amended report counts for its owner with its new size")
+  @Test("F9: an amended report counts with its new size for its owner")
   func amended() throws {
     try withStore { store in
       var amended = report(1, uid: 1_000)
@@ -83,9 +83,9 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: uids that are charged as one account have one share of the store")
+  @Test("F9: uids that are charged to one account have one share of the store")
   func ranges() throws {
-    // 100,000 to 165,535 is one user's range.
+    // The uids 100,000 to 165,535 are the subordinate range of one user.
     let share = FairShare { $0 >= 100_000 && $0 < 165_536 ? 1_000 : $0 }
     try withStore(share) { store in
       for number in 0..<100 { _ = try store.put(report(number, uid: 0, bytes: 10_000), raw: []) }
@@ -95,7 +95,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: a report that is too large loses its raw record and other threads, and says so")
+  @Test("F9: a report that is too large loses its raw record and its other threads, and states that")
   func tooLarge() throws {
     var large = report(1, uid: 0)
     large.threads = [
@@ -112,25 +112,25 @@ struct FairShareTests {
     #expect(alone.json.count <= 2_000)
   }
 
-  @Test("F13: a flood of one user's incidents removes none of another's, whatever their times say")
+  @Test("F13: a flood of one user's incidents evicts none of another user's, whatever times it claims")
   func incidents() throws {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"
       try store.put(incidents: (0..<20).map { incident("root-\($0)", uid: 0, last: early) })
-      // They claim to be the latest.
+      // The incidents claim to be the latest.
       for look in 0..<48 {
         let flood = (0..<256).map { incident("f-\(look)-\($0)", uid: 65_534, last: "2554-07-21T00:00:00.000000Z") }
         try store.put(incidents: flood)
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The oldest of the flood were evicted, in storage order.
+      // The oldest incidents of the flood were evicted, in storage order.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }
   }
 
-  @Test("an incident that happens again is one of the latest")
+  @Test("an incident that is repeated becomes one of the latest")
   func again() throws {
     try withStore { store in
       let time = "2026-11-21T08:00:00.000000Z"
@@ -140,7 +140,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("a limit is divided so that a user with less than a part keeps all of it")
+  @Test("a limit is divided so that a user with less than its part keeps everything")
   func division() {
     let share = FairShare()
     #expect(share.surplus(of: [1: 10, 2: 10], limit: 20) == [:])

@@ -22,7 +22,7 @@ struct IncidentPageTests {
     try store.close()
   }
 
-  @Test("pages of incidents continue, and an incident that counted further is listed again once")
+  @Test("pages of incidents continue at a cursor, and an incident whose count rose is listed once more")
   func order() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -38,7 +38,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("a page of incidents has a size limit, but at least one incident, and filtered ones are skipped")
+  @Test("a page of incidents has a size limit but at least one incident, and skips filtered incidents")
   func bounds() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -53,7 +53,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("numbers go on when the newest incidents, or all, are evicted: a cursor neither skips nor repeats")
+  @Test("numbers continue after the newest or all incidents are evicted: a cursor neither skips nor repeats")
   func monotonic() throws {
     try withStore { store in
       try store.put(incidents: ["a", "b"].map { Self.incident($0) })
@@ -70,7 +70,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("evicted incidents that a reader has not read are lost for it, each once, for those who may see them")
+  @Test("incidents evicted before a reader read them count as lost, once each, for readers who may see them")
   func lost() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -78,7 +78,7 @@ struct IncidentPageTests {
       let first = try store.incidentPage(after: start, limit: 1)
       #expect(first.incidents.map(\.id) == ["a"] && first.lost == 0)
       try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('a', 'b', 'd')") }
-      // The one that was read is no loss.
+      // The incident that was read is not a loss.
       let second = try store.incidentPage(after: first.end, limit: 9)
       #expect(second.incidents.map(\.id) == ["c"] && second.lost == 2)
       #expect(try store.incidentPage(after: second.end, limit: 9).lost == 0)
@@ -86,18 +86,18 @@ struct IncidentPageTests {
       #expect(try store.incidentPage(after: start, visibility: .user(8), limit: 9).lost == 0)
       #expect(try store.incidentPage(after: start, IncidentFilter(name: "till"), limit: 9).lost == 3)
       #expect(try store.evictedIncidents(visibility: .user(0)) == 2)
-      // One that comes again is read then.
+      // An incident that is repeated can be read again.
       try store.put(incidents: [Self.incident("b", count: 2)])
       let third = try store.incidentPage(after: first.end, limit: 9)
       #expect(third.incidents.map(\.id) == ["c", "b"] && third.lost == 1)
-      // What cannot be read is lost as well.
+      // An incident that cannot be decoded is also lost.
       try store.write { try $0.execute(sql: "UPDATE incidents SET json = x'7b' WHERE id = 'c'") }
       let fourth = try store.incidentPage(after: first.end, limit: 9)
       #expect(fourth.incidents.map(\.id) == ["b"] && fourth.lost == 2)
     }
   }
 
-  @Test("more incidents than the store keeps: a slow reader gets the rest, and the number of the lost")
+  @Test("with more incidents than the store keeps, a slow reader gets the rest and the number of lost ones")
   func full() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -105,7 +105,7 @@ struct IncidentPageTests {
       for first in stride(from: 0, to: count, by: 1_030) {
         try store.put(incidents: (first..<min(count, first + 1_030)).map { Self.incident("i\($0)") })
       }
-      // One that is counted on takes another number, and nothing is lost by it.
+      // An incident whose count rises gets another number, and causes no loss.
       try store.put(incidents: [Self.incident("i\(count - 1)", count: 2)])
       var (cursor, found, lost) = (start, 0, 0)
       while true {
@@ -118,7 +118,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("no more numbers of evicted incidents are kept than the limit: those behind it are not counted")
+  @Test("the numbers of evicted incidents are kept up to a limit: incidents beyond it are not counted")
   func bounded() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -136,7 +136,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("a cursor of another store, or behind the newest incident, is refused")
+  @Test("a cursor of another store, or beyond the newest incident, is refused")
   func cursors() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)

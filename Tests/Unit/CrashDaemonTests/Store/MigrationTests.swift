@@ -20,7 +20,7 @@ struct MigrationTests {
       group: CrashReport.Group(key: group, title: "title of \(id)"))
   }
 
-  /// A database as the last crashd left it whose schema was version 8.
+  /// Creates a database with schema version 8, as the last crashd with this schema left it.
   private func makeOld(_ path: String, _ reports: [CrashReport]) throws {
     let old = try DatabasePool(path: path)
     try StoreSchema.migrator.migrate(old, upTo: "v8")
@@ -56,7 +56,7 @@ struct MigrationTests {
     try old.close()
   }
 
-  @Test("a store of the previous version opens, with groups, sizes and counts of its rows")
+  @Test("a store of the previous version opens, with groups, sizes and counts computed from its rows")
   func opens() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -79,7 +79,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("a store without tags opens: old reports have none, new and replaced ones are found by theirs")
+  @Test("a store without tags opens: old reports are not found by tags, new and replaced reports are")
   func tags() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -90,7 +90,7 @@ struct MigrationTests {
     #expect(try store.list(limit: 9).map(\.release) == [nil])
     #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
     #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
-    // Its JSON says it all the same.
+    // The JSON of the report contains the release anyway.
     #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
     var new = report("a2", group: "cafe", minute: 2)
     (new.release, new.annotations) = ("shop@2", ["region": "eu"])
@@ -114,7 +114,7 @@ struct MigrationTests {
       kind: "call", mode: "absorb", subject: "App.Session", sentence: "s", confidence: "certain")
   }
 
-  @Test("its incidents keep their order, groups and cursors, and their numbers do not come again")
+  @Test("incidents of an old store keep their order, groups and cursors, and their numbers are not reused")
   func incidents() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -123,7 +123,7 @@ struct MigrationTests {
     let stored = [incident("b"), incident("a", uid: 7), incident("c", count: 3)]
     try old.write { database in
       try database.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
-      // Numbers with gaps, as evictions leave them.
+      // The numbers have gaps, as evictions leave them.
       for (number, incident) in zip([3, 5, 9], stored) {
         try database.execute(
           sql: """
@@ -156,7 +156,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("groups: sums stay those of the rows, whatever is stored, replaced, removed and forgotten")
+  @Test("groups: sums always equal those of the rows, after reports are stored, replaced, removed or pruned")
   func sums() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
@@ -190,7 +190,7 @@ struct MigrationTests {
       }
     }
     try expectTrueSums(store)
-    // What a list shows of whole groups is what it would show of their rows.
+    // A list of whole groups must equal a list that is computed from the rows.
     let bounded = try store.groups(ReportFilter(until: "2030-01-01T00:00:00.000000Z"), limit: 99)
     #expect(try store.groups(limit: 99) == bounded)
     #expect(try store.groups(ReportFilter(since: "2020-01-01T00:00:00.000000Z"), limit: 99) == bounded)

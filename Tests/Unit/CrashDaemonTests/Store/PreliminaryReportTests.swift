@@ -34,7 +34,7 @@ struct PreliminaryReportTests {
     try store.close()
   }
 
-  /// The digits of all reports of a list, by pages of `limit`.
+  /// The numbers of all reports in a list, read in pages of `limit`.
   private func pages(_ store: ReportStore, _ early: [CrashReport], limit: Int, isOldestFirst: Bool) throws -> [Int] {
     var (digits, cursor): ([Int], StoreCursor?) = ([], nil)
     while true {
@@ -44,14 +44,14 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // As a client returns it.
+      // The cursor is parsed from its text, as a client returns it.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }
   }
 
   @Test(
-    "first crash: a list has preliminary reports as the newest, on any page", arguments: [1, 2, 3, 4, 5, 9])
+    "first crash: a list shows preliminary reports as the newest, on any page", arguments: [1, 2, 3, 4, 5, 9])
   func pages(limit: Int) throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -63,7 +63,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a paged list has reports stored meanwhile, and no removed report again")
+  @Test("first crash: a paged list shows reports stored meanwhile, and shows no removed report again")
   func changes() throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -80,7 +80,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: the cursor of a preliminary report cannot begin a subscription")
+  @Test("first crash: the cursor of a preliminary report cannot start a subscription")
   func cursor() throws {
     try withStore { store throws in
       let listed = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
@@ -93,7 +93,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a report stored during a list is shown once, as stored")
+  @Test("first crash: a report stored while a list is read is shown once, as stored")
   func storedMeanwhile() throws {
     try withStore { store throws in
       let early = [Self.preliminary(3)]
@@ -123,7 +123,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a list shows the same of a report before and after it is stored")
+  @Test("first crash: a list shows the same fields of a report before and after it is stored")
   func summaries() throws {
     try withStore { store throws in
       let report = try CrashReport.sample(id: "9999ab")
@@ -137,7 +137,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a filter matches preliminary and stored reports alike")
+  @Test("first crash: a filter matches preliminary and stored reports in the same way")
   func filters() throws {
     var restricted = Self.report(7)
     restricted.process.isRestricted = true
@@ -157,7 +157,7 @@ struct PreliminaryReportTests {
       ReportFilter(tags: ["region=eu", "region=us"]), ReportFilter(tags: ["region"]),
       ReportFilter(release: "shop@1", tags: ["region=eu"]), ReportFilter(release: "shop@1", environment: "live"),
     ]
-    // What a field asks for is found: the text of each report, and a part of it where parts count.
+    // Each field is searched for the text of each report, and for a part of it if the field matches parts.
     let ofTexts = reports.flatMap { report in
       ReportFilter.texts.flatMap { field in
         [field.text(report), field.text(report).map { String($0.dropFirst()) }].map { wanted in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Groups of reports")
 struct ReportGroupTests {
-  /// Reports by group, minute and build.
+  /// Runs the body with a store of reports, given by group, minute and build.
   private func withStore(_ reports: [CrashReport], _ body: (ReportStore) throws -> Void) throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
@@ -33,7 +33,7 @@ struct ReportGroupTests {
       images: [], group: CrashReport.Group(key: group, title: "title of \(id)"))
   }
 
-  @Test("a group has the releases of its first and last crash, and is found by release, environment and tags")
+  @Test("a group has the releases of its first and last crash, and can be found by release, environment and tags")
   func releases() throws {
     var reports = [
       report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
@@ -64,7 +64,7 @@ struct ReportGroupTests {
 
   @Test("a group has its count, first and last time, builds and programs")
   func facts() throws {
-    // Stored in another order than they happened.
+    // The reports are stored in another order than that of their crashes.
     let reports = [
       report("a2", group: "cafe", minute: 3, build: "bb", name: "till"), report("a1", group: "cafe", minute: 1),
       report("b1", group: "beef", minute: 2),
@@ -88,7 +88,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("filters by process, unit and signal match stored reports only, not pruned ones")
+  @Test("filters by process, unit and signal match stored reports, not pruned ones")
   func reportFilters() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1, pid: 1, unit: "shop.service"),
@@ -111,7 +111,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("a group first seen in the newest build is new; with one build, none is")
+  @Test("a group first seen in the newest build is new; with only one build, no group is new")
   func new() throws {
     let old = [report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 4, build: "bb")]
     try withStore([old[0]]) { store in
@@ -124,7 +124,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("groups come in the order that is asked for, also with a filter")
+  @Test("groups are listed in the requested order, also with a filter")
   func order() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
@@ -140,14 +140,14 @@ struct ReportGroupTests {
         #expect(try keys(.count) == ["dead", "cafe", "beef"])
         #expect(try store.groups(filter, order: .count, offset: 1, limit: 1).map(\.key) == ["cafe"])
       }
-      // Removed reports count, too.
+      // Removed reports also count.
       _ = try store.remove(before: "2026-11-21T08:03:00.000000Z")
       #expect(try store.groups(order: .count, limit: 9).map(\.count) == [3, 2, 1])
       #expect(try store.groups(order: .first, limit: 9).map(\.key) == ["beef", "dead", "cafe"])
     }
   }
 
-  @Test("groups of some states are found by page, whatever the state depends on")
+  @Test("groups filtered by state are listed page by page, whatever the state depends on")
   func states() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 2),
@@ -174,7 +174,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("a group's detail has its crashes by build and by day, with removed reports")
+  @Test("a group's detail has its crashes by build and by day, including removed reports")
   func detail() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2, build: "bb"),
@@ -207,7 +207,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("no prefix, a strange one, and one of several keys name no group", arguments: ["", "dead", "c", "%", "*"])
+  @Test("an empty, invalid, unknown or ambiguous prefix finds no group", arguments: ["", "dead", "c", "%", "*"])
   func noSuchGroup(prefix: String) throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "c0de", minute: 1)]) { store in
       #expect(throws: StoreError.noSuchGroup(key: prefix)) {
@@ -229,7 +229,7 @@ struct ReportGroupTests {
       }
       _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
       #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == ["resolved"])
-      // One user's resolution leaves other users' groups of the same key open, in root's list too.
+      // One user's resolution leaves groups of other users with the same key open, also in root's list.
       let all = try store.groups(limit: 9)
       #expect(all.map(\.key) == ["beef", "cafe", "cafe"] && all.map(\.uid) == [1001, 1001, 1000])
       #expect(all.map(\.state) == ["open", "open", "resolved"])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The report store")
 struct ReportStoreTests {
-  @Test("a report is replaced only if it has not changed meanwhile")
+  @Test("a report is replaced only if it has not changed in the meantime")
   func replacing() throws {
     try withStore { store in
       let first = try store.put(sample(id: "ab"), raw: [1])
@@ -29,7 +29,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a stored report is read back unchanged, by a prefix of its id")
+  @Test("a stored report is read back unchanged by a prefix of its id")
   func roundTrip() throws {
     try withStore { store throws in
       let report = sample(id: "ab12", name: "shop")
@@ -42,7 +42,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("F6: a report of a process with more rights than its user is not that user's, and keeps the uid")
+  @Test("F6: a report of a process with more privileges than its user is hidden from that user, and keeps the uid")
   func restricted() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -61,7 +61,7 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A reading without the rights replaces it, and does not make it the user's.
+      // A reading without those privileges replaces the report, which remains hidden from the user.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")
@@ -74,7 +74,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an id prefix that fits none or several reports is refused by name")
+  @Test("an id prefix that matches none or several reports is refused by name")
   func prefixes() throws {
     try withStore { store in
       _ = try store.put(sample(id: "ab12"), raw: [])
@@ -85,7 +85,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("F3: a page of events has no more bytes than asked for, and at least one event")
+  @Test("F3: a page of events has at most the requested bytes, but at least one event")
   func eventPages() throws {
     try withStore { store in
       for id in ["ab12", "cd34", "ef56"] {
@@ -105,7 +105,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a changed report gets a new cursor, an unchanged one does not")
+  @Test("a changed report gets a new cursor; an unchanged report does not")
   func update() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -121,7 +121,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an amended report keeps its cursor, and is amended only if it has not changed meanwhile")
+  @Test("an amended report keeps its cursor, and is amended only if it has not changed in the meantime")
   func amend() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -140,7 +140,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a process cannot replace the report of another one", arguments: [(1000, 8), (1001, 7)])
+  @Test("a process cannot replace the report of another process", arguments: [(1000, 8), (1001, 7)])
   func foreignIdentifier(uid: Int, pid: Int) throws {
     try withStore { store in
       _ = try store.put(sample(id: "ab12", pid: 7, uid: 1000), raw: [])
@@ -151,7 +151,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("the newest report is the one of the last crash, also when an earlier one was stored later")
+  @Test("the newest report is that of the last crash, even if an earlier crash was stored later")
   func newest() throws {
     try withStore { store in
       var (late, early) = (sample(id: "aa"), sample(id: "bb"))
@@ -179,7 +179,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list pages back in time and keeps its filter")
+  @Test("a list continues with earlier reports and keeps its filter")
   func paging() throws {
     try withStore { store in
       for index in 10..<15 {
@@ -224,7 +224,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("filters by unit, signal and part of the path match the same reports in lists and events")
+  @Test("filters by unit, signal and part of the path match the same reports in lists and in events")
   func filters() throws {
     try withStore { store in
       var (shop, other) = (sample(id: "aa"), sample(id: "bb"))
@@ -261,7 +261,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a cursor of another store, or of events to come, is refused")
+  @Test("a cursor of another store, or of future events, is refused")
   func foreignCursor() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa"), raw: [])
@@ -275,7 +275,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a database and its log are readable by their owner only, also with other earlier modes")
+  @Test("a database and its log are readable by their owner only, even if they had other modes before")
   func privacy() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -283,7 +283,7 @@ struct ReportStoreTests {
     func modes() throws -> [mode_t] {
       try files.map { file in
         var status = stat()
-        // stat writes one struct stat.
+        // stat() writes one struct stat.
         try #require(unsafe stat(file, &status) == 0)
         return status.st_mode & 0o777
       }
@@ -312,7 +312,7 @@ struct ReportStoreTests {
     try second.close()
   }
 
-  @Test("a file that is no database is refused by its name and left alone")
+  @Test("a file that is not a database is refused by its name and left unchanged")
   func noDatabase() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -324,7 +324,7 @@ struct ReportStoreTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
   }
 
-  @Test("a path that cannot be opened says why")
+  @Test("the error for a path that cannot be opened has the reason")
   func unavailable() throws {
     let error = #expect(throws: StoreError.self) { try ReportStore(path: "/nowhere/r.sqlite") }
     guard case .unavailable(let path, let reason) = error else {

@@ -22,7 +22,7 @@ struct RescueTests {
     return report
   }
 
-  /// A database of 200 reports and a subscriber that has 50 of them.
+  /// Creates a database of 200 reports, and a subscriber that has received 50 of them.
   private func fill(_ path: String) throws {
     let store = try ReportStore(path: path)
     _ = try store.enter(subscriber: "mail", uid: 1000, at: "2026-11-21T08:00:00.000000Z")
@@ -32,7 +32,7 @@ struct RescueTests {
     try store.close()
   }
 
-  /// Overwrites a part of a file, and removes its journal, which would repair it.
+  /// Overwrites a part of a file, and removes its journal, with which SQLite would repair the file.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
@@ -47,14 +47,14 @@ struct RescueTests {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
     try fill(path)
-    // Pages amid the reports' JSON.
+    // The overwritten pages contain the JSON of reports.
     try garble(path, from: 140 * 4_096, count: 3 * 4_096)
     let store = try ReportStore(path: path)
     let problem = try #require(try store.check())
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // Crashes are stored before anything is recovered, with numbers after the old ones.
+    // Crashes are stored before anything is recovered, with numbers after the old numbers.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -79,7 +79,7 @@ struct RescueTests {
   }
 
   @Test(
-    "incidents: cursors stay good where the reports' do; else they come with new numbers", arguments: [true, false])
+    "incidents keep their cursors if the reports keep theirs; otherwise they get new numbers", arguments: [true, false])
   func incidents(keepsCursors: Bool) throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -90,7 +90,7 @@ struct RescueTests {
     try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('b', 'd')") }
     let aside = try store.startAnew(because: "a test", at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.keepsCursors == keepsCursors)
-    // Stored before anything is taken over.
+    // This incident is stored before anything is recovered.
     try store.put(incidents: [incident("e")])
     _ = try store.rescue(aside)
     #expect(Set(try store.incidents(limit: 9).map(\.id)) == ["a", "c", "e"])
@@ -105,7 +105,7 @@ struct RescueTests {
     try store.close()
   }
 
-  @Test("a database without its header is set aside, and a new one is made")
+  @Test("a database without its header is set aside, and a new database is created")
   func noHeader() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -118,19 +118,19 @@ struct RescueTests {
     _ = try store.put(report(1), raw: [])
     #expect(try store.count() == 1)
     try store.close()
-    // A second time under another name.
+    // The second database is set aside under another name.
     try garble(path, from: 0, count: 4_096)
     let (again, other) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
     #expect(other?.path == aside.path + "-2")
     try again.close()
   }
 
-  @Test("another program's database is left alone")
+  @Test("another program's database is left unchanged")
   func foreign() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
     try fill(path)
-    // The application's id in SQLite's header.
+    // The overwritten bytes are the application's id in SQLite's header.
     try garble(path, from: 68, count: 4)
     #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore.open(path: path, at: "x") }
   }

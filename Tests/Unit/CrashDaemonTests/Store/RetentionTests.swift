@@ -11,7 +11,9 @@ struct RetentionTests {
   private static let now_ns: UInt64 = 1_800_000_000_000_000_000
   private static let now = Timestamp.string(since1970_ns: now_ns)
 
-  /// One report; ids are random, as those of rings are.
+  /// Creates one report.
+  ///
+  /// Ids are random, as those of rings are.
   private func report(
     _ id: String? = nil, group: String = "cafe", uid: Int = 1000, secondsAgo: Int = 0, build: String = "aa",
     bytes: Int = 0
@@ -36,7 +38,7 @@ struct RetentionTests {
     }.joined()
   }
 
-  @Test("the newest report of a program is that of its user, executable and name")
+  @Test("the newest report of a program is found by its user, executable and name")
   func newest() throws {
     try withStore { store in
       func put(_ id: String, secondsAgo: Int, _ change: (inout CrashReport) -> Void = { _ in }) throws {
@@ -64,7 +66,7 @@ struct RetentionTests {
     try store.close()
   }
 
-  /// Runs all of retention, and returns how many reports were pruned for each reason.
+  /// Runs all of retention, and returns the number of pruned reports for each reason.
   private func retain(
     _ store: ReportStore, keepsOld: Bool = false, freeBytes: Int? = nil, _ change: (inout RetentionPolicy) -> Void
   ) throws -> [RetentionReason: Int] {
@@ -78,15 +80,15 @@ struct RetentionTests {
     return counts
   }
 
-  @Test("a growing group keeps at most its limit of reports, and its exact count")
+  @Test("a growing group keeps at most its limit of reports, and an exact count")
   func group() throws {
     try withStore { store in
-      // The newest last.
+      // The newest report is the last.
       let reports = (0..<300).map { report(secondsAgo: 300 - $0, build: $0 < 10 ? "old" : "aa") }
       let before = try store.newestCursor()
       for (index, report) in reports.enumerated() {
         _ = try store.put(report, raw: [1])
-        // Also while it grows.
+        // Retention also runs while the group grows.
         if index % 70 == 0 { _ = try retain(store) { $0.reportsPerGroup = 40 } }
       }
       _ = try store.put(report(group: "beef"), raw: [])
@@ -97,16 +99,16 @@ struct RetentionTests {
       let group = try #require(groups.last)
       #expect(group.first == reports.first?.time && group.last == reports.last?.time)
       #expect(group.builds == 2 && group.firstBuild == "old" && group.report == reports.last?.id)
-      // The newest quarter is there.
+      // The newest quarter of the limit is kept.
       for report in reports.suffix(10) { #expect(try store.report(idPrefix: report.id).report == report) }
       #expect(try store.removed(after: before) == .init(count: 260, isExact: true))
-      // Raw records go with their reports.
+      // Raw records are pruned together with their reports.
       let gone = try #require(reports.first { (try? store.report(idPrefix: $0.id)) == nil })
       #expect(try store.raw(id: gone.id) == nil)
     }
   }
 
-  @Test("the older reports that a group keeps are a sample of all")
+  @Test("the older reports that a group keeps are a random sample of all older reports")
   func sample() throws {
     try withStore { store in
       var ages: [String: Int] = [:]
@@ -119,13 +121,14 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // 60 of 1,180 at random: that fewer than 10, or more than 50, are of the first half happens once in 10¹⁰ runs.
+      // 60 of 1,180 reports are kept at random. Fewer than 10 or more than 50 from the first half occur once in 10¹⁰
+      // runs.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
   }
 
-  @Test("reports are pruned by age, and their events later")
+  @Test("reports are pruned by age, and their events are pruned later")
   func age() throws {
     try withStore { store in
       for age in [100, 2_000, 3_000] { _ = try store.put(report(secondsAgo: age), raw: []) }
@@ -170,14 +173,14 @@ struct RetentionTests {
       #expect((50...90).contains(removed))
       #expect(try store.report(idPrefix: quiet.id).report == quiet)
       #expect(try store.groups(limit: 9).map(\.count).sorted() == [1, 100])
-      // The pages that were freed are used again: the file does not grow.
+      // SQLite reuses the freed pages, so that the file does not grow.
       let size = try store.sizeBytes()
       for _ in 0..<20 { _ = try store.put(report(bytes: 20_000), raw: []) }
       #expect(try store.sizeBytes() <= size)
     }
   }
 
-  @Test("retention on a full file system frees space, down to its minimum")
+  @Test("retention on a full file system frees space, down to the store's minimum size")
   func keepFree() throws {
     try withStore { store in
       for index in 0..<200 { _ = try store.put(report(secondsAgo: 200 - index, bytes: 20_000), raw: []) }
@@ -195,7 +198,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("retention keeps a group's reports that a subscriber has not read, up to ten times its limit")
+  @Test("retention keeps reports that a subscriber has not read, up to ten times the group's limit")
   func readers() throws {
     try withStore { store in
       _ = try store.enter(subscriber: "mail", uid: 1000, at: Self.now)
@@ -208,7 +211,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // Nothing was stored since: the group is checked all the same.
+      // Nothing was stored since then, and the group is still checked.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -218,7 +221,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a pruned report does not come back when more of its process is read later")
+  @Test("a pruned report is not stored again when more of its process is read later")
   func late() throws {
     try withStore { store in
       var old = report(secondsAgo: 5_000)
@@ -228,7 +231,7 @@ struct RetentionTests {
       #expect(try store.put(old, raw: []) == .unchanged)
       #expect(try store.count() == 0)
       #expect(try store.groups(limit: 9).map(\.count) == [1])
-      // Of another user it is another report.
+      // With another user it is another report.
       old.process.uid = 1001
       #expect(try store.put(old, raw: []) != .unchanged)
     }
@@ -248,7 +251,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("the count of events that were pruned long ago is known")
+  @Test("the count of events that were pruned long ago is still available")
   func tallies() throws {
     try withStore { store in
       let start = try store.newestCursor()
@@ -261,7 +264,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // In the middle of a block: the count may be too high, never too low.
+      // The cursor is in the middle of a block of counts: the count may be too high, never too low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)
       #expect((2_000...2_500).contains(late.count) && !late.isExact)

@@ -27,7 +27,7 @@ struct StoreCursorTests {
       #expect(StoreCursor(cursor.description, of: epoch) == cursor)
       let incident = StoreCursor(epoch: epoch, sequence: sequence, kind: .incident)
       #expect(StoreCursor(incident.description, of: epoch, kind: .incident) == incident)
-      // One kind is none of the other.
+      // A cursor of one kind is not accepted as a cursor of the other kind.
       #expect(StoreCursor(incident.description, of: epoch) == nil)
       #expect(StoreCursor(cursor.description, of: epoch, kind: .incident) == nil)
     }
@@ -36,7 +36,7 @@ struct StoreCursorTests {
 
   @Test("F21: a cursor's text hides its number, and depends on the store's key")
   func opaque() throws {
-    // The published vector of XTEA.
+    // The key, the plaintext and the ciphertext are the published test vector of XTEA.
     let published = StoreEpoch(id: "", key: [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f])
     #expect(published.encrypted(0x4142_4344_4546_4748) == 0x497d_f3d0_7261_2cb5)
     #expect(published.decrypted(0x497d_f3d0_7261_2cb5) == 0x4142_4344_4546_4748)
@@ -46,9 +46,9 @@ struct StoreCursorTests {
       (1...3).map { StoreCursor(epoch: store.epoch, sequence: $0).description.split(separator: ".").last }
     }
     #expect(Set(texts.joined()).count == 6)
-    // What stands before the number is no secret, and what follows differs in more than the last digits.
+    // The part before the number is not secret. The part after it differs in more than the last digits.
     #expect(Set(texts[0].map { $0?.prefix(8) }).count == 3)
-    // Guessed ones are those of no event: one in 2⁶³ is.
+    // Guessed cursors match no event: only one in 2⁶³ is valid.
     for number in 0..<100 {
       let guessed = "\(stores[0].epoch).\(UInt64(number).hexadecimal(digits: 16))"
       #expect(throws: StoreError.self) {
@@ -58,13 +58,13 @@ struct StoreCursorTests {
     for store in stores { try store.close() }
   }
 
-  @Test("F21: a numeric cursor of an older version is valid up to the last one that was given out")
+  @Test("F21: a numeric cursor of an older version is valid up to the last one that was issued")
   func plain() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
     let old = try ReportStore(path: path)
     for id in ["a1", "a2", "a3"] { _ = try old.put(Self.report(id), raw: []) }
-    // As the older version has it.
+    // The database has the state that the older version leaves.
     try old.write { try $0.execute(sql: "DELETE FROM meta WHERE key <> 'epoch'") }
     try old.close()
     for round in 0..<2 {
@@ -74,7 +74,7 @@ struct StoreCursorTests {
       #expect(try store.cursor("\(epoch)-1").sequence == 1)
       #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.id) == ["a3", "a4"])
       #expect(try store.cursor("\(epoch)-3").sequence == 3)
-      // Neither is there, and both are answered alike.
+      // Neither event exists, and the store answers both requests alike.
       for number in [4, 5] {
         let text = "\(epoch)-\(number)"
         #expect(throws: StoreError.invalidCursor(text)) { try store.cursor(text) }
@@ -83,7 +83,7 @@ struct StoreCursorTests {
     }
   }
 
-  @Test("an older store opens on a full or read-only disk, with a key for this run", arguments: [false, true])
+  @Test("an older store opens on a full or read-only disk, with a key for this run only", arguments: [false, true])
   func fullDisk(isReadOnly: Bool) throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -93,7 +93,7 @@ struct StoreCursorTests {
     try old.close()
     var configuration = Configuration()
     configuration.readonly = isReadOnly
-    // Never less than the pages that it has.
+    // SQLite raises the limit to the number of pages that the file already has.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1") }
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     if !isReadOnly {
@@ -112,7 +112,7 @@ struct StoreCursorTests {
     #expect(epoch.sequence(of: "\(epoch)-1", .event) == 1)
     #expect(try queue.read { try StoreEpoch.stored(in: $0)?.isNew } == true)
     try queue.close()
-    // With room the next one is kept.
+    // With free space, the next key is stored.
     let stores = try (0..<2).map { _ in
       let store = try ReportStore(path: path)
       defer { try? store.close() }
@@ -121,7 +121,7 @@ struct StoreCursorTests {
     #expect(stores[0] == stores[1] && stores[0] != epoch)
   }
 
-  @Test("a store id of a wrong length is an error of a corrupt database")
+  @Test("a store id of a wrong length is reported as a corrupt database")
   func idLength() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -147,7 +147,7 @@ struct StoreCursorTests {
     #expect(texts[0] == texts[1])
   }
 
-  @Test("F21: a subscriber's lag counts its own user's reports only")
+  @Test("F21: a subscriber's lag counts only the reports of its own user")
   func behind() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

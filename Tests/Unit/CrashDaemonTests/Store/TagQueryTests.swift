@@ -21,7 +21,7 @@ struct TagQueryTests {
     return report
   }
 
-  /// The steps of SQLite's plan for a statement.
+  /// The steps of SQLite's query plan for a statement.
   private func plan(_ store: ReportStore, _ sql: String, _ arguments: StatementArguments) throws -> [String] {
     try store.pool.read { database in
       try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
@@ -42,7 +42,7 @@ struct TagQueryTests {
         for sql in pages {
           let steps = try plan(store, sql, wanted.arguments(["limit": 16]))
           #expect(steps.first == "SEARCH report_tags USING COVERING INDEX \(index)=? AND value=? AND \(bound))")
-          // The order is the index's, and nothing is gathered before the first row.
+          // The rows come in the order of the index, and SQLite collects no rows before it returns the first one.
           #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("LIST SUBQUERY") || $0.contains("SCAN") })
           #expect(steps.count { $0 == "SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)" } == 2)
         }
@@ -50,7 +50,7 @@ struct TagQueryTests {
     }
   }
 
-  @Test("groups look a tag up in each report, and gather no list of all reports with the tag")
+  @Test("a query of groups searches a tag in each report, and builds no list of all reports with the tag")
   func groups() throws {
     try withStore { store in
       let wanted = try #require(GroupRestriction(ReportFilter(release: "shop@1"), .all)).narrowed(to: "cafe", 1_000)
@@ -62,7 +62,7 @@ struct TagQueryTests {
     }
   }
 
-  @Test("pages with several tags have the reports with all of them, in order, for root and for each owner")
+  @Test("pages with several tags have the reports with all of these tags, in order, for root and for each owner")
   func several() throws {
     try withStore { store in
       for number in 0..<24 {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A stand-in for crash-analyse that writes the whole cache of build `abcd` when the test opens its gate.
+/// A replacement for crash-analyse that writes the complete cache of build `abcd` after the test has opened its gate.
 ///
-/// Every other job fails: no unwind tables, no partial caches.
+/// Every other job fails: it makes no unwind tables and no partial caches.
 struct GatedAnalyser {
   let program: String
   private let gate: Descriptor
@@ -16,7 +16,7 @@ struct GatedAnalyser {
   init(in directory: TestDirectory) throws {
     let path = "\(directory.path)/gate"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    // Open for both ends: neither the test nor a child waits for the other.
+    // The descriptor is open for reading and writing: neither the test nor a child blocks in open().
     gate = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
     try directory.writeCache("ready", hasDebugInformation: true)
     let script = """
@@ -28,7 +28,7 @@ struct GatedAnalyser {
     program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
   }
 
-  /// Lets 16 jobs through, also ones that have not started.
+  /// Releases 16 jobs, including jobs that have not started.
   func open() {
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 16)
     #expect(unsafe Glibc.write(gate.number, lines, lines.count) == lines.count)

@@ -1,8 +1,8 @@
-/// A Varlink interface file, as far as a test compares it with code.
+/// A Varlink interface file, parsed as far as a test compares it with code.
 struct InterfaceFile: Sendable {
-  /// A type as it stands in the file.
+  /// A type as the file declares it.
   indirect enum Kind: Sendable, Equatable {
-    /// A plain type, or one of the file's own.
+    /// A basic type, or a type that the file declares.
     case name(String)
     case optional(Kind)
     case list(Kind)
@@ -19,7 +19,7 @@ struct InterfaceFile: Sendable {
   private(set) var errors: [String: [Field]] = [:]
   private var words: [String]
 
-  /// Reads the text of a file that is well-formed: crashd's own.
+  /// Parses the text of a well-formed file: crashd's own.
   init(_ text: String) {
     words = Self.words(text)[...].reversed()
     while let word = words.popLast() {
@@ -30,7 +30,7 @@ struct InterfaceFile: Sendable {
       case "method":
         let name = words.popLast() ?? ""
         let parameters = fields()
-        // The arrow.
+        // Skips the arrow.
         _ = words.popLast()
         methods[name] = (parameters, fields())
       default: preconditionFailure("'\(word)' in an interface file")
@@ -38,7 +38,9 @@ struct InterfaceFile: Sendable {
     }
   }
 
-  /// Names with their dots, and signs, one at a time; comments are left out.
+  /// Returns names with their dots, and single punctuation characters.
+  ///
+  /// Comments are skipped.
   private static func words(_ text: String) -> [String] {
     var words: [String] = []
     for line in text.split(separator: "\n") {
@@ -59,7 +61,7 @@ struct InterfaceFile: Sendable {
     guard words.popLast() == "(" else { preconditionFailure("fields without a parenthesis") }
     while let name = words.popLast(), name != ")" {
       if name == "," { continue }
-      // The colon.
+      // Skips the colon.
       _ = words.popLast()
       fields.append(Field(name: name, kind: kind()))
     }

@@ -15,18 +15,18 @@ struct NotifySocket {
     socket = try LinuxSystem.NotifySocket(path: path).descriptor
   }
 
-  /// A message with its descriptors; nil: there is none.
+  /// Receives a message with its descriptors, or nil if no message has arrived.
   func message() throws -> AttachSocket.Message? { try AttachSocket(descriptor: socket).receive() }
 
-  /// The text of one that has come; nil: there is none.
+  /// Receives the text of a message, or nil if no message has arrived.
   func receive() throws -> String? { try message().map { String(decoding: $0.bytes, as: UTF8.self) } }
 
-  /// Waits for a message, five minutes at most.
+  /// Waits for a message, for at most five minutes.
   func next() async throws -> String {
     let socket = socket
     return try await onThread {
       var entry = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-      // poll reads and writes the one entry.
+      // poll() reads and writes the one entry.
       guard unsafe poll(&entry, 1, 300_000) == 1, let message = try AttachSocket(descriptor: socket).receive() else {
         throw SystemError("wait for a message to systemd", code: ETIMEDOUT)
       }
@@ -34,13 +34,13 @@ struct NotifySocket {
     }
   }
 
-  /// Reads and discards messages until one says STOPPING=1.
+  /// Reads and discards messages until a message contains STOPPING=1.
   func readOn() throws {
     let socket = socket
     try Thread.start(named: "systemd") {
       while true {
         var entry = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-        // poll reads and writes the one entry.
+        // poll() reads and writes the one entry.
         guard unsafe poll(&entry, 1, 300_000) == 1, let message = try? AttachSocket(descriptor: socket).receive(),
           !String(decoding: message.bytes, as: UTF8.self).hasPrefix("STOPPING=1")
         else { return }

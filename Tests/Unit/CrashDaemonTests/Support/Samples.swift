@@ -10,7 +10,7 @@ import LinuxSystem
 extension CrashRecord {
   /// A crash without facts; each test sets what it needs.
   ///
-  /// What is sent, the process 99 sent itself.
+  /// The sender of a sent signal is the process itself, with pid 99.
   static func sample(
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
     errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
@@ -37,7 +37,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// Symbols that a test makes up.
+/// Symbols that a test provides.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]
@@ -65,7 +65,7 @@ extension RingContents {
 }
 
 extension CrashReport {
-  /// A report with as many bytes of breadcrumbs as asked for.
+  /// A report with this many bytes of breadcrumbs.
   static func sample(id: String, bytes: Int = 0) throws -> CrashReport {
     var report = RingContents.sample([.sample()]).report()
     report?.id = id

@@ -3,14 +3,14 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// A child that attaches as one program after the other, as `exec` makes of it.
+/// A child process that attaches as several programs in turn, because each executes the next one.
 final class Successor: Sendable {
   let pid: pid_t
   let programs: [TestProcess]
   private let link: Descriptor
   private let isReaped = Atomic(false)
 
-  /// Starts it; no program has connected yet.
+  /// Starts the child; no program has connected yet.
   init(path: String, programs count: Int) throws {
     programs = try (0..<count).map { _ in
       let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -19,21 +19,21 @@ final class Successor: Sendable {
     }
     let sockets = programs.map(\.socket.descriptor.number)
     var (link, child): (Int32, pid_t) = (-1, 0)
-    // The array has as many elements as the call says, and the path ends with a zero.
+    // The array has as many elements as the count passed, and the path ends with a NUL.
     let code = unsafe cd_test_successor_start(path, sockets, count, &link, &child)
     try SystemError.check(code, "start a child")
     (pid, self.link) = (child, Descriptor(owning: link))
   }
 
-  /// Executes the next program, which says hello.
+  /// Executes the next program, which sends a hello.
   func become(_ index: Int, _ ring: TestRing) throws {
-    // `exec` closes the connection of the program before.
+    // `exec` closes the connection of the previous program.
     if index > 0 { programs[index - 1].hangUp() }
     try SystemError.check(cd_test_successor_connect(link.number), "connect as program \(index)")
     try programs[index].send(TestProcess.hello(), [ring.memory()])
   }
 
-  /// Is killed; as a zombie it `isReaped` or stays.
+  /// Kills the process, and reaps its zombie if `isReaped`.
   func die(isReaped: Bool) throws {
     kill(pid, SIGKILL)
     try wait(isReaped ? WEXITED : WEXITED | WNOWAIT)
@@ -43,7 +43,7 @@ final class Successor: Sendable {
 
   private func wait(_ options: Int32) throws {
     var information = unsafe siginfo_t()
-    // waitid writes one siginfo_t.
+    // waitid() writes one siginfo_t.
     guard unsafe waitid(P_PID, id_t(pid), &information, options) == 0 else { throw SystemError("wait for a child") }
   }
 

@@ -8,43 +8,43 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A socket of a test: blocking, with a time-out that only a failing test meets.
+/// A blocking socket for tests, with a timeout that only a failing test reaches.
 struct TestSocket: Sendable {
   let descriptor: Descriptor
   private let peer: TestPeer?
 
-  /// Connects as `user`, else as this process.
+  /// Connects as `user`, or as this process if it is nil.
   init(path: String, type: Int32, as user: TestUser? = nil) throws {
     let number = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError("make a socket") }
     descriptor = Descriptor(owning: number)
     peer = try user.map { try TestPeer($0, connecting: number, to: path) }
     var limit = timeval(tv_sec: 300, tv_usec: 0)
-    // setsockopt reads one timeval.
+    // setsockopt() reads one timeval.
     _ = unsafe setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     if user != nil { return }
     guard let address = UnixAddress(path: path) else { throw SystemError("connect to '\(path)'", code: ENAMETOOLONG) }
     try SystemError.check(address.connect(number), "connect to '\(path)'")
   }
 
-  /// A socket that something else connects.
+  /// Wraps a socket that other code connects.
   init(unconnected descriptor: Descriptor) { (self.descriptor, peer) = (descriptor, nil) }
 
   func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = Array(rest)
-      // send reads as many bytes as the array has.
+      // send() reads as many bytes as the array has.
       let count = unsafe Glibc.send(descriptor.number, part, part.count, Int32(MSG_NOSIGNAL))
       guard count > 0 else { throw SystemError("send") }
       rest = rest.dropFirst(count)
     }
   }
 
-  /// One message or piece of the stream; empty at its end.
+  /// Receives one message, or one part of the stream; empty at its end.
   func receive(limit: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
-    // recv writes at most as many bytes as the array has.
+    // recv() writes at most as many bytes as the array has.
     let count = unsafe recv(descriptor.number, &bytes, limit, 0)
     if count < 0 && errno == ECONNRESET { return [] }
     guard count >= 0 else { throw SystemError("receive") }
@@ -52,23 +52,25 @@ struct TestSocket: Sendable {
   }
 }
 
-/// Another user that connects; only root can become one.
+/// Another user that connects.
+///
+/// Only root can change to another user.
 struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
   var groups: [gid_t] = []
-  /// The kernel would not dump the process for this user.
+  /// Whether the process is non-dumpable for this user.
   var isRestricted = false
 }
 
-/// A child process of another user, which lives as long as this object.
+/// A child process of another user, which runs as long as this object exists.
 private final class TestPeer: Sendable {
   private let link: Int32
   private let child: Int32
 
   init(_ user: TestUser, connecting socket: Int32, to path: String) throws {
     var (link, child): (Int32, Int32) = (-1, -1)
-    // The array has as many elements as the call says, and the path ends with a zero.
+    // The array has as many elements as the count passed, and the path ends with a NUL.
     let code = unsafe cd_test_connect_as(
       socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted, &link, &child)
     (self.link, self.child) = (link, child)
@@ -109,7 +111,7 @@ final class TestClient: Sendable {
     try await onThread { try socket.send(bytes) }
   }
 
-  /// Goes away.
+  /// Ends the connection.
   func close() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 
   /// Waits until the daemon has closed the connection, without reading.
@@ -117,12 +119,12 @@ final class TestClient: Sendable {
     let socket = socket
     try await onThread {
       var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
-      // One pollfd, and its count is one; POLLHUP is always reported.
+      // poll() reads and writes one pollfd, and the count is one. POLLHUP is always reported.
       guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
     }
   }
 
-  /// The next message; empty when the daemon closed the connection.
+  /// The next message; empty if the daemon closed the connection.
   func reply() async throws -> [String: JSONValue] {
     let (socket, begun) = (socket, rest.withLock { $0 })
     let (frame, rest) = try await onThread {
@@ -142,7 +144,7 @@ final class TestClient: Sendable {
 }
 
 extension TestClient {
-  /// Waits until everything of this test process is stored.
+  /// Waits until crashd has stored everything of this test process.
   func awaitProcess() async throws -> [String: JSONValue] {
     let progress = try await call(
       "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(600_000)])
@@ -150,7 +152,9 @@ extension TestClient {
     return progress
   }
 
-  /// Waits for an event of the store, with a subscription and no clock, until there are so many reports.
+  /// Waits until there are this many reports.
+  ///
+  /// It subscribes to the store's events, and uses no clock.
   func untilReports(_ count: Int) async throws {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)
@@ -160,7 +164,9 @@ extension TestClient {
     }
   }
 
-  /// Asks the daemon again and again, for five minutes at most; each answer lets its tasks run.
+  /// Asks the daemon repeatedly, for at most five minutes.
+  ///
+  /// Each answer lets the daemon's tasks run.
   func until(_ condition: () async throws -> Bool) async throws {
     let clock = ContinuousClock()
     let end = clock.now.advanced(by: .seconds(300))

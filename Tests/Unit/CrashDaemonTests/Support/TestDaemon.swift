@@ -9,7 +9,7 @@ import TestKit
 
 @testable import CrashDaemon
 
-/// A daemon of one test, in directories of its own.
+/// A daemon of one test, with its own directories.
 final class TestDaemon: Sendable {
   let directories: Directories
   let log: TestLog
@@ -32,7 +32,7 @@ final class TestDaemon: Sendable {
     }
   }
 
-  /// Makes a daemon; it listens but does not run yet.
+  /// Creates a daemon that listens, but does not run yet.
   init(
     _ directory: TestDirectory, limits: Limits = .patient, analysePath: String = "/nowhere",
     prepare: (Directories) throws -> Void = { _ in }, configure: (inout DaemonConfiguration) -> Void = { _ in }
@@ -46,7 +46,7 @@ final class TestDaemon: Sendable {
     var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, handlesSignals: false)
     configuration.settings.limits = limits
-    // Reports of tests are of any time, and the machine's disk is not theirs.
+    // Test reports may have any time, and the free space of the machine's disk must not matter.
     configuration.settings.retention.age_s = Int.max
     configuration.settings.retention.history_s = Int.max
     configuration.settings.retention.reportsPerGroup = Int.max
@@ -59,7 +59,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // An answer proves that it runs, so that it can be stopped.
+      // An answer proves that the daemon runs, so that the test can stop it.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {
@@ -79,23 +79,23 @@ final class TestDaemon: Sendable {
     try await TestProcess(path: directories.attachSocket, as: user)
   }
 
-  /// What is stored of a report is no report any more.
+  /// Overwrites the stored report with invalid JSON.
   func spoil(_ id: String) throws { try change("UPDATE reports SET json = '{' WHERE id = ?", [id]) }
 
-  /// Changes the database behind the back of the daemon.
+  /// Changes the database directly, not through the daemon.
   func change(_ sql: String, _ arguments: StatementArguments = []) throws {
     let database = try DatabaseQueue(path: "\(directories.state)/reports.sqlite")
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  /// What Status counts.
+  /// The refusals that Status counts.
   func refusals() async throws -> [String: JSONValue] {
     try await client().call("io.crashshield.Crashd.Status").object("refusals")
   }
 }
 
 extension Limits {
-  /// crashd's limits, adapted to a machine that may stall in the middle of a test.
+  /// crashd's limits, adapted to a machine that may stall during a test.
   static var patient: Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
@@ -113,14 +113,14 @@ extension Limits {
   }
 }
 
-/// Keeps the lines of a log.
+/// Collects the lines of a log.
 final class TestLog: LogHandler {
   private let kept = Mutex<[String]>([])
 
-  /// A logger whose lines no test reads.
+  /// A logger whose lines are discarded.
   static var logger: Logger { Logger(label: "test") { _ in TestLog() } }
 
-  /// A logger of these lines.
+  /// A logger that writes to this log.
   var logger: Logger { Logger(label: "test") { _ in self } }
 
   var lines: [String] { kept.withLock { $0 } }
@@ -144,7 +144,7 @@ final class TestLog: LogHandler {
   }
 }
 
-/// Runs what waits in the kernel on a thread of its own: the daemon's tasks need the ones of the pool.
+/// Runs blocking work on a separate thread, because the daemon's tasks need the threads of the pool.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     do {

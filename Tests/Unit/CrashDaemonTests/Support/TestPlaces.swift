@@ -1,11 +1,13 @@
-/// Lets only so many tests at a time have something that the machine has few of.
+/// Limits how many tests at a time use a scarce resource of the machine.
 ///
-/// All tests of a bundle begin at once, and on a slow machine those that wait for each other's turn are many.
+/// All tests of a bundle start at once, so that on a slow machine many of them would wait for each other.
 actor TestPlaces {
-  /// Each daemon has two inotify instances, and a user may have 128.
+  /// Each daemon needs two inotify instances, and a user may have 128.
   static let daemons = TestPlaces(20)
 
-  /// Who has a place and asks for another would wait for itself.
+  /// Whether the task already holds a permit.
+  ///
+  /// A second request of the same task would wait for itself.
   @TaskLocal private static var hasPlace = false
 
   private var free: Int
@@ -13,7 +15,7 @@ actor TestPlaces {
 
   init(_ count: Int) { free = count }
 
-  /// Runs `body` when there is a place.
+  /// Runs `body` as soon as a permit is free.
   nonisolated func occupy<Value>(_ body: () async throws -> Value) async rethrows -> Value {
     if Self.hasPlace { return try await body() }
     await enter()
@@ -35,7 +37,7 @@ actor TestPlaces {
     await withCheckedContinuation { waiting.append($0) }
   }
 
-  /// The permit goes to the caller that has waited longest.
+  /// Passes the permit to the caller that has waited longest.
   private func leave() {
     if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
   }

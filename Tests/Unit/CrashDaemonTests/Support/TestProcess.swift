@@ -5,7 +5,7 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// The attach protocol as a process speaks it, or as none should.
+/// A process that uses the attach protocol, correctly or not.
 final class TestProcess: Sendable {
   let socket: TestSocket
 
@@ -15,7 +15,7 @@ final class TestProcess: Sendable {
 
   init(_ socket: TestSocket) { self.socket = socket }
 
-  /// A good hello; the parameters make it a bad one.
+  /// A valid hello; the parameters can make it invalid.
   static func hello(
     magic: UInt64 = attachMagic, version: UInt32 = CS_ATTACH_VERSION, ringVersion: UInt32 = CS_RING_VERSION,
     ringBytes: UInt64 = UInt64(MemoryLayout<cs_ring>.size), images: [UInt16] = [], imageCount: UInt32? = nil
@@ -38,7 +38,7 @@ final class TestProcess: Sendable {
   /// Sends one message with descriptors.
   func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) throws {
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call says.
+    // Both arrays have as many elements as the counts passed.
     let code = unsafe cd_socket_send(socket.descriptor.number, bytes, bytes.count, numbers, numbers.count)
     try SystemError.check(code, "send a message")
   }
@@ -48,7 +48,7 @@ final class TestProcess: Sendable {
     let socket = socket
     let bytes = try await onThread { try socket.receive() }
     guard bytes.count == MemoryLayout<cs_attach_reply>.size else { return nil }
-    // As many bytes as the structure has, and any bytes are a valid one.
+    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
     let reply = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_reply.self) }
     let start = 24  // the offset of `text`, which cs_ring.c asserts
     let text = String(decoding: bytes[start..<start + Int(reply.text_bytes)], as: UTF8.self)
@@ -59,11 +59,11 @@ final class TestProcess: Sendable {
   /// Whether the daemon has sent a message.
   var hasAnswer: Bool {
     var entry = pollfd(fd: socket.descriptor.number, events: Int16(POLLIN), revents: 0)
-    // poll reads and writes the one entry.
+    // poll() reads and writes the one entry.
     return unsafe poll(&entry, 1, 0) == 1
   }
 
-  /// Says hello with a ring and waits for the answer.
+  /// Sends a hello with a ring and waits for the reply.
   func attach(_ memory: Descriptor) async throws -> cs_attach_status? {
     try send(Self.hello(), [memory])
     return try await reply()?.status

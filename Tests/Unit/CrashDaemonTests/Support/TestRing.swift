@@ -6,11 +6,11 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// A ring as a host process writes it, byte by byte.
+/// A ring as a host process writes it, assembled byte by byte.
 struct TestRing {
   private(set) var bytes = [UInt8](repeating: 0, count: MemoryLayout<cs_ring>.size)
 
-  /// A good header, the process itself as its own executable, and no crash.
+  /// Creates a ring with a valid header, the test process's own executable, and no crash.
   init(id: UInt8 = 0, name: String = "shop", pid: Int32 = 4711) {
     put(UInt64(0x0000_474e_4952_5343), at: offset(\cs_ring_header.magic))
     put(CS_RING_VERSION, at: offset(\cs_ring_header.version))
@@ -35,7 +35,7 @@ struct TestRing {
     }.joined()
   }
 
-  /// Its library understands the message about the last crash.
+  /// Marks the library as one that supports the message about the last crash.
   mutating func takeLastCrash() { put(UInt32(1), at: offset(\cs_ring_header.takes_last_crash)) }
 
   mutating func addImage(
@@ -54,7 +54,7 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.image_total))
   }
 
-  /// A whole incident: a call at 0x400010, 2 ms after a release at 0x400030.
+  /// Adds a complete incident: a call at 0x400010, 2 ms after a release at 0x400030.
   mutating func addIncident(
     _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1,
     first_ns: UInt64 = 1_700_000_002_000_000_000
@@ -82,20 +82,20 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the incident's word of the metadata, or its line of the source.
+  /// Sets the incident's metadata word, or its source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
       at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
   }
 
-  /// What that incident was, as its source numbers it.
+  /// Sets the kind of that incident, by its source's numbering.
   mutating func setKind(_ index: Int, _ kind: UInt32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
-  /// Makes that incident one of a trap, with registers of 0x100 and their numbers.
+  /// Changes that incident into a trap, with registers of 0x100 plus their numbers.
   mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
@@ -108,7 +108,7 @@ struct TestRing {
     }
   }
 
-  /// Makes that incident one of a guard slot, with an allocation at 0x400040.
+  /// Changes that incident into one of a guard slot, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue, at: base + offset(\cs_ring_incident.source))
@@ -121,7 +121,7 @@ struct TestRing {
     put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
-  /// Makes that incident an object that had left the quarantine before the crash of a thread with that sequence.
+  /// Changes that incident into the record of an object that left the quarantine before the given thread's crash.
   mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
@@ -132,13 +132,13 @@ struct TestRing {
     put(tid, at: base + offset(\cs_ring_incident.use_tid))
   }
 
-  /// The thread of that incident.
+  /// Sets the thread of that incident.
   mutating func setUseThread(_ index: Int, _ tid: Int32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(tid, at: base + offset(\cs_ring_incident.use_tid))
   }
 
-  /// A class that is protected under the policy `diagnose`.
+  /// Adds a class that is protected with the policy `diagnose`.
   mutating func addClass(_ index: Int, _ name: String, admitted: UInt64, limit: UInt32 = 50) {
     let base = offset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride
     put(admitted, at: base + offset(\cs_ring_class.admitted))
@@ -151,7 +151,7 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.class_total))
   }
 
-  /// A complete record of a trap at 0x10010 in image 0.
+  /// Adds a complete record of a trap at 0x10010 in image 0.
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
     unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = [],
@@ -170,7 +170,7 @@ struct TestRing {
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
-    // Swift does not import the array: it is the last field, of a size that no padding follows.
+    // Swift does not import the array. It is the last field, and no padding follows it.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
@@ -201,19 +201,21 @@ struct TestRing {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
   }
 
-  /// What records keep of the memory: a `cs_ring_memory_mode`.
+  /// Sets how much memory records contain, a `cs_ring_memory_mode`, and the heap's key.
   mutating func setMemory(mode: UInt32, heapKey: UInt64) {
     put(mode, at: offset(\cs_ring_header.memory_mode))
     put(heapKey, at: offset(\cs_ring_header.heap_key))
   }
 
-  /// As a library that wakes crashd for incidents.
+  /// Marks the library as one that wakes crashd for incidents.
   mutating func setAnnounces() { put(UInt32(1), at: offset(\cs_ring_header.announces_incidents)) }
 
-  /// The handler has found that the kernel would not dump the process.
+  /// Marks the process as non-dumpable, as the handler does.
   mutating func setRestricted() { put(UInt32(1), at: offset(\cs_ring_header.is_restricted)) }
 
-  /// What a self-test of the guards found: each bit of a mask stands for a kind.
+  /// Sets the result of a guard self-test.
+  ///
+  /// Each bit of a mask stands for a guard kind.
   mutating func setSelfTest(asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64) {
     let base = offset(\cs_ring_header.self_test)
     put(UInt64(2), at: base + offset(\cs_ring_self_test.sequence))
@@ -224,12 +226,12 @@ struct TestRing {
     put(failures, at: base + offset(\cs_ring_self_test.failures))
   }
 
-  /// Changes a byte of a record under its checksum.
+  /// Changes a byte of a record, but not its checksum.
   mutating func damage(slot: Int) {
     bytes[record(slot) + offset(\cs_ring_record.thread_name)] ^= 1
   }
 
-  /// A slot whose writer has not finished.
+  /// Claims a slot, as a writer that has not finished.
   mutating func claim(_ slot: Int) {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_WRITING)), at: self.slot(slot) + offset(\cs_ring_slot.state))
     put(UInt64(slot + 1), at: offset(\cs_ring_header.slot_head))
@@ -237,7 +239,7 @@ struct TestRing {
 
   mutating func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
     precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= bytes.count)
-    // Inside the array, as just checked.
+    // The value lies inside the array, as the line above has checked.
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 
@@ -255,7 +257,7 @@ struct TestRing {
 }
 
 extension TestRing {
-  /// A memfd with this ring.
+  /// A memfd that contains this ring.
   func memory(isSealed: Bool = true) throws -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_memory_create(bytes.count, &number), "make a memfd")
@@ -267,7 +269,7 @@ extension TestRing {
 
   /// Writes the ring again, as a running process does.
   func write(to descriptor: Descriptor) throws {
-    // pwrite reads as many bytes as the array has.
+    // pwrite() reads as many bytes as the array has.
     guard unsafe pwrite(descriptor.number, bytes, bytes.count, 0) == bytes.count else {
       throw SystemError("write a ring")
     }

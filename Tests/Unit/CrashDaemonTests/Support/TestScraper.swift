@@ -1,16 +1,16 @@
 import Glibc
 import LinuxSystem
 
-/// A client of the metrics' listener, without HTTP of its own: it sends bytes and reads to the end.
+/// A client of the metrics listener without an HTTP library: it sends bytes and reads to the end.
 enum TestScraper {
-  /// Listens at a port of loopback that the kernel chooses.
+  /// Listens at a loopback port that the kernel chooses.
   static func listen() throws -> (descriptor: Descriptor, port: UInt16) {
     let descriptor = Self.socket()
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // A sockaddr_in may be read and written as a sockaddr: that is what the socket calls are declared for.
+    // A sockaddr_in may be accessed as a sockaddr, which the socket calls require.
     let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         unsafe bind(descriptor.number, address, length) == 0 && Glibc.listen(descriptor.number, 1) == 0
@@ -25,14 +25,14 @@ enum TestScraper {
     Descriptor(owning: Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
   }
 
-  /// Connects to a port on loopback.
+  /// Connects to a loopback port.
   static func connect(_ port: UInt16) throws -> Descriptor {
     let descriptor = Self.socket()
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     address.sin_port = port.bigEndian
-    // A sockaddr_in may be read as a sockaddr: that is what the socket calls are declared for.
+    // A sockaddr_in may be read as a sockaddr, which the socket calls require.
     let result = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         unsafe Glibc.connect(descriptor.number, address, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -51,7 +51,7 @@ enum TestScraper {
     return try rest(of: connection)
   }
 
-  /// What comes until the end; a reset counts as one.
+  /// Reads until the end of the connection; a reset counts as the end.
   static func rest(of connection: Descriptor) throws -> String {
     var text: [UInt8] = []
     while true {

@@ -13,7 +13,7 @@ struct DebugFileTests {
     DebugFiles(directory: directory, imagePath: image, user: geteuid(), owner: .user(geteuid()))
   }
 
-  @Test("debug files are searched by build id, then by name beside the image and in the global directory")
+  @Test("debug files are searched by build id, then by name next to the image and in the global directory")
   func paths() {
     #expect(
       debugFiles("/debug", image: "/srv/shop").paths(buildID: "abcdef", link: "shop.debug") == [
@@ -23,7 +23,7 @@ struct DebugFileTests {
   }
 
   @Test(
-    "a debug link that is no plain file name is refused",
+    "a debug link that is not a plain file name is refused",
     arguments: ["../shop", "/etc/shop", "..", ".", "", "a\n", "a/b"])
   func names(link: String) {
     #expect(debugFiles("/debug", image: "/srv/shop").paths(buildID: "ab", link: link) == [])
@@ -31,7 +31,7 @@ struct DebugFileTests {
   }
 
   @Test(
-    "F8: an image path with .. leads to no file of the machine's debug directory",
+    "F8: an image path with .. leads to no file in the machine's debug directory",
     arguments: ["/../other/shop", "/x/../../other/shop", "DEBUG/../other/shop"])
   func leavingPath(image: String) throws {
     let directory = try TestDirectory()
@@ -43,7 +43,7 @@ struct DebugFileTests {
     let files = debugFiles(debug, image: image.replacing("DEBUG", with: debug))
     #expect(files.openInstalled(buildID: "abcd", link: "shop.debug").isEmpty)
     #expect(files.paths(buildID: "abcd", link: "shop.debug").count == 3)
-    // An image of `$ORIGIN/../lib` has what lies beside it.
+    // For an image of `$ORIGIN/../lib`, the debug files next to the image are found.
     let beside = debugFiles(debug, image: "\(directory.path)/x/../other/shop")
     #expect(beside.openBeside(buildID: "abcd", link: "shop.debug").count == 1)
   }

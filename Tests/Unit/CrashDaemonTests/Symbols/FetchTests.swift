@@ -9,8 +9,10 @@ import Testing
 
 @Suite("Debug information from servers")
 struct FetchTests {
-  /// Caches whose children are scripts: `crash-analyse` makes a cache with lines of the file `lines`, one with names of
-  /// `image` and `bare`, and refuses others.
+  /// Creates caches whose child processes are scripts.
+  ///
+  /// The script for `crash-analyse` makes a cache with lines from the file `lines`, and one with names only from
+  /// `image` and `bare`. It refuses other files.
   private func caches(
     _ directory: TestDirectory, fetch: String, urls: [String] = ["http://one", "http://two"],
     change: (inout Limits) -> Void = { _ in }
@@ -55,7 +57,7 @@ struct FetchTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  /// The cache that a crash would get now.
+  /// The cache that a crash would use now.
   private func cache(_ caches: SymbolCaches, _ buildID: String = "abcd") async throws -> SymbolCache {
     try #require(await caches.caches(of: [buildID: []], for: geteuid(), timeout_ms: 600_000)[buildID])
   }
@@ -67,13 +69,15 @@ struct FetchTests {
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Waits until no request is outstanding; each has a time limit.
+  /// Waits until no request is outstanding.
+  ///
+  /// Each request has a time limit.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
     while await caches.fetches["waiting"] != nil { await Task.yield() }
     return await caches.fetches
   }
 
-  @Test("fetched debug information replaces the names later, and no crash waits for it")
+  @Test("fetched debug information replaces the names later, and crashes do not wait for it")
   func fetched() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -93,24 +97,24 @@ struct FetchTests {
     #expect(
       try asked(directory) == ["--build-id abcd --limit-bytes 1234 --timeout-ms 400000 http://one http://two"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
-    // It is there for the next crashd too, which asks no server.
+    // The next crashd also finds the cache, and asks no server.
     let next = try self.caches(directory, fetch: "exit 69")
     await next.prepare([try image(directory)], for: geteuid())
     #expect(try await cache(next).hasDebugInformation)
     #expect(await settled(next) == [:])
   }
 
-  @Test("fetched debug information updates earlier reports once all of their builds are fetched")
+  @Test("fetched debug information updates earlier reports as soon as all of their builds are fetched")
   func late() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // Open for both: neither this nor a child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // One after the other: that is also the order in which they are asked for.
+    // The reports come one after the other, which is also the order of the fetches.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)
@@ -162,7 +166,7 @@ struct FetchTests {
     }
   }
 
-  @Test("a fetch from a server that never answers is given up")
+  @Test("a fetch from a server that never answers is canceled")
   func endless() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "while :; do :; done") {
@@ -186,7 +190,7 @@ struct FetchTests {
     }
   }
 
-  @Test("debug information is not fetched without servers")
+  @Test("without servers no debug information is fetched")
   func noServers() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "echo lines", urls: [])

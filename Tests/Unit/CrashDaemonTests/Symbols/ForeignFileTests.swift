@@ -10,17 +10,20 @@ import Testing
 
 @testable import CrashDaemon
 
-/// One after the other: a child that a test forks closes what others have open, also what hangs.
+/// The tests run one after the other: a child that a test forks closes the descriptors of others, including those that
+/// hang.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
-  /// A pipe: what reads from it hangs until as many bytes are written.
+  /// A pipe.
+  ///
+  /// A read from it hangs until the test writes as many bytes.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
 
     init() {
       var pipes: [Int32] = [-1, -1]
-      // pipe writes two numbers.
+      // pipe() writes two numbers.
       #expect(unsafe pipe(&pipes) == 0)
       for number in pipes { #expect(fcntl(number, F_SETFD, FD_CLOEXEC) == 0) }
       (reader, writer) = (Descriptor(owning: pipes[0]), Descriptor(owning: pipes[1]))
@@ -29,25 +32,25 @@ struct ForeignFileTests {
     var work: @Sendable () -> Void {
       { [reader] in
         var byte: UInt8 = 0
-        // One byte is read into one.
+        // read() writes one byte into one byte.
         _ = unsafe read(reader.number, &byte, 1)
       }
     }
 
     func end(_ count: Int) {
-      // As many bytes as the string has.
+      // The string has as many bytes as the count passed.
       #expect(unsafe write(writer.number, String(repeating: "x", count: count), count) == count)
     }
   }
 
-  @Test("F8: a hanging file system blocks one thread, and other paths and users go on")
+  @Test("F8: a hanging file system blocks one thread, and work for other paths and users continues")
   func hangingPlace() async throws {
     var limits = Limits()
     (limits.foreignThreads, limits.foreignThreadsPerUser, limits.foreignWorkPerUser) = (5, 2, 1)
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // They wait behind the first one, and are withdrawn at their time limit.
+    // These jobs wait behind the first job, and are removed from the queue at their time limit.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -57,7 +60,7 @@ struct ForeignFileTests {
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 600_000) { 5 } == 5)
   }
 
-  @Test("F8: a user with too much waiting work is refused at once, and root has threads of its own")
+  @Test("F8: a user with too much waiting work is refused at once, and root has a reserved thread")
   func fullUser() async throws {
     let directory = try TestDirectory()
     var limits = Limits()
@@ -72,7 +75,7 @@ struct ForeignFileTests {
     #expect(work.isFull(54_021) && work.isFull(54_301) && work.isFull(54_022) && !work.isFull(54_023))
     #expect(await work.result(of: 54_301, at: "alive", timeout_ms: 600_000) { 1 } == nil)
     #expect(work.wait(of: 54_301, at: "alive", timeout_ms: 600_000) { 2 } == nil)
-    // Users hold all threads but one.
+    // Users hold all threads except one.
     let root = geteuid()
     #expect(await work.result(of: root, at: "alive", timeout_ms: 600_000) { 3 } == 3)
     work.submit(of: root, at: "dead", hanging.work)
@@ -83,17 +86,17 @@ struct ForeignFileTests {
     #expect(await work.result(of: root, at: "dead", timeout_ms: 600_000) { 4 } == 4)
   }
 
-  /// Whether a file system can be mounted that hangs.
+  /// Whether the test can mount a file system that hangs.
   static let canMount: Bool = {
     guard geteuid() == 0, let directory = try? TestDirectory() else { return false }
     var mount = cd_test_mount()
-    // The path lives for the calls; the structure is written by the first.
+    // The path's C string is valid during the calls; the first call writes the structure.
     guard unsafe cd_test_mount_hanging(directory.path, &mount) == 0 else { return false }
     unsafe cd_test_unmount(directory.path, &mount)
     return true
   }()
 
-  /// An image on a file system that answers no more.
+  /// An image on a file system that no longer answers.
   private final class DeadImage: Sendable {
     let path: String
     let descriptor: Descriptor
@@ -103,7 +106,7 @@ struct ForeignFileTests {
     init() throws {
       directory = try TestDirectory()
       var mount = cd_test_mount()
-      // The path lives for the call, which writes the structure.
+      // The path's C string is valid during the call, which writes the structure.
       try SystemError.check(unsafe cd_test_mount_hanging(directory.path, &mount), "mount '\(directory.path)'")
       path = directory.path + "/image"
       descriptor = Descriptor(foreign: unsafe open(path, O_RDONLY | O_CLOEXEC), of: 0)
@@ -111,16 +114,18 @@ struct ForeignFileTests {
       unsafe cd_test_hang(&mount)
     }
 
-    /// What waits for it fails then.
+    /// Unmounts the file system.
+    ///
+    /// Calls that wait for it then fail.
     func end() {
       var mount = mount
-      // The path lives for the call.
+      // The path's C string is valid during the call.
       unsafe cd_test_unmount(directory.path, &mount)
     }
   }
 
   @Test(
-    "F8: an image on a file system that hangs stops no other user's crash", .enabled(if: canMount),
+    "F8: an image on a file system that hangs delays no other user's crash", .enabled(if: canMount),
     arguments: [false, true])
   func hangingImage(isSent: Bool) async throws {
     let image = try DeadImage()
@@ -154,13 +159,13 @@ struct ForeignFileTests {
     withExtendedLifetime(image) {}
   }
 
-  @Test("F8: a hanging debug file is not opened as one of the machine's through ..", .enabled(if: canMount))
+  @Test("F8: a hanging debug file is not opened through .. as a file of the machine", .enabled(if: canMount))
   func hangingDebugFile() async throws {
     let image = try DeadImage()
     let isOver = try MutexFlag.alarm(image.end)
     let directory = try TestDirectory()
     let (debug, stored) = ("\(directory.path)/debug", "\(directory.path)/caches")
-    // Paths live for the calls.
+    // The paths' C strings are valid during the calls.
     #expect(unsafe mkdir(debug, 0o755) == 0 && mkdir(stored, 0o755) == 0)
     var contents = SymbolCacheContents(
       base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
@@ -174,7 +179,7 @@ struct ForeignFileTests {
       SymbolCaches.Configuration(
         directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,
         ledger: Ledger(logger: TestLog.logger, limits: .patient), logger: TestLog.logger))
-    // The directory is searched before it.
+    // The directory is searched before the path.
     let path = String(repeating: "/..", count: 8) + image.path
     await caches.prepare([self.image(path)], for: 54_321)
     #expect(await caches.caches(of: ["abcd": []], for: 54_321, timeout_ms: 600_000)["abcd"] != nil)
@@ -186,13 +191,13 @@ struct ForeignFileTests {
     ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: descriptor)
   }
 
-  @Test("F14: root's file sent by a user is trusted for that user only, unless it is the machine's")
+  @Test("F14: a file of root that a user sent is trusted for that user only, unless it is the machine's")
   func sentFiles() throws {
     let directory = try TestDirectory()
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // Its path was not opened yet.
+    // The path was not opened yet.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -209,7 +214,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     var through = "/proc/self/root" + path
     if isBehindLink {
-      // The paths live for the call.
+      // The paths' C strings are valid during the call.
       #expect(unsafe symlink(through, directory.path + "/link") == 0)
       through = directory.path + "/link"
     }
@@ -225,7 +230,7 @@ struct ForeignFileTests {
   func closedDirectory(name: String) throws {
     let directory = try TestDirectory()
     let closed = directory.path + "/closed"
-    // Paths live for the calls.
+    // The paths' C strings are valid during the calls.
     #expect(unsafe mkdir(closed, 0o700) == 0 && mkdir(closed + "/directory", 0o755) == 0)
     #expect(unsafe mkfifo(closed + "/pipe", 0o644) == 0)
     _ = try directory.write([1], to: "closed/file", mode: 0o644)
@@ -235,11 +240,11 @@ struct ForeignFileTests {
     let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
     #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
     #expect(throws: Never.self) { try image(open).open(for: 54_321) }
-    // The thread has root's rights again.
+    // The thread has root's privileges again.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
 
-  @Test("F19: threads that open files for users leave crashd as dumpable as it was", .enabled(if: geteuid() == 0))
+  @Test("F19: threads that open files for users leave crashd's dumpable flag unchanged", .enabled(if: geteuid() == 0))
   func dumpable() async throws {
     let directory = try TestDirectory()
     let path = try directory.write([1], to: "image", mode: 0o644)
@@ -260,7 +265,9 @@ struct ForeignFileTests {
 }
 
 extension TestDirectory {
-  /// Whether its mount honours set-user-id, as `/tmp` does on some machines and on others not.
+  /// Whether the file's mount honors set-user-id.
+  ///
+  /// This differs between machines, for example for `/tmp`.
   var isVouchedFor: Bool {
     let file = Descriptor(owning: unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     var isVouchedFor = false
@@ -275,7 +282,7 @@ final class MutexFlag: Sendable {
 
   var isSet: Bool { state.withLock { $0 } }
 
-  /// - Returns: Whether it was not set.
+  /// - Returns: Whether the flag was clear before.
   func set() -> Bool {
     state.withLock { state in
       defer { state = true }
@@ -283,7 +290,7 @@ final class MutexFlag: Sendable {
     }
   }
 
-  /// Where crashd waits for a file system all the same, the test fails instead of standing.
+  /// Fails the test, instead of hanging, if crashd waits for a file system.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

@@ -35,12 +35,12 @@ struct KernelImageTests {
     #expect(opened.owner == .allUsers)
     #expect(unsafe write(opened.descriptor.number, "x", 1) == -1 && errno == EBADF)
     var magic: [UInt8] = [0, 0, 0, 0]
-    // pread writes as many bytes as the array has.
+    // pread() writes as many bytes as the array has.
     #expect(unsafe pread(opened.descriptor.number, &magic, magic.count, 0) == 4)
     #expect(magic == [0x7f, 0x45, 0x4c, 0x46])
   }
 
-  @Test("names in the kernel's image are those of its real build id, whatever the process claims")
+  @Test("names in the kernel's image come from its real build id, whatever the process claims")
   func names() async throws {
     let directory = try TestDirectory()
     let caches = SymbolCaches(
@@ -55,12 +55,12 @@ struct KernelImageTests {
     let buildID = String(words[place + 1].dropLast())
     #expect(reason.hasPrefix("crash-analyse: the image has build id \(buildID), not abcd"), "\(reason)")
 
-    // glibc's own time() is the kernel's.
+    // glibc's time() resolves to the function in the kernel's image.
     let address = UInt64(UInt(bitPattern: unsafe dlsym(nil, "time")))
     let maps = try #require(SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20))
     let range = try #require(KernelImage.find(in: maps))
     let offset = address &- UInt64(range.start)
-    try #require(offset < UInt64(range.count), "time() is not the kernel's")
+    try #require(offset < UInt64(range.count), "time() is not in the kernel's image")
     await caches.prepare([image(buildID)], for: geteuid())
     let found = await caches.caches(of: [buildID: [offset]], for: geteuid(), timeout_ms: 600_000)
     let frame = try #require(found[buildID]?.frames(at: offset).first)

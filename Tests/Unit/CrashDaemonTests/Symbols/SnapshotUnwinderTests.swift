@@ -21,7 +21,7 @@ struct UnwindQuestionTests {
     words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
   }
 
-  @Test("a cross-check request has the images that words of the stack point into, with their tables")
+  @Test("a cross-check request has the images that the stack's words point into, with their tables")
   func images() throws {
     let record = CrashRecord.sample(
       pc: 0x1010, errorCode: 16, stackStart: 0x7ffe_0004, stack: [1, 2, 3, 4] + words([0x3000, 0x9999, 0x4100]))
@@ -31,7 +31,7 @@ struct UnwindQuestionTests {
       image(3, 0x4000, 0x5000), image(4, 0x6000, 0x7000),
     ]
     let question = try #require(UnwindQuestion(contents))
-    // A return address may be the first byte behind its image, as 0x3000.
+    // A return address may be the first byte after its image, as 0x3000 is.
     #expect(question.images.map(\.index) == [0, 2, 3])
     let table = try MemoryFile()
     try table.write([7, 8, 9], at: 0)
@@ -45,7 +45,7 @@ struct UnwindQuestionTests {
     #expect(thread.registers == record.registers && thread.stackStart == record.stackStart)
   }
 
-  @Test("a cross-check request omits tables for which there is no room")
+  @Test("a cross-check request omits tables that do not fit")
   func room() throws {
     var contents = RingContents.sample([.sample(pc: 0x1010, stack: words([0x4100]))])
     contents.images = [image(0, 0x1000, 0x2000, buildID: "aa"), image(1, 0x4000, 0x5000, buildID: "bb")]
@@ -58,7 +58,7 @@ struct UnwindQuestionTests {
     #expect(request.images.map(\.tables.size) == [0, 10])
   }
 
-  @Test("a cross-check request has at most eight threads, and there is none without a copied stack")
+  @Test("a cross-check request has at most eight threads, and without a copied stack there is no request")
   func threads() {
     #expect(UnwindQuestion(.sample([.sample()])) == nil)
     #expect(UnwindQuestion(.sample([])) == nil)
@@ -73,7 +73,7 @@ struct UnwindQuestionTests {
 
 @Suite("The unwind cross-check")
 struct SnapshotUnwinderTests {
-  /// An unwinder whose child is a script.
+  /// Creates an unwinder whose child is a script.
   private func unwinder(
     _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
   ) throws -> SnapshotUnwinder {
@@ -124,7 +124,8 @@ struct SnapshotUnwinderTests {
   @Test("a compromised child can write neither its input nor past the end of its output")
   func sealed() async throws {
     let directory = try TestDirectory()
-    // One byte behind the end of its output; the first byte of its input, and one far behind its end.
+    // The script writes one byte after the end of its output, the first byte of its input, and a byte far beyond its
+    // input.
     let unwinder = try unwinder(
       """
       test $1 = unwind || exit 65
@@ -154,7 +155,7 @@ struct SnapshotUnwinderTests {
     }
     gate.open(1)
     #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
-    // A request that did not wait does not count as skipped.
+    // A request that did not wait is not counted as skipped.
     #expect(await unwinder.findings == ["failed": 3])
   }
 
@@ -166,7 +167,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
-  /// A child that waits for a line before it fails.
+  /// A child waits for a line from this gate before it fails.
   private final class Gate: Sendable {
     let script: String
     private let writer: Descriptor
@@ -178,10 +179,10 @@ struct SnapshotUnwinderTests {
       script = "read line <'\(path)'; exit 65"
     }
 
-    /// Lets so many children end.
+    /// Lets this many children end.
     func open(_ count: Int) {
       let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
-      // write reads as many bytes as the array has.
+      // write() reads as many bytes as the array has.
       #expect(unsafe write(writer.number, lines, count) == count)
     }
   }
@@ -192,7 +193,7 @@ struct SnapshotUnwinderTests {
   }
 
   @Test(
-    "cross-checks beyond the queue's limit are skipped and counted, and the others run in turn",
+    "cross-checks beyond the queue's limit are skipped and counted, and the others run in their order",
     .timeLimit(.minutes(20)))
   func crowd() async throws {
     let directory = try TestDirectory()
@@ -214,7 +215,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
   }
 
-  @Test("a user that crashes often takes no cross-check permit from others", .timeLimit(.minutes(20)))
+  @Test("a user that crashes often takes no cross-check permit of other users", .timeLimit(.minutes(20)))
   func users() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -242,7 +243,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 4, "skipped": 7])
   }
 
-  @Test("when crashd stops, running cross-checks end and no request waits any more", .timeLimit(.minutes(20)))
+  @Test("when crashd stops, running cross-checks end and no request still waits", .timeLimit(.minutes(20)))
   func stop() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -274,7 +275,7 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
-  /// Leaves an unwind file for a child that says `cat "$0.$3"`.
+  /// Writes an unwind file for a child that runs `cat "$0.$3"`.
   private func leave(buildID: String, in directory: TestDirectory) throws {
     _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
   }
@@ -297,7 +298,7 @@ struct UnwindTableFileTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  @Test("unwind tables are made once, found by build id, and stay when the image is deleted")
+  @Test("unwind tables are made once, found by build id, and kept when the image is deleted")
   func made() async throws {
     let directory = try TestDirectory()
     let tables = try tables(
@@ -357,7 +358,7 @@ struct UnwindTableFileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache").isEmpty)
   }
 
-  @Test("one user's slow file delays no other user's unwind tables", .timeLimit(.minutes(20)))
+  @Test("one user's slow file does not delay other users' unwind tables", .timeLimit(.minutes(20)))
   func slowFile() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -367,7 +368,7 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // Two endless ones of one user: the second one has to wait, and another user's is served before it.
+    // One user has two endless jobs. The second has to wait, and another user's job runs before it.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)
@@ -384,7 +385,7 @@ struct UnwindTableFileTests {
   }
 
   @Test(
-    "a killed child is no verdict on its file, which is read again", arguments: ["kill -KILL $$", "exit 74"])
+    "a file whose child was killed is not marked as bad, and is read again", arguments: ["kill -KILL $$", "exit 74"])
   func passing(script: String) async throws {
     let directory = try TestDirectory()
     let tables = try tables("echo asked >>\"$0.log\"; \(script)", in: directory)
@@ -397,13 +398,13 @@ struct UnwindTableFileTests {
     #expect(String(decoding: log, as: UTF8.self) == "asked\nasked\n")
   }
 
-  @Test("unwind tables are pruned with the caches of their directory, the oldest first")
+  @Test("unwind tables are evicted together with the caches of their directory, oldest first")
   func pruned() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.1.csunw", "b.cssym", "c.1.csunw"].enumerated() {
       let path = try directory.write([UInt8](repeating: 0, count: 100), to: name)
       let times = [timespec](repeating: timespec(tv_sec: 1_000 + index, tv_nsec: 0), count: 2)
-      // Two times, which it reads.
+      // utimensat() reads two timespecs.
       #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
     }
     try CacheDirectory(path: directory.path).prune(to: 200, shareBytes: 200)

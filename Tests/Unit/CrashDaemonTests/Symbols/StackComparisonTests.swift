@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("The handler's stack against the cross-check's")
+@Suite("The handler's stack compared with the cross-check's")
 struct StackComparisonTests {
   private typealias Trust = CrashReport.Trust
 
@@ -37,7 +37,7 @@ struct StackComparisonTests {
     "\(comparison.agreement.rawValue) \(comparison.shown.rawValue) \(comparison.common)"
   }
 
-  @Test("stacks that agree leave the handler's, whatever follows in the task's chain")
+  @Test("stacks that agree leave the handler's frames, whatever follows in the task's chain")
   func equal() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))
@@ -46,7 +46,7 @@ struct StackComparisonTests {
     #expect(comparison.finding.others.isEmpty)
   }
 
-  @Test("a cross-check that ends early at the end of the stack copy leaves the handler's frames")
+  @Test("a cross-check that stops at the end of the stack copy leaves the handler's frames")
   func shorter() {
     let record = record([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi)])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)], stop: .noCaller))
@@ -63,7 +63,7 @@ struct StackComparisonTests {
     #expect(words(compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))) == "shorter handler 2")
   }
 
-  @Test("a longer cross-check shows its frames where the handler stopped early")
+  @Test("a longer cross-check adds its frames where the handler stopped early")
   func longer() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090], stop: Self.stopNoCaller)
     let found = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi), (0x5, .framePointer)])
@@ -75,17 +75,17 @@ struct StackComparisonTests {
     #expect(better.frames.map(\.image) == [0, 0, 0, nil, 0])
     #expect(better.frames.map(\.isAsync) == [false, false, false, false, true])
     #expect(better.frameTotal == 4 && better.frameHead == 4)
-    // The outermost frame had said that it was the last.
+    // The handler's outermost frame was marked as the last one.
     let ended = compare(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
     #expect(words(ended) == "longer handler 2")
     #expect(ended.finding.others.map(\.address) == [0x10030, 0x5])
-    // And more guesses are no better.
+    // Additional guessed frames are no improvement.
     let guess = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .framePointer)])
     #expect(words(compare(record, guess)) == "longer handler 2")
   }
 
   @Test(
-    "of differing stacks the one with unwind tables is shown, and the other beside it",
+    "of two differing stacks, the stack with unwind tables is shown, and the other as the alternative",
     arguments: [(Trust.framePointer, "snapshot"), (.scan, "snapshot"), (.cfi, "handler")])
   func different(trust: CrashReport.Trust, shown: String) {
     let record = record([(0x10010, .context), (0x10020, trust), (0x10030, .cfi)])
@@ -98,7 +98,7 @@ struct StackComparisonTests {
     #expect(words(guess) == (trust == .cfi ? "shorter handler 1" : "different handler 1"))
   }
 
-  @Test("stacks that differ and meet again show the handler's frames from the meeting point on")
+  @Test("stacks that differ and meet again have the handler's frames from the meeting point on")
   func meeting() {
     let record = record([
       (0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10050, .cfi), (0x10060, .framePointer),
@@ -110,13 +110,13 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
     #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
     #expect(comparison.finding.others.map(\.address) == [0x10020])
-    // One caller that the handler has skipped: nothing of it is replaced.
+    // The handler has skipped one caller. None of its frames is replaced.
     let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
     #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
     #expect(skipped.finding.others.isEmpty)
   }
 
-  @Test("stacks that meet again before the gap of a deep recursion keep the frames behind it")
+  @Test("stacks that meet again before the gap of a deep recursion keep the frames after the gap")
   func meetingBeforeGap() {
     let record = record(
       [(0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10080, .cfi)], omitted: 900, head: 3)
@@ -133,12 +133,12 @@ struct StackComparisonTests {
     let record = record([(0x10010, .context), (0x10020, .scan), (0x10030, .cfi), (0x10050, .cfi)])
     let others = (0..<count).map { (UInt64(0x10040 + $0), UnwindAnswer.Found.cfi) }
     let comparison = compare(record, stack([(0x10010, .context)] + others, stop: .noCaller))
-    // As long as the handler's, it is a whole stack.
+    // A cross-check as long as the handler's stack counts as a complete stack.
     #expect(words(comparison) == "different \(count == 3 ? "snapshot" : "handler") 1")
     #expect(comparison.better.frames.count == 4)
   }
 
-  @Test("a cross-check that leads into no image leaves the handler's frames")
+  @Test("a cross-check with an address outside all images leaves the handler's frames")
   func noImage() {
     let guess = record([(0x10010, .context), (0x10020, .scan)])
     #expect(words(compare(guess, stack([(0x10010, .context), (0x5, .cfi)]))) == "different handler 1")

@@ -7,13 +7,13 @@ import Testing
 
 @testable import CrashDaemon
 
-// What caches and their jobs may take, in all and of one user.
+// Tests of the limits of caches and their jobs, in total and per user.
 extension SymbolCachesTests {
-  /// A file of 100 bytes that was used and made at these times.
+  /// Writes a file of 100 bytes that was last used and made at these times.
   private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
     let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
     let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]
-    // Two times, which it reads.
+    // utimensat() reads two timespecs.
     #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
   }
 
@@ -21,11 +21,11 @@ extension SymbolCachesTests {
     try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.contains(".") }.sorted()
   }
 
-  @Test("caches above the limit are evicted, the least recently used first")
+  @Test("caches above the limit are evicted, least recently used first")
   func prune() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
-      // The first was made first, and is used most.
+      // The first cache is the oldest and the most recently used.
       try write(name, in: directory, used: 2_000_000 - index, made: 1_000_000 + index)
     }
     let caches = CacheDirectory(path: directory.path)
@@ -36,7 +36,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["b.cssym", "d.txt"])
   }
 
-  @Test("the caches of all users have one limit, and the user with the most loses first")
+  @Test("the caches of all users share one limit, and caches of the user with the most are evicted first")
   func pruneAll() throws {
     let directory = try TestDirectory()
     for user in ["1001", "1002"] {
@@ -60,7 +60,9 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["ab.cssym", own])
   }
 
-  /// Waits at `gate` for slow images; the others' caches are ready.
+  /// Creates caches whose jobs for slow images wait at `gate`.
+  ///
+  /// The jobs for other images finish at once.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
@@ -73,12 +75,12 @@ extension SymbolCachesTests {
       contents.isPartial = isHasty
       try SymbolCacheWriter.write(contents, to: output.number)
     }
-    // Haste alone: no whole cache is ever ready.
+    // In the hasty variant, no complete cache is ever ready.
     let whole = isHasty ? "test $# = 3 && read line <'\(gate)'" : ":"
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
       directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
-    // Open for both: neither this nor a child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
@@ -94,12 +96,12 @@ extension SymbolCachesTests {
     let waiting = Task {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
-    // They have their places, and wait for more.
+    // The slow images hold their permits, and others wait.
     while await caches.hastyJobCount != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // The slow ones end now.
+    // The slow jobs end now.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)
@@ -118,20 +120,20 @@ extension SymbolCachesTests {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
     }
-    // One runs, one waits, one is refused.
+    // One image's job runs, one waits, and one is refused.
     for id in ["a1", "a2", "a3"] { await caches.prepare([try image(id)], for: 1_001) }
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // Open for both: neither this nor a child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("F11: images of a user's subordinate uids wait as that user's own")
+  @Test("F11: images of a user's subordinate uids count against that user's limit")
   func subordinates() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -141,7 +143,7 @@ extension SymbolCachesTests {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
     let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
-    // One runs, one waits, one is refused.
+    // One image's job runs, one waits, and one is refused.
     for (id, user) in [("a1", 54_021), ("a2", 54_300), ("a3", 54_301)] as [(String, UInt32)] {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       await caches.prepare(
@@ -149,13 +151,13 @@ extension SymbolCachesTests {
     }
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // Open for both: neither this nor a child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("F11: slow images of several users leave a permit for root's", arguments: [false, true])
+  @Test("F11: slow images of several users leave a permit for root's images", arguments: [false, true])
   func keptPlace(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)

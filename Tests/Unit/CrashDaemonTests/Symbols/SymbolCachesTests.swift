@@ -30,7 +30,7 @@ struct SymbolCachesTests {
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("a crash does not wait for the whole cache: one for its own addresses is made first")
+  @Test("a crash does not wait for the complete cache: a cache for its own addresses is made first")
   func haste() async throws {
     let directory = try TestDirectory()
     let (gate, said) = ("\(directory.path)/gate", "\(directory.path)/said")
@@ -52,7 +52,7 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash does not get it, and the whole one is still being made.
+    // The next crash does not get this partial cache, and the complete cache is still being made.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -62,7 +62,7 @@ struct SymbolCachesTests {
     #expect(files.filter { $0.contains("cssym") } == [])
   }
 
-  @Test("a cache covers the addresses that were asked for, because of their names")
+  @Test("caches cover the requested addresses only, because other names were not checked")
   func covering() throws {
     let directory = try TestDirectory()
     func cache(isPartial: Bool) throws -> SymbolCache {
@@ -101,7 +101,7 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
   }
 
-  @Test("F20: a file replaced in place gets its symbols, whatever was claimed of it before")
+  @Test("F20: a file replaced in place gets its symbols, whatever was claimed about its earlier contents")
   func replaced() async throws {
     let directory = try TestDirectory()
     let output = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
@@ -138,7 +138,7 @@ struct SymbolCachesTests {
     let users: [UInt32] = [54_021, 54_300, 54_301]
     for user in users { await caches.prepare([image], for: user) }
     #expect(await caches.entries.count == users.count)
-    // Open for both: neither this nor a child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     for user in users {
@@ -146,7 +146,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("F20: a user whose images cost too much CPU time waits, and other users do not")
+  @Test("F20: a user whose images cost too much CPU time has to wait; other users do not")
   func cost() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -159,20 +159,20 @@ struct SymbolCachesTests {
     }
     await caches.prepare([try image("a1")], for: 1_001)
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).isEmpty)
-    // An hour of it.
+    // The user is charged one hour of CPU time.
     await caches.configuration.cpu.charge(1_001, 36_000_000_000)
     await caches.prepare([try image("a2")], for: 1_001)
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
-    // To open its files costs that time, too.
+    // Opening the user's files is also charged.
     var unseen = try image("a3")
     unseen.descriptor = nil
     await caches.prepare([unseen], for: 1_001)
     #expect(await caches.gaps(of: ["a3"], [:], for: 1_001)["a3"]?.reason.contains("CPU time") == true)
   }
 
-  @Test("F20: a user with a short debt of CPU time does not wait for one with a long debt", arguments: [false, true])
+  @Test("F20: a user with a short CPU time debt does not wait for a user with a long debt", arguments: [false, true])
   func shortDebt(isOfTables: Bool) async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -180,7 +180,7 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
     let configuration = await caches.configuration
     let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
-    // An hour, and a second.
+    // The debts are an hour and a second.
     cpu.charge(1_001, 36_000_000_000)
     cpu.charge(1_002, 10_000_000)
     for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {
@@ -222,7 +222,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // What a cache itself lacks.
+    // The reason comes from the cache itself.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
@@ -239,11 +239,11 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a build of symbols is tried three times after a temporary failure, once for a file that is no image",
+    "a symbol job is tried three times after a temporary failure, and once for a file that is not an image",
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
-    // The whole cache; what is made in haste has two more arguments.
+    // Only the job for the complete cache has three arguments; the job for a partial cache has two more.
     let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
     let image = ImageFile(
       buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
@@ -255,7 +255,7 @@ struct SymbolCachesTests {
     #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
   }
 
-  @Test("a report with late symbols is announced once, when they are ready")
+  @Test("a report with late symbols is announced once, when the symbols are ready")
   func late() async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: false)
@@ -267,7 +267,7 @@ struct SymbolCachesTests {
     var told = caches.lateReports.makeAsyncIterator()
     #expect(await told.next() == LateReport(id: "r1", user: 1_001))
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).count == 1)
-    // They are there already.
+    // The symbols are already available.
     await caches.remember(LateReport(id: "r2", user: 1_001), until: ["a1"])
     await caches.endLate()
     #expect(await told.next() == LateReport(id: "r2", user: 1_001))
@@ -275,7 +275,7 @@ struct SymbolCachesTests {
     withExtendedLifetime(gate) {}
   }
 
-  @Test("a crash does not wait longer than its limit")
+  @Test("a crash waits no longer than its limit")
   func gaveUp() async throws {
     let directory = try TestDirectory()
     let (gate, done) = ("\(directory.path)/gate", "\(directory.path)/done")
@@ -284,16 +284,16 @@ struct SymbolCachesTests {
     await caches.prepare([try image(directory)], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: done))
-    // Open for both: neither this nor the child waits for the other.
+    // The pipe is open for reading and writing: neither the test nor the child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // What was written is lost when the pipe has no reader before the child opens it.
+    // The written text is lost if the pipe has no reader before the child opens it.
     withExtendedLifetime(writer) {}
   }
 
-  @Test("a wrong file for a build id does not block the right one")
+  @Test("a wrong file for a build id does not block the right file")
   func squatting() async throws {
     let directory = try TestDirectory()
     let ready = try directory.write([], to: "ready")
@@ -313,7 +313,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("only files of root or crashd's user make caches that all users share")
+  @Test("only files of root or crashd's user give caches that all users share")
   func owners() throws {
     let directory = try TestDirectory()
     let user: UInt32 = 54_321
@@ -325,14 +325,14 @@ struct SymbolCachesTests {
     #expect(CacheName(buildID: "ab", owner: .user(7)).path(in: "/c") == "/c/7/ab.cssym")
   }
 
-  @Test("no device and no pipe is opened for its name", arguments: ["/dev/zero", "/proc/self/exe/x", "/tmp"])
+  @Test("a device or a pipe is never opened as an image", arguments: ["/dev/zero", "/proc/self/exe/x", "/tmp"])
   func special(path: String) {
     let image = ImageFile(buildID: "abcd", path: path, isExecutable: false, descriptor: nil)
     #expect(throws: SystemError.self) { try image.open(for: geteuid()) }
   }
 
   @Test(
-    "a build id that is no hexadecimal number never becomes a path", arguments: ["", "a", "../x", "AB", "ab/", "a b"])
+    "a build id that is not hexadecimal never becomes a path", arguments: ["", "a", "../x", "AB", "ab/", "a b"])
   func buildIDs(text: String) {
     #expect(!CacheName.isBuildID(text))
     #expect(CacheName.isBuildID("00ff"))

@@ -7,12 +7,13 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Debug files that are installed after their images' caches were made.
+/// Tests debug files that are installed after their images' caches were made.
 @Suite("Debug files that are installed later")
 struct SymbolImprovingTests {
-  /// Caches with a stand-in for crash-analyse, which logs its arguments.
+  /// Creates caches with a replacement for crash-analyse that logs its arguments.
   ///
-  /// By their first line, images have names, debug files lines, and others are of another build.
+  /// A file's first line decides the contents: images give names, debug files give lines, and other files have another
+  /// build id.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {
     for (name, hasLines) in [("names", false), ("lines", true)] {
       try directory.writeCache(name, hasDebugInformation: hasLines)
@@ -40,7 +41,7 @@ struct SymbolImprovingTests {
   private func install(_ text: String, in directory: TestDirectory) throws {
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // As packages are installed: under another name first, so that it is another file.
+    // The file is first written under another name, as a package installer does, so that it gets another inode.
     try Data("\(text)\n".utf8).write(to: URL(fileURLWithPath: folder + "/new"))
     #expect(unsafe rename(folder + "/new", folder + "/cd.debug") == 0)
   }
@@ -55,7 +56,7 @@ struct SymbolImprovingTests {
     return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// What a crash of the image gets.
+  /// The cache that a crash of the image gets.
   private func crash(_ caches: SymbolCaches, _ image: ImageFile) async throws -> SymbolCache {
     await caches.prepare([image], for: geteuid())
     return try #require(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)["abcd"])
@@ -88,13 +89,13 @@ struct SymbolImprovingTests {
     try install(text, in: directory)
     for _ in 0..<3 { #expect(try await !crash(caches, image).hasDebugInformation) }
     #expect(try given(directory) == ["image", text])
-    // Another file in its place is another chance.
+    // Another file at the same path is tried again.
     try install("debug", in: directory)
     #expect(try await crash(caches, image).hasDebugInformation)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
   }
 
-  @Test("a crash that cannot wait for lines has names, and says that lines may follow")
+  @Test("a crash that cannot wait for lines has names, and states that lines may follow")
   func slow() async throws {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))

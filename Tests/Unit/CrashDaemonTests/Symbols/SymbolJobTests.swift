@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Symbol jobs")
 struct SymbolJobTests {
-  /// A stand-in for crash-analyse.
+  /// Creates a job with a replacement for crash-analyse.
   private func job(_ script: String, in directory: TestDirectory, timeout_ms: Int = 30_000) throws -> SymbolJob {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
     let image = try directory.write(Array("image".utf8), to: "image")
@@ -23,18 +23,18 @@ struct SymbolJobTests {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
   }
 
-  @Test("the child gets the image, the build id and nothing else, and its output becomes the cache")
+  @Test("the child gets the image and the build id only, and its output becomes the cache")
   func success() throws {
     let directory = try TestDirectory()
     try job(#"read image; echo "$# $1 $2 $3 $image $(ls /proc/self/fd | wc -l) ${HOME-none}""#, in: directory).run()
     let text = try String(
       decoding: Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/out.cssym")), as: UTF8.self)
-    // ls itself holds /proc/self/fd open.
+    // Descriptor 4 is /proc/self/fd, which ls itself has open.
     #expect(text == "3 build-cache --build-id abcd image 4 none\n")
     #expect(try files(directory) == ["analyse", "image", "out.cssym"])
   }
 
-  @Test("a child that fails leaves no cache and its first line as the reason")
+  @Test("a child that fails leaves no cache, and its first line is the reason")
   func failure() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: HelperChild.Failure.self) {
@@ -57,12 +57,12 @@ struct SymbolJobTests {
     let error = #expect(throws: HelperChild.Failure.self) {
       try job("while :; do :; done", in: directory, timeout_ms: 1).run()
     }
-    // Words follow when the kernel takes long to end it.
+    // The message is longer if the kernel takes long to end the process.
     #expect(error?.description.hasPrefix("it took longer than 1 ms") == true)
     #expect(try files(directory) == ["analyse", "image"])
   }
 
-  @Test("a program that is not there is an error")
+  @Test("a program that does not exist is an error")
   func missing() throws {
     let directory = try TestDirectory()
     var job = try job("", in: directory)

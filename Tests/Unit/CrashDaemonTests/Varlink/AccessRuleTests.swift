@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access rules")
 struct AccessRuleTests {
-  @Test("root, crashd's own user and members of its group see all reports, others their own")
+  @Test("root, crashd's own user and members of its group see all reports; others see their own")
   func visibility() {
     let rule = AccessRule(user: 990, group: AccessRule.Group(number: 995, name: "crashd"))
     let stranger = Peer(pid: 1, uid: 54_321)
@@ -16,7 +16,7 @@ struct AccessRuleTests {
     #expect(rule.visibility(of: Peer(pid: 1, uid: 990)) { _ in false } == .all)
     #expect(rule.visibility(of: stranger) { $0 == 995 } == .all)
     #expect(rule.visibility(of: stranger) { $0 != 995 } == .user(54_321))
-    // Without an access group, a peer's groups do not matter.
+    // Without an access group, the groups of a peer are ignored.
     #expect(AccessRule(user: 990).visibility(of: stranger) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
   }
@@ -26,7 +26,7 @@ struct AccessRuleTests {
     arguments: [
       ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
-      // Root's, "nogroup", no group at all, and what is no name.
+      // These are root's group, "nogroup", the value for no group at all, and texts that are not a name.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
       ("a:b", nil), ("a,b", nil), ("a\nb", nil), (String(repeating: "a", count: 257), nil),
     ] as [(String, AccessGroup?)])
@@ -35,7 +35,7 @@ struct AccessRuleTests {
     if let group { #expect(group.text == text) }
   }
 
-  // The group crashd has the number 995 here; only system groups may be looked up by number.
+  // The group crashd has the number 995 here. Only system groups may be looked up by number.
   private static let names = GroupNames(
     find: { name in ["crashd": 995, "root": 0, "nogroup": 65_534, "people": 1_001][name] },
     has: { number, name in
@@ -50,7 +50,7 @@ struct AccessRuleTests {
     #expect(try AccessGroup.own.resolve(runningAs: runningAs, names: Self.names)?.number == found)
   }
 
-  @Test("a configured access group applies whatever crashd runs as; root's group and nogroup are refused by name too")
+  @Test("a configured access group applies whatever crashd runs as; root's group and nogroup are also refused by name")
   func said() throws {
     let crashd = AccessRule.Group(number: 995, name: "crashd")
     #expect(try AccessGroup.named("crashd").resolve(runningAs: 0, names: Self.names) == crashd)
@@ -74,7 +74,7 @@ struct AccessRuleTests {
     #expect(throws: AccessGroup.Problem.self) { try AccessGroup.own.resolve(runningAs: 995, names: names) }
   }
 
-  @Test("the system's own names: root has the number 0, and that number no other name")
+  @Test("in the system's names, root has the number 0 and no other name has it")
   func system() throws {
     #expect(try GroupNames.system.find("root") == 0)
     #expect(try GroupNames.system.find("there-is-no-such-group") == nil)
@@ -83,7 +83,7 @@ struct AccessRuleTests {
     #expect(try !GroupNames.system.has(4_294_967_000, "root"))
   }
 
-  @Test("an unknown access group grants no access; crashd logs an error and runs")
+  @Test("an unknown access group grants no access; crashd logs an error and continues")
   func missing() async throws {
     try await TestDaemon.run(configure: { $0.settings.accessGroup = .named("there-is-no-such-group") }) { daemon in
       #expect(daemon.log.contains("error: access.group: there is no group 'there-is-no-such-group'"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Peers of other users and groups, on real sockets: only root can make them.
+/// Tests peers of other users and groups on real sockets, which only root can create.
 @Suite("Access on the sockets", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct AccessTests {
   private static let own = "io.crashshield.Crashd"
@@ -16,12 +16,12 @@ struct AccessTests {
   private static let member = TestUser(uid: 54_002, gid: 54_002, groups: [54_100, 54_000])
   private static let owner: UInt32 = 54_003
 
-  /// Runs a crashd whose group is `group`, with a report of `owner` and one of root.
+  /// Runs a crashd whose access group is `group`, with one report of `owner` and one of root.
   private func run(
     _ group: AccessGroup = .numbered(Self.group), _ body: (TestDaemon) async throws -> Void
   ) async throws {
     var limits = Limits.patient
-    // Processes of these tests answer no control message.
+    // The processes of these tests do not answer control messages.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       _ = try daemon.store.put(Self.report("aa", of: Self.owner), raw: [])
@@ -53,7 +53,7 @@ struct AccessTests {
     Someone(
       testDescription: "the neighbours", user: TestUser(uid: 54_008, gid: group - 1, groups: [group + 1]),
       seesAll: false),
-    // More than fit into the first answer, and as many as the kernel allows.
+    // The peer has more groups than the first reply can hold, and as many as the kernel allows.
     Someone(
       testDescription: "one of 65 groups", user: TestUser(uid: 54_009, gid: 1, groups: Array(100..<164) + [group]),
       seesAll: true),
@@ -65,7 +65,7 @@ struct AccessTests {
       seesAll: false),
   ]
 
-  @Test("the peer's user and groups from the kernel decide which reports it sees", arguments: people)
+  @Test("the peer's user and groups, as the kernel reports them, decide which reports it sees", arguments: people)
   func visibility(_ someone: Someone) async throws {
     try await run { daemon in
       let client = try await daemon.client(as: someone.user)
@@ -80,7 +80,7 @@ struct AccessTests {
     }
   }
 
-  @Test("without an access group, membership in its number grants nothing", arguments: [AccessGroup.noGroup, .own])
+  @Test("without an access group, membership in its number grants no access", arguments: [AccessGroup.noGroup, .own])
   func noGroup(_ group: AccessGroup) async throws {
     try await run(group) { daemon in
       let client = try await daemon.client(as: Self.member)
@@ -90,7 +90,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member removes and prunes reports of other users, a stranger does not")
+  @Test("a member removes and prunes reports of other users; a stranger cannot")
   func removal() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -106,7 +106,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member reads, resolves and reanalyzes reports of other users, a stranger does not")
+  @Test("a member reads, resolves and reanalyzes reports of other users; a stranger cannot")
   func reports() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -118,7 +118,7 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // A member gets as far as the raw record, which this report lacks.
+        // A member's call proceeds to the raw record, which this report lacks.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
@@ -130,7 +130,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member sets policies and guard modes of other users' programs, a stranger sees none")
+  @Test("a member sets policies and guard modes of other users' programs; a stranger sees none")
   func services() async throws {
     try await run { daemon in
       let process = try await daemon.attach(as: TestUser(uid: Self.owner, gid: Self.owner))
@@ -154,7 +154,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member lists, moves and deletes subscribers of other users by uid; without a uid, its own")
+  @Test("a member manages subscribers of other users by uid, and without a uid its own")
   func subscribers() async throws {
     try await run { daemon in
       let cursor = try daemon.store.enter(subscriber: "mail", uid: Self.owner, at: "2026-01-01T00:00:00Z")
@@ -172,7 +172,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // The member has no subscriber of that name.
+      // The member itself has no subscriber of that name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)
@@ -180,7 +180,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member subscribes to all users' crashes, a stranger only to its own")
+  @Test("a member subscribes to all users' crashes; a stranger only to its own")
   func following() async throws {
     try await run { daemon in
       let start: [String: JSONValue] = ["cursor": .string("\(daemon.store.epoch)-0")]

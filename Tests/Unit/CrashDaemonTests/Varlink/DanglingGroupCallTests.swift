@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Groups of use-after-free incidents, as a client gets them")
+@Suite("Groups of use-after-free incidents in replies to clients")
 struct DanglingGroupCallTests {
   private static let method = "io.crashshield.Crashd.DanglingGroups"
 

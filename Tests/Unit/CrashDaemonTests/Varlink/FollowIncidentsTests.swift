@@ -31,7 +31,9 @@ struct FollowIncidentsTests {
     return facts
   }
 
-  /// In a task that is cancelled a stream has what waits in it, and then its end.
+  /// Whether a wake-up waits in the stream.
+  ///
+  /// In a canceled task, a stream returns the waiting elements and then its end.
   private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
     let task = Task {
       var news = stream.makeAsyncIterator()
@@ -41,7 +43,7 @@ struct FollowIncidentsTests {
     return await task.value
   }
 
-  /// A client that follows, and the cursor of the first reply.
+  /// A client that follows the incidents, and the cursor of the first reply.
   private static func follow(
     _ daemon: TestDaemon, _ parameters: [String: JSONValue] = [:]
   ) async throws -> (TestClient, cursor: JSONValue) {
@@ -56,7 +58,7 @@ struct FollowIncidentsTests {
     try await client.reply().object("parameters").array("incidents").map { $0["id"]?.string }
   }
 
-  @Test("a stream has new incidents, and earlier ones only with since or after a cursor")
+  @Test("a stream has new incidents, and earlier incidents only with since or after a cursor")
   func begin() async throws {
     try await TestDaemon.run { daemon in
       try daemon.store.put(incidents: [Self.incident("a")])
@@ -87,7 +89,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("incidents that were evicted before they were read are counted, also where none is left; earlier ones are not")
+  @Test("incidents evicted before they were read are counted, even if none is left; earlier ones are not")
   func lost() async throws {
     try await TestDaemon.run { daemon in
       let (_, cursor) = try await Self.follow(daemon)
@@ -109,7 +111,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("an incident wakes those who may see it, and no other user's followers")
+  @Test("an incident wakes followers that may see it, and no other user's followers")
   func wakes() async throws {
     let hub = EventHub()
     let all = [Visibility.all, .user(7), .user(8)]
@@ -133,7 +135,7 @@ struct FollowIncidentsTests {
         try await client.send(Self.method, ["cursor": .string(cursor)], more: true)
         #expect(try await client.reply().string("error") == "io.crashshield.Crashd.\(error)")
       }
-      // One of the other kind, both ways.
+      // A cursor of the other kind is refused in both directions.
       let event = try daemon.store.newestCursor().description
       try await client.send(Self.method, ["cursor": .string(event)], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.InvalidCursor")

@@ -10,18 +10,18 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector of a test: accepts one connection after the other.
+/// A collector of a test, which accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 
   init(path: String) throws { listener = try UnixSocket.listen(path: path, kind: .stream) }
 
-  /// The next connection, blocking; a time-out that only a failing test meets.
+  /// Blocks until the next connection, with a timeout that only a failing test reaches.
   func accept() async throws -> Connection {
     let listener = listener
     return try await onThread {
       var wanted = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
-      // poll reads and writes one pollfd.
+      // poll() reads and writes one pollfd.
       guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await a connection", code: ETIMEDOUT) }
       let number = Glibc.accept(listener.number, nil, nil)
       guard number >= 0 else { throw SystemError("accept") }
@@ -36,15 +36,16 @@ private struct TestCollector: Sendable {
     init(descriptor: Descriptor) {
       self.descriptor = descriptor
       var limit = timeval(tv_sec: 300, tv_usec: 0)
-      // setsockopt reads one timeval.
+      // setsockopt() reads one timeval.
       _ = unsafe setsockopt(
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    // A child that another test makes at this moment has the descriptor, too, and would keep the connection open.
+    // A child process that another test creates at this moment inherits the descriptor, and would keep the connection
+    // open.
     deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-    /// Reads one message; nil at the end.
+    /// Reads one message; nil at the end of the connection.
     func message(until separator: UInt8 = UInt8(ascii: "\n")) async throws -> [String: JSONValue]? {
       let (descriptor, begun) = (descriptor, rest.withLock { $0 })
       let found = try await onThread { () -> ([UInt8], [UInt8])? in
@@ -56,7 +57,7 @@ private struct TestCollector: Sendable {
             return (Array(bytes[..<end]), Array(bytes[(end + 1)...]))
           }
           searched = bytes.count
-          // recv writes at most as many bytes as the array has.
+          // recv() writes at most as many bytes as the array has.
           let count = unsafe recv(descriptor.number, &piece, piece.count, 0)
           guard count > 0 else { return nil }
           bytes += piece[..<count]
@@ -67,19 +68,19 @@ private struct TestCollector: Sendable {
       return JSONValue.members(of: bytes, depth: 64, isStreamSafe: false)
     }
 
-    /// Waits until crashd has closed it, without reading.
+    /// Waits until crashd has closed the connection, without reading.
     func hangUp() async throws {
       let descriptor = descriptor
       try await onThread {
         var wanted = pollfd(fd: descriptor.number, events: 0, revents: 0)
-        // poll reads and writes one pollfd; POLLHUP needs not be asked for.
+        // poll() reads and writes one pollfd. It always reports POLLHUP.
         guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
       }
     }
 
     func send(_ text: String) throws {
       let bytes = Array(text.utf8)
-      // send reads as many bytes as the array has.
+      // send() reads as many bytes as the array has.
       guard unsafe Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
         throw SystemError("send")
       }
@@ -102,7 +103,7 @@ struct ForwarderTests {
     var forward = ForwardSettings(path: path)
     change(&forward)
     let wanted = forward
-    // Who is new begins with what is stored after the start.
+    // A new collector starts with the reports that are stored after crashd's start.
     try await TestDaemon.run(limits: limits, configure: { $0.settings.forward = [wanted] }) { daemon in
       try await body(daemon, path)
     }
@@ -120,7 +121,7 @@ struct ForwarderTests {
       try put(Array(ids[..<20]), in: daemon)
       let collector = try TestCollector(path: path)
       var kept: [String] = []
-      // Each connection keeps some of what it reads, and dies with the rest.
+      // Each connection acknowledges some of the events that it reads, and ends before the others are acknowledged.
       for (read, acknowledged) in [(7, 5), (12, 12)] {
         let connection = try await collector.accept()
         for index in 0..<read {
@@ -137,7 +138,7 @@ struct ForwarderTests {
         try connection.acknowledge(message)
         kept.append(message.string("id") ?? "")
       }
-      // In order, none lost; one that was acknowledged as its connection died may come again.
+      // All events arrive in order. An event that was acknowledged while its connection ended may arrive again.
       var seen: Set<String> = []
       #expect(kept.filter { seen.insert($0).inserted } == ids)
     }) { $0.acknowledges = true }
@@ -160,7 +161,7 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  /// More than a socket holds, so that crashd has to wait for the collector.
+  /// Stores more than a socket buffer holds, so that crashd has to wait for the collector.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
     for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }
     daemon.hub.notify()
@@ -172,7 +173,7 @@ struct ForwarderTests {
     return limits
   }()
 
-  @Test("a collector that never reads is cut off without delaying others, and its unacknowledged events are sent again")
+  @Test("a collector that never reads is cut off without delaying others; its unacknowledged events are sent again")
   func neverReads() async throws {
     try await collecting(
       { daemon, path in
@@ -180,7 +181,7 @@ struct ForwarderTests {
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
         let deaf = try await collector.accept()
-        // Meanwhile crashes are stored and sent to other subscribers.
+        // In the meantime crashes are stored and sent to other subscribers.
         let client = try await daemon.client()
         try await client.send(
           "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
@@ -191,7 +192,7 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // Where this machine stalls, a reading collector is cut off too.
+          // If this machine stalls, a collector that does read is also cut off.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -206,7 +207,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "acknowledgements during a page count, though the connection ends before the page"
+    "acknowledgements during a page count even if the connection ends before the page"
   )
   func slow() async throws {
     try await collecting(
@@ -214,7 +215,8 @@ struct ForwarderTests {
         let collector = try TestCollector(path: path)
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
-        // One event a connection, and no page in one: where nothing counted but pages, the first would come for ever.
+        // Each connection acknowledges one event, never a page. If only complete pages counted, the first event would
+        // repeat forever.
         var kept: [String] = []
         while Set(kept).count < ids.count {
           let connection = try await collector.accept()
@@ -272,7 +274,7 @@ struct ForwarderTests {
       try first.send("{\"parameters\":{}}\0")
       _ = try await first.message(until: 0)
       try first.send("{\"error\":\"com.example.Full\"}\0")
-      // Refused: it is sent again.
+      // The reply was an error, so crashd sends the event again.
       let second = try await collector.accept()
       #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
       try second.send("{\"parameters\":{}}\0")
@@ -295,7 +297,7 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // Its connection ends, and the event is sent again.
+      // The collector's connection ends, and the event is sent again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
       #expect(daemon.log.contains("the collector's answer is not an acknowledgement"))
     }) { $0.acknowledges = true }
@@ -315,7 +317,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       if !isEndless {
-        // The first of both was good.
+        // The first of the two acknowledgements was valid.
         try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
         try put(["bb"], in: daemon)
       }
@@ -374,7 +376,7 @@ struct ForwarderTests {
     #expect(try TextScrubber(open).scrub(report: stored) == stored)
   }
 
-  @Test("a scrub pattern that matches addresses scrubs only texts and annotations, and the report stays decodable")
+  @Test("a scrub pattern that matches addresses scrubs texts and annotations only, and the report stays decodable")
   func addresses() throws {
     var report = try CrashReport.sample(id: "aa")
     let address = "0x3132333435363738"

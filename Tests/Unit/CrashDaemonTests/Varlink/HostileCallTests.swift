@@ -5,8 +5,8 @@ import Testing
 
 @testable import CrashDaemon
 
-/// What calls from outside may cost.
-@Suite("Calls that are made to be expensive")
+/// Tests the cost of hostile calls.
+@Suite("Calls that are designed to be expensive")
 struct HostileCallTests {
   struct Shape: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -43,13 +43,13 @@ struct HostileCallTests {
     Shape(testDescription: "escapes", text: call("\"\(String(repeating: "\\u00e9", count: 2_500))\"")),
   ]
 
-  /// The least of several runs: other work of the machine only adds.
+  /// The minimum of several runs: other work of the machine can only add time.
   private static func cost_ns(_ text: String) -> UInt64 {
     let bytes = Array(text.utf8)
     return (0..<7).map { _ in CPUAccounts.measure { VarlinkCall(frame: bytes) }.1 }.min() ?? 0
   }
 
-  @Test("F3: the worst call costs at most 20 times as much as a plain one of its size", arguments: shapes)
+  @Test("F3: the most expensive call costs at most 20 times as much as a plain call of its size", arguments: shapes)
   func cost(_ shape: Shape) {
     let plain = Self.call("\"\(String(repeating: "x", count: shape.text.utf8.count))\"")
     let ratio = Double(Self.cost_ns(shape.text)) / Double(max(1, Self.cost_ns(plain)))
@@ -80,7 +80,7 @@ struct HostileCallTests {
           more: true))
   }
 
-  @Test("F3: a user whose calls cost too much CPU time waits as long, and other users do not")
+  @Test("F3: a user whose calls cost too much CPU time waits for the same time, and other users do not")
   func accounts() {
     let users = UserAccounts(ranges: "/nowhere", users: "/nowhere")
     let cpu = CPUAccounts(CPUAccounts.Allowance(burst_ms: 1_000, share_percent: 25), users: users)

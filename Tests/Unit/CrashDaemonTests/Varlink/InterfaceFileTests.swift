@@ -3,12 +3,12 @@ import Testing
 
 @testable import CrashDaemon
 
-/// What clients read, beside what crashd and CrashClient are compiled from.
+/// Compares the interface file, which clients read, with the types that crashd and CrashClient are compiled from.
 @Suite("The interface file and the table of methods")
 struct InterfaceFileTests {
   private static let file = InterfaceFile(CrashdInterface.description)
 
-  /// Reports are objects in the file: they have a version and a document of their own.
+  /// Reports are plain objects in the interface file, because they have their own version and document.
   private static func objectReply(of name: String) -> (any Decodable.Type)? {
     switch name {
     case "Get": GetReply<JSONValue>.self
@@ -26,7 +26,7 @@ struct InterfaceFileTests {
   func methods() {
     let names = Methods.all.map { $0.name }
     #expect(Set(names) == Set(Self.file.methods.keys) && names.count == Self.file.methods.count)
-    // It has many replies, and is no entry of the handlers' table.
+    // Subscribe has many replies, and is not in the table of handlers.
     #expect(Set(CrashdInterface.handlers.keys).union(["Subscribe"]) == Set(names))
   }
 
@@ -50,7 +50,7 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A client reads fields that an older crashd does not send as nil.
+        // A reply field that an older crashd does not send is nil for a client.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

@@ -11,8 +11,8 @@ import Testing
 
 @Suite("The reference implementation of Varlink")
 struct ReferenceClientTests {
-  // `make test` installs the client and sets this. Without it, on a developer's own call of `swift test`, the check is
-  // left out; where CI is set it fails instead.
+  // `make test` installs the client and sets this variable. If a developer calls `swift test` directly, the variable is
+  // unset and the test is skipped. In CI the test fails instead.
   private static let python = variable("TEST_PYTHON")
 
   @Test(
@@ -34,7 +34,7 @@ struct ReferenceClientTests {
     }
   }
 
-  /// Runs a program to its end and returns what it printed.
+  /// Runs a program until it exits and returns its output.
   private static func run(_ arguments: [String]) async throws -> Data {
     let directory = try TestDirectory()
     let output = "\(directory.path)/output"
@@ -42,14 +42,14 @@ struct ReferenceClientTests {
       let input = Descriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
       let file = Descriptor(owning: unsafe open(output, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
       var pid: Int32 = 0
-      // The strings live until the end of this closure; the list ends with nil.
+      // The strings are valid until the end of this closure; the list ends with nil.
       var pointers = unsafe arguments.map { unsafe strdup($0) }
       unsafe pointers.append(nil)
       defer { unsafe pointers.forEach { unsafe free($0) } }
       let code = unsafe cd_spawn(arguments[0], &pointers, input.number, file.number, file.number, &pid)
       try SystemError.check(code, "start '\(arguments[0])'")
       var status: Int32 = 0
-      // waitpid writes one status.
+      // waitpid() writes one status.
       guard unsafe waitpid(pid, &status, 0) == pid else { throw SystemError("wait for '\(arguments[0])'") }
     }
     return try Data(contentsOf: URL(fileURLWithPath: output))
@@ -57,6 +57,6 @@ struct ReferenceClientTests {
 }
 
 private func variable(_ name: String) -> String? {
-  // getenv's string stays valid as long as the environment does not change.
+  // getenv() returns a string that stays valid as long as the environment does not change.
   unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Records the replies to calls of every method, good and bad, so that two versions of crashd can be compared.
+/// Records the replies to valid and invalid calls of every method, so that two versions of crashd can be compared.
 ///
-/// `CRASHSHIELD_CORPUS=FILE swift test --filter ReplyCorpusTests` writes them, a line each, with sorted keys; `diff` compares
-/// the files of two versions. What differs from run to run (clock, pid, uid, epoch, paths) is masked.
+/// `CRASHSHIELD_CORPUS=FILE swift test --filter ReplyCorpusTests` writes one reply per line with sorted keys. Compare
+/// the files of two versions with `diff`. Values that differ between runs (clock, pid, uid, epoch, paths) are masked.
 @Suite("The corpus of replies")
 struct ReplyCorpusTests {
   private static let own = "io.crashshield.Crashd"
@@ -22,7 +22,7 @@ struct ReplyCorpusTests {
   func record() async throws {
     let path = try #require(corpusPath)
     var limits = Limits.patient
-    // The attached process of this test applies nothing.
+    // The attached process of this test applies no control message.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits) { daemon in
       try Self.fill(daemon)
@@ -32,7 +32,7 @@ struct ReplyCorpusTests {
       let client = try await daemon.client()
       var lines = try await Self.events(daemon, mask)
       let calls = Self.calls { StoreCursor(epoch: daemon.store.epoch, sequence: $0).description }.split(separator: "\n")
-      // A method that has no line yet is called without parameters.
+      // A method without a line in the list is called without parameters.
       let named = Set(calls.map { line in line.prefix { $0 != " " } })
       for line in calls + Self.methods.filter({ !named.contains($0) }) {
         let words = line.split(separator: " ", maxSplits: 1)
@@ -46,7 +46,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// The methods that the interface file names.
+  /// The methods in the interface file.
   private static var methods: [Substring] {
     CrashdInterface.description.split(separator: "\n").filter { $0.hasPrefix("method ") }.map {
       $0.dropFirst("method ".count).prefix { $0 != "(" }
@@ -90,7 +90,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Streams from the first event on, which the calls have removed.
+  /// Streams from the first event on, after the calls have removed these events.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {
@@ -103,7 +103,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// A call a line: the method, and its parameters.
+  /// The calls, one per line: the method and its parameters.
   private static func calls(_ cursor: (Int64) -> String) -> String {
     """
     org.varlink.service.GetInfo
@@ -287,7 +287,7 @@ struct ReplyCorpusTests {
   }
 }
 
-/// Replaces what differs from run to run.
+/// Masks the values that differ between runs.
 private struct ReplyMask {
   var epoch: StoreEpoch
   var directory: String
@@ -316,7 +316,7 @@ private struct ReplyMask {
   }
 
   private func masked(_ text: String) -> String {
-    // The times of this corpus are of 2023, those of the daemon of today.
+    // The corpus has times of 2023; the daemon's own times are those of the run.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
     if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
     return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")
@@ -325,7 +325,7 @@ private struct ReplyMask {
   }
 }
 
-/// The directory of the corpus.
+/// The path of the corpus file.
 private let corpusPath: String? =
-  // getenv's string lives until the environment changes, which tests do not do.
+  // getenv() returns a string that stays valid until the environment changes, which no test does.
   unsafe getenv("CRASHSHIELD_CORPUS").map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

@@ -9,7 +9,7 @@ import Testing
 struct ScrubbedReportTests {
   private static let get = "io.crashshield.Crashd.Get"
 
-  @Test("a scrubbed report lacks everything that the privacy rules name, and is otherwise as stored")
+  @Test("a scrubbed report lacks everything that the privacy rules name, and is otherwise unchanged")
   func rules() async throws {
     try await TestDaemon.run(configure: { $0.settings.privacy.annotations = ["room"] }) { daemon in
       var report = try CrashReport.sample(id: "aa11")
@@ -26,7 +26,7 @@ struct ScrubbedReportTests {
     }
   }
 
-  @Test("a scrubbed report cannot have raw records or stacks", arguments: ["raw", "stacks"])
+  @Test("a scrubbed report cannot be requested with raw records or stacks", arguments: ["raw", "stacks"])
   func memory(parameter: String) async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "aa11"), raw: [1])

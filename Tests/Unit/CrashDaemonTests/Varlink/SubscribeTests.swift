@@ -11,7 +11,7 @@ import Testing
 struct SubscribeTests {
   private static let method = "io.crashshield.Crashd.Subscribe"
 
-  @Test("a subscriber gets each event exactly once, however many are stored meanwhile")
+  @Test("a subscriber gets each event exactly once, however many are stored in the meantime")
   func noGap() async throws {
     try await TestDaemon.run { daemon in
       let ids = (0..<200).map { "aa\($0 + 1_000)" }
@@ -73,10 +73,10 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber that does not read is disconnected, and the others get everything")
+  @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // Long enough for the reader that does read, on the slowest of machines: the limit is the same for both.
+    // The limit is the same for both subscribers. It is long enough for the one that reads, even on a slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -105,13 +105,13 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // Each daemon is released after its last use, with its locks.
+    // Each daemon is released, with its locks, after its last use.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
       try await client.send(Self.method, name, more: true)
       _ = try await client.reply()
-      // The first time it begins with what is new.
+      // A new named subscriber starts with new events.
       try put(daemon, ["bb", "cc"])
       let event = try await client.event()
       #expect(event.id == "bb")
@@ -199,7 +199,7 @@ struct SubscribeTests {
       let client = try await daemon.client()
       try await client.send(Self.method, ["subscriber": .string("one-more")], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.TooManySubscribers")
-      // Others have their own.
+      // Other users have their own limit.
       _ = try daemon.store.enter(subscriber: "s0", uid: geteuid() + 1, at: "")
       #expect(try daemon.store.subscribers(visibility: .user(geteuid() + 1)).map(\.name) == ["s0"])
     }
@@ -244,7 +244,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // An unreadable event alone is not reported, and blocks nothing.
+      // An unreadable event alone is not reported, and blocks no other event.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()
@@ -254,7 +254,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("Get and Subscribe pass on what stands in the store, also keys that this version does not know")
+  @Test("Get and Subscribe pass on stored reports with keys that this version does not know")
   func passedOn() async throws {
     try await TestDaemon.run { daemon in
       let start = try daemon.store.newestCursor()
@@ -283,7 +283,7 @@ struct SubscribeTests {
 }
 
 extension TestClient {
-  /// The next event of a subscription.
+  /// Waits for the next event of a subscription.
   func event() async throws -> (id: String?, cursor: String?) {
     let parameters = try await reply().object("parameters")
     return (parameters.object("report").string("id"), parameters.string("cursor"))

@@ -83,7 +83,7 @@ struct VarlinkServerTests {
   }
 
   @Test(
-    "a message that is no call ends its connection, is logged, and affects no other client",
+    "a message that is not a call ends its connection, is logged, and affects no other client",
     arguments: ["hello", "{}", "[]", #"{"method":1}"#, #"{"method":"a.b""#, "", "\u{1}"])
   func garbage(text: String) async throws {
     try await TestDaemon.run { daemon in
@@ -118,7 +118,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("pipelined calls are answered in order, oneway ones not at all")
+  @Test("pipelined calls are answered in order, and oneway calls get no answer")
   func pipelining() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -130,7 +130,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("a process that never attached is settled and not attached")
+  @Test("a process that never attached is reported as settled and not attached")
   func unknownProcess() async throws {
     try await TestDaemon.run { daemon in
       let progress = try await daemon.client().call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
@@ -138,7 +138,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("the raw record comes with a report when it is asked for")
+  @Test("the raw record is returned with a report if it is requested")
   func raw() async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "ab"), raw: Array("raw".utf8))
@@ -148,7 +148,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("connections above the total limit are refused with an error that says so")
+  @Test("connections above the total limit are refused with an error that states this")
   func connectionLimit() async throws {
     var limits = Limits()
     limits.connections = 2
@@ -156,12 +156,12 @@ struct VarlinkServerTests {
       let first = try await daemon.client()
       _ = try await first.call("io.crashshield.Crashd.Status")
       var refused = 0
-      // Each stays open.
+      // Each client stays connected.
       var clients: [TestClient] = []
       for _ in 0..<3 {
         let client = try await daemon.client()
         clients.append(client)
-        // One that is refused has its answer before it asks, and may find the connection closed when it does.
+        // A refused connection has its error before the client calls, and may already be closed then.
         try? await client.send("io.crashshield.Crashd.Status")
         if try await client.reply().string("error") == "io.crashshield.Crashd.TooManyClients" { refused += 1 }
       }

@@ -4,10 +4,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// How many objects the quarantine holds, and what it detects at their eviction.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests how many objects the quarantine holds, and what it detects when it evicts them.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct BoundTests {
-  @Test("under absorb the quarantine holds at most the limit, a fifth more, and 1,024 objects with a pending deinit")
+  @Test("absorb: the quarantine holds at most its limit, a fifth more, and 1,024 objects with pending deinits")
   func waiting() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe Blocking.releaser = pthread_self()
@@ -18,7 +18,7 @@ struct BoundTests {
         drop()
       }
       guard let statistics = Shield.danglingStatistics(of: Blocking.self) else { Glibc.exit(1) }
-      // The first deinit has not ended; then there is no room any more, and the others run here.
+      // The first deinit blocks the reaper. When no room is left, the remaining deinits run on this thread.
       check(statistics.admitted == 60 + 1024 && statistics.evicted <= 1)
       check(statistics.skipped.busy == 5000 - 60 - 1024)
       Blocking.isOpen.store(true, ordering: .sequentiallyConsistent)
@@ -28,7 +28,7 @@ struct BoundTests {
     }
   }
 
-  @Test("the quarantine holds at most a class's limit and a fifth more")
+  @Test("the quarantine holds at most a class's limit plus a fifth")
   func limit() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 50)
@@ -90,7 +90,7 @@ struct BoundTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // So many that each slot of the sampled part holds a new object at the end.
+      // The number is so large that at the end each slot of the sampled part holds a new object.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -103,7 +103,7 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // More than the coarse unit of what is charged, and less.
+      // The objects are larger than the unit in which sizes are charged. The next ones are smaller.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -132,7 +132,7 @@ struct BoundTests {
     }
   }
 
-  @Test("an evicted object with more retains than releases is detected, and does no harm", arguments: [0, 1, 2])
+  @Test("an evicted object with more retains than releases is detected without harm", arguments: [0, 1, 2])
   func drift(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -163,7 +163,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // Once more, and this one is not released in time.
+      // The second retained object is not released in time.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()
@@ -197,7 +197,7 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let reference = unsafe dangling { Session() }
       drop()
-      // The first field is behind metadata and reference counts.
+      // The first field follows the metadata and the reference counts.
       unsafe reference.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
       Shield.drainQuarantine()
       let incidents = Shield.danglingIncidents()
@@ -212,7 +212,7 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Each way has its own stack, and all share the one slot.
+        // Each of the three ways has its own stack, and all use the same slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }
@@ -224,12 +224,12 @@ struct BoundTests {
   }
 }
 
-/// Its deinit waits.
+/// A class whose deinit waits on every thread except `releaser`.
 private final class Blocking {
   static let isOpen = Atomic<Bool>(false)
-  /// The thread that releases these, where a deinit must not wait.
+  /// The thread that releases the objects, on which a deinit must not wait.
   ///
-  /// Written before the first one is released.
+  /// The variable is written before the first release.
   nonisolated(unsafe) static var releaser = pthread_t()
   deinit {
     while unsafe pthread_self() != Blocking.releaser, !Blocking.isOpen.load(ordering: .sequentiallyConsistent) {
@@ -239,7 +239,7 @@ private final class Blocking {
   }
 }
 
-/// An object that was released in one of three ways.
+/// Creates an object, releases it in one of three ways, and returns its address.
 @inline(never)
 private func dropped(inWay way: Int) -> UnsafeMutableRawPointer {
   let reference = unsafe dangling { Session() }
@@ -263,12 +263,12 @@ private func dropDeepest() {
   unsafe kept.reserveCapacity(1)
 }
 
-/// Two words, which are as `zero` leaves them.
+/// A class with two zero words, which the policy `zero` does not change.
 private final class Pair {
   var first = 0
   var second = 0
   deinit { countDeinit() }
 }
 
-/// Objects of many sizes behind two words.
+/// Objects of many sizes, with tail-allocated elements after two words.
 private final class Tailed: ManagedBuffer<(Int, Int), Int> {}

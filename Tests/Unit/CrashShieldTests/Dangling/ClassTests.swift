@@ -4,10 +4,10 @@ import Dispatch
 import Glibc
 import Testing
 
-/// Which classes are protected, and what unusual objects do.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests which classes are protected, and the behavior of unusual objects.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ClassTests {
-  @Test("a generic class, a nested one, a subclass and an actor are protected by metatype, and only these")
+  @Test("a generic class, a nested class, a subclass and an actor are protected by metatype, without others")
   func kinds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self, policy: .absorb)
@@ -30,7 +30,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a class is protected by its full name, nested ones too; a generic one gets an error of its own")
+  @Test("a class is protected by its full name, even if nested; a generic class gets its own error")
   func byName() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(try Shield.protect(.named("CrashShieldTests.Session")).protected == ["CrashShieldTests.Session"])
@@ -45,7 +45,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a module's classes are protected, actors too, and none of Swift's own")
+  @Test("a module's classes are protected, including actors, but none of Swift's own classes")
   func byModule() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let result = try Shield.protect(.module("CrashShieldTests"))
@@ -72,7 +72,7 @@ struct ClassTests {
       let reference = unsafe dangling { Guest() as Session }
       let other = unsafe dangling { Session() }
       drop()
-      // Not `is Guest`: the compiler compares with a final class directly.
+      // The test avoids `is Guest`, because for a final class the compiler only compares the metadata pointer.
       let object: AnyObject = unsafe reference.takeUnretainedValue()
       let session: AnyObject = unsafe other.takeUnretainedValue()
       check(object is Session && session is Session && !(object is Counter))
@@ -91,7 +91,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // No call drains the quarantine: the object is evicted by itself.
+        // No call drains the quarantine: the reaper evicts the object.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -103,7 +103,7 @@ struct ClassTests {
     }
   }
 
-  @Test("objects released while their class is protected and unprotected run their deinit once")
+  @Test("objects released during changes of their class's protection run their deinit once")
   func changing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let (threads, rounds) = (4, 5000)
@@ -129,7 +129,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a deinit that makes and frees objects of its own class terminates", arguments: [0, 1, 2])
+  @Test("a deinit that creates and frees objects of its own class terminates", arguments: [0, 1, 2])
   func selfMaking(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Matryoshka.self, policy: DanglingPolicy.allCases[number], limit: 3)
@@ -143,7 +143,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a long chain of objects is deallocated without a deep stack")
+  @Test("a long chain of objects is deallocated without deep recursion")
   func chain() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 2)
@@ -174,7 +174,7 @@ struct ClassTests {
     #expect(text.contains("Lazarus") && text.contains("non-zero retain count"))
   }
 
-  @Test("the process ends with objects in quarantine, and with its own status")
+  @Test("a process that ends with objects in quarantine keeps its own exit status")
   func exit() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -195,7 +195,7 @@ struct ClassTests {
       for value in 0..<1000 { sum += Local(value).doubled() }
       check(sum == 999_000)
       guard let statistics = Shield.danglingStatistics(of: Local.self) else { Glibc.exit(1) }
-      // Debug builds put it on the heap, optimized ones on the stack, where it may go without a release.
+      // Debug builds allocate it on the heap. Optimized builds use the stack, where it may end without a release.
       #if DEBUG
         check(statistics.admitted == 1000)
       #else
@@ -208,7 +208,7 @@ struct ClassTests {
   }
 }
 
-/// Its deinit makes a smaller one.
+/// A class whose deinit creates a smaller object of the class.
 private final class Matryoshka {
   let size: Int
   init(size: Int) { self.size = size }
@@ -218,18 +218,20 @@ private final class Matryoshka {
   }
 }
 
-/// Has its last release here: what is made elsewhere is on the heap.
+/// Releases the object here.
+///
+/// An object that another function creates is on the heap.
 @inline(never)
 private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {} }
 
 nonisolated(unsafe) private var saved: AnyObject?
 
-/// Its deinit lets the object escape.
+/// A class whose deinit lets the object escape.
 private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// An object that only the function that makes it ever references.
+/// An object that only its creating function references.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

@@ -4,12 +4,14 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// What crashd asks for, over a real socket; the test is crashd.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests the requests of crashd over a real socket.
+///
+/// The test process plays crashd.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 
-  @Test("settings that follow the attach reply are in force when the program learns that it is attached")
+  @Test("settings that follow the attach reply apply before the program is notified that it is attached")
   func first() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -30,7 +32,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a later round of settings removes classes that it does not name, as does an empty one")
+  @Test("a later round of settings removes classes that it does not name, even if it is empty")
   func rounds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -43,7 +45,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // The process attaches again by itself.
+      // The process attaches again without a call.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -52,7 +54,7 @@ struct ControlTests {
     }
   }
 
-  @Test("the program's setting takes precedence over crashd's finding, and an override over both")
+  @Test("the program's setting takes precedence over crashd's finding, and an override takes precedence over both")
   func precedence() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 5)
@@ -80,7 +82,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // No override and no finding remain: the program's last setting applies.
+      // Neither an override nor a finding is left, so that the program's last setting applies.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -108,18 +110,19 @@ struct ControlTests {
       check(Shield.mode(for: .index) == .absorb && Shield.mode(for: .unwrap) == .off)
       check(Shield.mode(for: .range) == .absorb && Shield.implicitMode(for: .range) == .absorb)
       check(Shield.implicitMode(for: .arithmetic) == .observe)
-      // Observed it would end the process.
+      // With the mode observe, the fault would end the process.
       check([1, 2][shielded: Int(getpid())] == nil)
       Shield.setMode(.off, for: .index)
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // Another round names other kinds.
+      // The next round names other kinds.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
       check(Shield.mode(for: .index) == .off && Shield.implicitMode(for: .range) == .off)
-      // One byte that is no mode spoils all of a message, and so does one kind too few or too many.
+      // A message with one invalid mode byte is rejected as a whole, and so is a message with one kind too few or too
+      // many.
       var short = ControlMessage.guards([1: 3], round: 3)
       short.bytes[20] -= 1
       short.bytes.removeLast()
@@ -132,12 +135,12 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without them removes them, and so does a crashd without settings.
+      // A round without guard modes removes them, and so does a crashd without settings.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .absorb)
-      // Round 0 is no crashd's; it ends all the same.
+      // crashd never sends round 0. The message still applies, until the connection ends.
       daemon.send(.guards([9: 1], round: 0))
       check(daemon.answers(1) == [.done(1)] && Shield.mode(for: .cast) == .off)
       daemon.hangUp()
@@ -148,7 +151,7 @@ struct ControlTests {
     }
   }
 
-  @Test("unknown and generic classes, later versions and unknown kinds get their own answers")
+  @Test("unknown and generic classes, later versions and unknown kinds each get their own answer")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -208,7 +211,7 @@ struct ControlTests {
   @Test("the environment can refuse remote control")
   func forbiddenFromOutside() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // Nothing else runs in this process yet.
+      // No other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_CONTROL", "0", 1)
       ControlTests.expectForbidden(byConfiguration: false)
       Glibc.exit(right)

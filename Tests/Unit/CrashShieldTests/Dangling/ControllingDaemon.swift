@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import LinuxSystem
 
-/// The program's side: counts notifications that the process is attached.
+/// Counts the notifications of the program that the process is attached.
 final class Attached: Sendable {
   private let notifications = DispatchSemaphore(value: 0)
 
@@ -12,7 +12,7 @@ final class Attached: Sendable {
   func wait() { notifications.wait() }
 }
 
-/// crashd's side of the attach socket, in the process that attaches.
+/// Acts as crashd at the attach socket, within the process that attaches.
 final class ControllingDaemon {
   private let listener: Int32
   private let path: String
@@ -27,7 +27,7 @@ final class ControllingDaemon {
     check(UnixAddress(path: path)?.bind(listener) == 0 && listen(listener, 4) == 0)
   }
 
-  /// Starts the shield, or with nil waits for it to come back, and accepts it with these messages.
+  /// Starts the shield (with nil: waits for its reconnect), accepts it, and sends these messages.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
       var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.note($0) }
@@ -35,7 +35,7 @@ final class ControllingDaemon {
       do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }
     connection = accept(listener, nil, nil)
-    // The descriptors that come with the hello are not taken, so the kernel closes them.
+    // The test does not receive the descriptors that come with the hello, therefore the kernel closes them.
     check(receive().count == MemoryLayout<cs_attach_hello>.size)
     var reply = cs_attach_reply()
     reply.magic = 0x0048_4354_5441_5343
@@ -60,7 +60,7 @@ final class ControllingDaemon {
     static func done(_ count: UInt32) -> Answer { Answer(0, count) }
   }
 
-  /// The next answers, each to its message.
+  /// Receives this many answers, each with the number of its message.
   func answers(_ count: Int) -> [Answer] {
     (0..<count).map { _ in
       let bytes = receive()
@@ -83,7 +83,7 @@ final class ControllingDaemon {
   }
 }
 
-/// The bytes of a message, and whether they are enough for an answer with its number.
+/// The bytes of a message, and whether they are enough for an answer with the message's number.
 struct ControlMessage {
   var bytes: [UInt8]
   var hasNumber = true
@@ -104,13 +104,15 @@ struct ControlMessage {
     message(4, words([budget, 0, flags, round, 16, 0]))
   }
 
-  /// Modes by the numbers of kinds: 0 nothing, 1 off, 2 observe, 3 absorb.
+  /// A message with modes by the numbers of guard kinds: 0 unset, 1 off, 2 observe, 3 absorb.
   static func guards(_ modes: [Int: UInt8], implicit: [Int: UInt8] = [:], round: UInt32) -> ControlMessage {
     func bytes(_ modes: [Int: UInt8]) -> [UInt8] { (0..<64).map { modes[$0] ?? 0 } }
     return message(5, words([round, 0]) + bytes(modes) + bytes(implicit))
   }
 
-  /// The last crash; an empty id: there is none.
+  /// A message about the last crash.
+  ///
+  /// An empty id means that there is none.
   static func lastCrash(time_ns: UInt64, id: String, sentence: [UInt8], idBytes: UInt32? = nil) -> ControlMessage {
     let sizes = [idBytes ?? UInt32(id.utf8.count), UInt32(sentence.count)]
     let time = words([UInt32(truncatingIfNeeded: time_ns), UInt32(time_ns >> 32)])
@@ -140,7 +142,7 @@ struct ControlMessage {
     return bytes
   }
 
-  /// Every way to spoil a message that protects a class by name.
+  /// All malformed variants of a message that protects a class by name.
   static func malformed(_ good: ControlMessage) -> [ControlMessage] {
     func spoiled(at offset: Int, _ value: UInt32) -> ControlMessage {
       var message = good
@@ -148,7 +150,7 @@ struct ControlMessage {
       return message
     }
     let size = good.bytes.count
-    // Cut off anywhere; before the header's end there is no number to answer with.
+    // The message is cut off at many lengths. Before the end of the header it has no number for an answer.
     let cut = (1..<size).filter { $0 < 30 || $0 % 5 == 0 || $0 > size - 3 }.map { length in
       ControlMessage(bytes: Array(good.bytes.prefix(length)), hasNumber: length >= 24)
     }

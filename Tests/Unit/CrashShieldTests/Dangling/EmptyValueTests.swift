@@ -3,10 +3,10 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// What direct reads of an object's fields find under `zero`.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests direct reads of an object's fields under the policy `zero`.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct EmptyValueTests {
-  @Test("S4: under zero each field has its type's empty value, and a field without one stays readable")
+  @Test("S4: under zero each field has its type's empty value, and a field whose type has none stays readable")
   func fields() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Fields.self, policy: .zero)
@@ -19,12 +19,12 @@ struct EmptyValueTests {
         check(fields.text == "" && fields.text.utf8.count == 0 && fields.text + "more" == "more")
         check(fields.number == 0 && fields.ratio == 0 && !fields.isOn && fields.friend == nil && fields.note == nil)
         check(fields.state.queue.isEmpty && fields.state.names.isEmpty && fields.state.number == 0)
-        // Alive, and counted by others.
+        // These objects are still referenced elsewhere, and therefore valid.
         check(fields.shared.number == 7 && fields.state.shared.number == 7 && fields.greeting.greet() == 7)
         check(fields.choice == .none)
       }
       Shield.drainQuarantine()
-      // Nothing wrote to it.
+      // No incident was recorded, because no code wrote to the object.
       check(Shield.danglingIncidents().isEmpty)
       Glibc.exit(right)
     }

@@ -5,13 +5,13 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Stacks by frame pointers.
+/// Tests stacks that are unwound by frame pointers.
 @Suite
 struct FrameTests {
-  @Test("frames that a sanitizer poisons are read, at first and from the cache")
+  @Test("frames that a sanitizer poisons are read, on the first read and from the cache")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The shield is there: from now on threads remember their stacks.
+      // The shield is active: from here on threads cache their stacks.
       let handle = ShieldHandle(Session())
       var anew = cs_quarantine_stack()
       var remembered = cs_quarantine_stack()
@@ -26,23 +26,23 @@ struct FrameTests {
     }
   }
 
-  @Test("S7: a function that ended in a tail call is found by the call before the return address")
+  @Test("S7: a function that ended in a tail call is found by the call instruction before the return address")
   func tailCall() {
     var stack = cs_quarantine_stack()
     var whole = cs_quarantine_stack()
     let hidden = unsafe cs_test_tail_call(&stack, &whole)
     let frames = Self.frames(of: &stack)
     let named = Self.frames(of: &whole)
-    // It ran, and no return address says so.
+    // The function ran, but no return address on the stack points into it.
     #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
     #expect(named.filter { $0 == hidden + 1 }.count == 1)
-    // Between the function that it jumped to and the one that called it.
+    // Its frame is between the function that it jumped to and the function that called it.
     let place = named.firstIndex(of: hidden + 1) ?? 0
     #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
     #expect(named.dropFirst(place + 1).first == frames[place])
   }
 
-  @Test("S8: a recorded stack continues with its awaiting async functions, at first and from the cache")
+  @Test("S8: a recorded stack continues with its awaiting async functions, on the first read and from the cache")
   func asyncCallers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let handle = ShieldHandle(Session())
@@ -61,7 +61,7 @@ struct FrameTests {
 
   @Test(
     "S8: a use by an async call, or by a call from an async function, has the awaiting functions",
-    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func asyncIncidents() async throws {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero)
@@ -79,7 +79,7 @@ struct FrameTests {
     }
   }
 
-  /// Calls the body while so many calls of this function wait.
+  /// Calls the body while this many calls of this function wait.
   @inline(never)
   private static func waiting<Result>(_ depth: Int, _ body: () async -> Result) async -> Result {
     if depth == 0 { return await body() }
@@ -88,7 +88,7 @@ struct FrameTests {
     return result
   }
 
-  /// How often the most frequent continuation is in the frames: its entry address plus 1.
+  /// The highest number of frames that have the same continuation, as its entry address plus 1.
   private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

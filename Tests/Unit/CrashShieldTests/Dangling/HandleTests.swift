@@ -3,10 +3,10 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Handles for C callbacks, and the question what is at an address.
+/// Tests handles for C callbacks, and `Shield.liveness`.
 @Suite
 struct HandleTests {
-  @Test("a handle resolves to its live object, then to nil, which is recorded")
+  @Test("a handle resolves to its live object, and after deallocation to nil, which is recorded")
   func handle() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe kept.append(Session())
@@ -18,7 +18,7 @@ struct HandleTests {
     }
   }
 
-  @Test("a handle that is gone, or whose object is, resolves to nil, with one incident a call site")
+  @Test("a released handle, or a handle to a deallocated object, resolves to nil, with one incident per call site")
   func goneHandle() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var object: Session? = Session()

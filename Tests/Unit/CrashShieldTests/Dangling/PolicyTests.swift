@@ -3,10 +3,12 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Each test uses freed objects, so it runs in a process of its own.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests the policies.
+///
+/// Each test uses freed objects, therefore it runs in its own process.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct PolicyTests {
-  @Test("absorb: a freed object answers as if it were alive, and each use is recorded")
+  @Test("absorb: a freed object behaves as if it were not freed, and each use is recorded")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -17,7 +19,7 @@ struct PolicyTests {
       check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "seven")
       check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
       let calls = Shield.danglingIncidents().filter { $0.kind == .call }
-      // A getter that such a method calls is a use of its own, where it is virtual.
+      // A virtual getter that such a method calls is recorded as a separate use.
       check(calls.count >= 3 && calls.allSatisfy { $0.className == "CrashShieldTests.Session" && $0.count == 1 })
       Shield.drainQuarantine()
       check(deinitCount() == 1)
@@ -43,7 +45,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("diagnose: the freed object's fields have the number of its record")
+  @Test("diagnose: the freed object's fields contain the number of its record")
   func diagnose() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .diagnose)
@@ -79,7 +81,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "weak references to a freed object are nil at once under each policy",
+    "weak references to a freed object become nil at once under each policy",
     arguments: DanglingPolicy.allCases.indices)
   func weakReferences(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -107,7 +109,7 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // It is not quarantined: the reference alone decides what happens.
+      // The object is not quarantined, because an unowned reference to it exists. Swift checks that reference.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }
@@ -115,7 +117,7 @@ struct PolicyTests {
     #expect(text.contains("unowned reference"))
   }
 
-  @Test("an object's memory is freed when the quarantine and its unowned references are done")
+  @Test("an object's memory is freed after its eviction and after the end of its unowned references")
   func unownedBalance() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)

@@ -3,21 +3,21 @@ import CrashShield
 import Glibc
 import Testing
 
-/// The thread that runs the deinits which absorb puts off.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests the thread that runs the deinits which the policy absorb defers.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ReaperTests {
-  @Test("S5: under absorb a release wakes no other thread, and each deinit runs all the same")
+  @Test("S5: under absorb a release wakes no other thread, and each deinit still runs")
   func silent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let count = 20_000
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
       onThreads(1) { _ in
-        // What a thread does once, and what begins with the first object.
+        // The first releases do the one-time work of a thread and of the class.
         for _ in 0..<100 { Self.releaseOne() }
         check(cs_test_forbid_wakes())
         for _ in 100..<count { Self.releaseOne() }
       }
-      // The reaper finds what waits by itself. Twelve objects are in their places; of the others each has left.
+      // The reaper finds waiting objects without being woken. Twelve objects stay in slots; all others are evicted.
       while deinitCount() < count - 12 { usleep(1000) }
       Shield.drainQuarantine()
       check(deinitCount() == count)

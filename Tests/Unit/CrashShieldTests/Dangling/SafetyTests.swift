@@ -5,10 +5,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// The quarantine keeps a correct program correct, and makes a wrong one no worse.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// Tests that the quarantine keeps a correct program correct, and makes an incorrect program no worse.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SafetyTests {
-  @Test("a timer with an unowned reference, cancelled in deinit, never finds a freed object", arguments: 0...3)
+  @Test("a timer with an unowned reference, canceled in deinit, never finds a freed object", arguments: 0...3)
   func timer(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       if number == 3 {
@@ -30,20 +30,20 @@ struct SafetyTests {
   @Test("simultaneous over-releases are recorded, and one deinit runs", arguments: [0, 1, 2])
   func racingReleases(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
-      // Room for all of them, so that none leaves before its last use.
+      // The budget has room for all objects, so that no object is evicted before its last use.
       Shield.setDanglingBudget(bytes: 16 << 20)
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 4000)
       let rounds = 2000
       for _ in 0..<rounds {
         let reference = unsafe dangling { Session() }
         let address = unsafe UInt(bitPattern: reference.toOpaque())
-        // `kept` is emptied by one of the threads; the other releases what it does not own.
+        // One thread empties `kept`. The other thread releases a reference that it does not own.
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
           guard thread == 1 else { return drop() }
           guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
           unsafe Unmanaged<Session>.fromOpaque(pointer).release()
         }
-        // Which of them was the last one is a matter of luck: so many references there were, and one release more.
+        // Which of the two releases was the last is random. There is one release more than there were references.
         unsafe reference.release()
       }
       Shield.drainQuarantine()
@@ -54,7 +54,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("a deferred deinit runs soon, also without further releases")
+  @Test("a deferred deinit runs soon, even without further releases")
   func soon() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 1)
@@ -90,7 +90,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("an actor whose own job releases it last is not reported as written to", arguments: [0, 1, 2])
+  @Test("an actor whose own job releases it last is not reported as a write", arguments: [0, 1, 2])
   func actorsJob(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Lonely.self, policy: DanglingPolicy.allCases[number], limit: 10)
@@ -122,7 +122,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("a release leaves errno as it is, a thread's first one too")
+  @Test("a release leaves errno unchanged, including a thread's first release")
   func errorNumber() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 1)
@@ -138,7 +138,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("Shield.liveness survives that the memory at the address is unmapped meanwhile")
+  @Test("Shield.liveness tolerates that the memory at the address is unmapped during the call")
   func vanishing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let size = 4096
@@ -155,13 +155,14 @@ struct SafetyTests {
           isDone.store(true, ordering: .sequentiallyConsistent)
           return
         }
-        // All but a class's, at each moment: what looks like a class is taken for one, and its name is read.
+        // The block is almost a class: Shield.liveness would accept it as a class and read its name if all of its words
+        // were valid.
         let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
         let metadata = unsafe object.load(as: UnsafeRawPointer.self)
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
         unsafe (almost + 16 + 24).storeBytes(of: 0, as: UInt32.self)
         while !isDone.load(ordering: .sequentiallyConsistent) {
-          // An object whose metadata stands on the same page; then there is nothing.
+          // The page has an object whose metadata is on the same page. Then the page is made inaccessible.
           unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
           unsafe (page + 1024 - 16).copyMemory(from: almost, byteCount: 80)
           unsafe (page + 64).storeBytes(of: page + 1024, as: UnsafeMutableRawPointer.self)
@@ -174,7 +175,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("the budget bounds what is held when objects grow, when it shrinks and when the quarantine fills again")
+  @Test("the budget bounds the held bytes when objects grow, when the budget shrinks and after a drain")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let budget = 64 * 1024
@@ -208,13 +209,13 @@ struct SafetyTests {
   }
 }
 
-/// How often any ticker's timer fired.
+/// The number of times that any ticker's timer fired.
 private let ticks = Atomic<Int>(0)
 
-/// Correct: its timer cannot outlive it.
+/// A correct class: its timer cannot outlive the object.
 ///
-/// Its last release has to be on the timer's own queue. On another, the timer could fire while deinit is on its way to
-/// `cancel`.
+/// The last release must be on the timer's own queue. On another queue, the timer could fire between the start of
+/// deinit and `cancel`.
 private final class Ticker {
   static let queue = DispatchQueue(label: "ticker")
 
@@ -236,12 +237,12 @@ private final class Ticker {
   }
 }
 
-/// Objects of one class, of many sizes.
+/// Objects of one class with many sizes.
 private final class Tail: ManagedBuffer<Int, Int> {}
 
 private let isolatedSum = Atomic<Int>(0)
 
-/// Its deinit runs on the main actor, later.
+/// A class whose deinit runs later, on the main actor.
 @MainActor
 private final class Isolated {
   private let number = 7
@@ -254,10 +255,10 @@ private final class Isolated {
   }
 }
 
-/// An actor that only its own job refers to.
+/// An actor that only its own job references.
 private actor Lonely {
   var count = 1
-  /// Ends on the actor, and releases it there.
+  /// Starts a job that ends on the actor and releases the actor there.
   func start() -> Task<Int, Never> {
     Task {
       count += 1
@@ -266,6 +267,6 @@ private actor Lonely {
   }
 }
 
-/// `fork`, which Swift does not import.
+/// `fork`, which Swift marks as unavailable.
 @_silgen_name("fork")
 private func fork_() -> pid_t

@@ -4,11 +4,11 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Whose stacks a record shows while its slot and its memory hold one object after the other.
+/// Tests that a record shows its own object's stacks, while its slot and its memory hold one object after the other.
 ///
-/// An object is released, and used, in one of four ways, which its address and the thread decide. A record has both, so
-/// the test can check its stacks.
-@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
+/// An object is released, and used, in one of four ways. Its address and the thread determine the way. A record has
+/// both, so that the test can check the record's stacks.
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
   func recycling(number: Int) async {
@@ -16,14 +16,14 @@ struct SlotReuseTests {
       try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // A use excludes releases on other threads, which might evict the object during the use.
+      // A use excludes releases on other threads, which could evict the object during the use.
       let gate = Gate()
       onThreads(8) { _ in
         for round in 0..<2000 {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
           let address = Item.makeAndFree()
-          // Without room for it, it is deallocated already.
+          // If the quarantine had no room, the object is already deallocated.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -32,7 +32,7 @@ struct SlotReuseTests {
           gate.leave()
           switch unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) {
           case .quarantined(let record), .freed(let record):
-            // The record may already be a later object's: then it has that one's thread.
+            // The record may already belong to a later object. Then it has the thread of that object.
             check(marks.releases.fit(record.release, address: address))
             check(record.className.hasSuffix("Item") && record.age >= .zero)
             seen.add(1, ordering: .relaxed)
@@ -40,11 +40,11 @@ struct SlotReuseTests {
           }
         }
       }
-      // Incidents of `learn` took each way, whatever the address.
+      // The incidents of `learn` are excluded, because it used each way regardless of the address.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
-        // Only these were used, each while it was in quarantine.
+        // Only objects in quarantine were used, each by a call.
         guard let object = incident.object, incident.kind == .call else { Glibc.exit(2) }
         check(incident.className.hasSuffix("Item") && incident.record != nil && incident.age != nil)
         check(marks.uses.fit(incident.use, address: object))
@@ -55,14 +55,14 @@ struct SlotReuseTests {
   }
 }
 
-/// Which of the four ways.
+/// Which of the four ways an object at this address takes on this thread.
 private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses that a stack has in one way only.
+/// The return addresses that occur in the stack of one way only.
 private struct Marks {
-  /// Of each way.
+  /// The return addresses of each way.
   struct Ways {
     var own: [Set<UInt>]
 
@@ -73,7 +73,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack is of the way that this thread goes for this address, and nine frames deep at least.
+    /// Whether the stack belongs to the way for this thread and address, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)
@@ -87,7 +87,7 @@ private struct Marks {
   var uses: Ways
   var learned: Set<[UInt]>
 
-  /// Goes each way once.
+  /// Uses each way once.
   static func learn() -> Marks {
     var releases: [[UInt]] = []
     var uses: [[UInt]] = []
@@ -116,7 +116,7 @@ private class Item {
   @inline(never)
   static func make() -> Item { Item() }
 
-  /// Makes and releases an object; returns its address.
+  /// Creates and releases an object, and returns its address.
   static func makeAndFree() -> UInt {
     var item: Item? = make()
     let address = item.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
@@ -174,7 +174,7 @@ private func descend(_ depth: Int, _ item: inout Item?) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// Precondition: the address is that of a freed object, which stays in quarantine meanwhile.
+/// Precondition: the address is that of a freed object, which stays in quarantine during the call.
 private func use(_ object: UnsafeMutableRawPointer, inWay number: Int) {
   switch number {
   case 0: unsafe useFirst(object)
@@ -211,7 +211,7 @@ private func useFourth(_ object: UnsafeMutableRawPointer) {
 @inline(never)
 private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   if depth == 0 {
-    // In quarantine, so it is still there.
+    // The object is in quarantine, therefore its memory is still valid.
     let number = unsafe Unmanaged<Item>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.number() }
     steps.add(number & 1, ordering: .relaxed)
   } else {
@@ -220,10 +220,10 @@ private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// A lock for many releases at once, or one use alone.
+/// A lock that many releases share, or one use holds alone.
 @safe
 private final class Gate: @unchecked Sendable {
-  /// Only touched by the functions of C, which synchronize.
+  /// Only the pthread functions access the memory, and they synchronize.
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
   init() {

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Runs the work on so many threads of its own, and returns when all have ended.
+/// Runs the work on this many new threads, and returns when all have ended.
 ///
-/// Dispatch would take as many threads as there are processors.
+/// Dispatch would use only as many threads as there are processors.
 func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
   var threads: [pthread_t] = []
   for index in 0..<count {
     let argument = unsafe Unmanaged.passRetained(Work(index: index, work: work)).toOpaque()
     var thread = pthread_t()
-    // The thread takes the reference over.
+    // The thread takes ownership of the reference.
     let result = unsafe pthread_create(
       &thread, nil,
       { argument in

@@ -1,9 +1,9 @@
-// Classes with whose objects these tests make use-after-frees.
+// Classes for the use-after-frees of these tests.
 import CrashShield
 import Glibc
 import Synchronization
 
-/// How many deinits ran, of any class here.
+/// The number of deinits that ran, of all classes here.
 private let deinits = Atomic<Int>(0)
 
 func countDeinit() { deinits.add(1, ordering: .sequentiallyConsistent) }
@@ -52,13 +52,15 @@ actor Counter {
 protocol Greeting: AnyObject { func greet() -> Int }
 extension Session: Greeting {}
 
-/// What keeps an object until it is dropped: the optimizer cannot know which.
+/// Holds objects until they are dropped.
+///
+/// The optimizer cannot determine which objects these are.
 nonisolated(unsafe) var kept: [AnyObject] = []
 
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// A dangling reference to a freed object.
+/// Creates an object that only `kept` references, and returns an unretained reference, which dangles after `drop()`.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()
@@ -68,11 +70,11 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe result
 }
 
-/// Moves the object into `kept` alone, and empties that.
+/// Ends the caller's use of its reference, so that only `kept` references the object.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 
-/// A closure with an unowned reference to an object that is kept.
+/// Returns a closure with an unowned reference to an object that `kept` holds.
 @inline(never)
 func unownedReader() -> () -> Int {
   let object = Session()
@@ -80,10 +82,10 @@ func unownedReader() -> () -> Int {
   return { [unowned object] in object.number }
 }
 
-/// An exit status that says "the child got here and everything was right".
+/// An exit status that means "the child reached its end and all checks passed".
 let right: Int32 = 42
 
-/// Ends this child, saying which check failed.
+/// Ends this child if the condition is false, and prints which check failed.
 func check(_ condition: Bool, line: Int32 = #line) {
   if condition { return }
   print("check in line \(line) failed")

@@ -25,7 +25,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["debug shop: this"])
   }
 
-  @Test("only log metadata of the named keys is in a breadcrumb")
+  @Test("a breadcrumb has only the log metadata of the named keys")
   func metadata() {
     let trail = Trail()
     var logger = trail.logger()
@@ -35,7 +35,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["warning shop: slow request-id=7F3A"])
   }
 
-  @Test("a log line's own metadata takes precedence over the task's, and that over the logger's")
+  @Test("a log line's own metadata takes precedence over the task's, and the task's over the logger's")
   func strongest() {
     let trail = Trail()
     let provider = Logger.MetadataProvider { ["request-id": "task", "hb.request.id": "task"] }
@@ -46,7 +46,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x hb.request.id=task request-id=line"])
   }
 
-  @Test("loggers are values: metadata set on a copy is not in the original")
+  @Test("loggers are values: metadata set on a copy does not change the original")
   func values() {
     let trail = Trail()
     let first = trail.logger()
@@ -57,7 +57,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
   }
 
-  @Test("a breadcrumb has an error's type, and not its text")
+  @Test("a breadcrumb has an error's type, but not its text")
   func error() {
     struct PaymentFailed: Error { var card = "4111 1111" }
     let trail = Trail()
@@ -77,7 +77,7 @@ struct BreadcrumbLogHandlerTests {
 
 @Suite("Incidents in swift-log")
 struct IncidentLogTests {
-  @Test("a logged incident is a warning with call site and count, and without values")
+  @Test("a logged incident is a warning with call site and count, but without values")
   func incident() throws {
     let trail = Trail()
     let incident = ShieldIncident(
@@ -130,7 +130,7 @@ struct IncidentLogTests {
   }
 }
 
-/// Keeps the breadcrumbs that a handler leaves.
+/// Collects the breadcrumbs that a handler records.
 private final class Trail: Sendable {
   private let kept = Mutex<[String]>([])
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The shield in swift-service-lifecycle")
 struct LifecycleTests {
-  @Test("reports have the start of a shutdown")
+  @Test("crash reports include the start of a shutdown")
   func phases() async throws {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     try await testGracefulShutdown { trigger in
@@ -21,7 +21,7 @@ struct LifecycleTests {
     }
   }
 
-  @Test("a cancelled service group counts as shutting down")
+  @Test("a canceled service group counts as shutting down")
   func cancelled() async {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     let run = Task { try await ShutdownNote { said.yield($0) }.run() }
@@ -32,7 +32,7 @@ struct LifecycleTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  /// What happened, in its order, and a stream of it.
+  /// Records events in order, and streams them.
   private final class Events: Sendable {
     private let happened = Mutex<[String]>([])
     private let (stream, continuation) = AsyncStream.makeStream(of: String.self)
@@ -44,7 +44,7 @@ struct LifecycleTests {
       continuation.yield(event)
     }
 
-    /// Waits until all of these have happened.
+    /// Waits until all of these events have occurred.
     func wait(for wanted: Set<String>) async {
       var missing = wanted
       for await event in stream {
@@ -66,7 +66,7 @@ struct LifecycleTests {
       drain: QuarantineDrain { events.add("drained") }, note: ShutdownNote { events.add($0) }, logger: logger)
   }
 
-  @Test("at a shutdown the phase changes first, then the services end, the quarantine drains, and metrics end")
+  @Test("at a shutdown the phase changes first, then services end, the quarantine drains, and metrics end")
   func order() async throws {
     let events = Events()
     let server = ClosureService {
@@ -82,7 +82,7 @@ struct LifecycleTests {
     #expect(events.all.suffix(4) == ["shutting down", "server ends", "drained", "metrics end"])
   }
 
-  @Test("without services the shield's service ends at the shutdown of its group, after the services behind it")
+  @Test("without services, the shield's service ends at the shutdown of its group, after the services behind it")
   func alone() async throws {
     let events = Events()
     let server = ClosureService {
@@ -98,7 +98,7 @@ struct LifecycleTests {
     #expect(events.all.suffix(4) == ["server ends", "shutting down", "drained", "metrics end"])
   }
 
-  @Test("a service that fails ends the others, and its error is the group's")
+  @Test("a service that fails ends the other services, and the group throws its error")
   func failure() async {
     struct Failure: Error {}
     let events = Events()

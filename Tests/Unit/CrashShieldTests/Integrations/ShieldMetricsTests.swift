@@ -13,7 +13,7 @@ struct ShieldMetricsTests {
   private static let index = ShieldReading.Key(label: "guard_incidents", dimensions: ["kind": "index"])
   private static let bytes = ShieldReading.Key(label: "quarantine_bytes")
 
-  @Test("a metrics update reports the increase since the last one")
+  @Test("a metrics update reports the increase since the previous update")
   func difference() throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(counts: [Self.index: 3]))
@@ -55,7 +55,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 4_000)
   }
 
-  @Test("a trap of the metrics backend in isolated work ends the process, for the counts would stay locked")
+  @Test("a trap of the metrics backend in isolated work ends the process, because the counts would stay locked")
   func trap() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       do {
@@ -67,7 +67,7 @@ struct ShieldMetricsTests {
   }
 
   @Test(
-    "a cancelled metrics run updates a last time, and ends, also where no clock can hold the interval",
+    "a canceled metrics run makes a last update and ends, even if the interval exceeds the range of the clock",
     arguments: [Duration.seconds(3_600), .seconds(Int64.max), Duration(_high: .max, low: .max)])
   func cancelled(interval: Duration) async throws {
     let backend = TestMetrics()
@@ -87,7 +87,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
   }
 
-  @Test("the metrics are the counts of the process")
+  @Test("the metrics equal the counts of the process")
   func ofTheProcess() async {
     await #expect(processExitsWith: .success) {
       let backend = TestMetrics()
@@ -102,5 +102,5 @@ struct ShieldMetricsTests {
   }
 }
 
-/// In a function that is not async, work is synchronous.
+/// In a function that is not async, `Shield.isolated` takes synchronous work.
 private func updateInIsolatedWork(_ metrics: ShieldMetrics) throws { try Shield.isolated { metrics.update() } }

@@ -1,4 +1,4 @@
-// What is never to be done is what is done here.
+// These cases deliberately contain the faults that guards exist for.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards
@@ -7,32 +7,32 @@ import Foundation
 
 extension GuardCase {
   static let json: [GuardCase] = [
-    GuardCase("JSON's null for a text", .null, SIGABRT, plain: { use(member("null")! as! String) }) {
+    GuardCase("JSON's null as a text", .null, SIGABRT, plain: { use(member("null")! as! String) }) {
       document.null.string() == nil
     },
-    GuardCase("JSON's null for an integer", .null, SIGABRT, plain: { use(member("null")! as! Int) }) {
+    GuardCase("JSON's null as an integer", .null, SIGABRT, plain: { use(member("null")! as! Int) }) {
       document.null.int(or: 7) == 7
     },
-    GuardCase("JSON's null for an array", .null, SIGABRT, plain: { use(member("null")! as! [Any]) }) {
+    GuardCase("JSON's null as an array", .null, SIGABRT, plain: { use(member("null")! as! [Any]) }) {
       document.null.array() == nil
     },
-    GuardCase("JSON's null for an object", .null, SIGABRT, plain: { use(member("null")! as! [String: Any]) }) {
+    GuardCase("JSON's null as an object", .null, SIGABRT, plain: { use(member("null")! as! [String: Any]) }) {
       document.null.object() == nil
     },
-    GuardCase("JSON's null for a number", .null, SIGABRT, plain: { use(member("null")! as! Double) }) {
+    GuardCase("JSON's null as a number", .null, SIGABRT, plain: { use(member("null")! as! Double) }) {
       document.null.double(or: 1) == 1
     },
-    GuardCase("JSON's null for a truth", .null, SIGABRT, plain: { use(member("null")! as! Bool) }) {
+    GuardCase("JSON's null as a Bool", .null, SIGABRT, plain: { use(member("null")! as! Bool) }) {
       document.null.bool(or: true)
     },
-    GuardCase("a member that is missing", .missingValue, plain: { use(member("nothing")! as! String) }) {
+    GuardCase("a missing member", .missingValue, plain: { use(member("nothing")! as! String) }) {
       document.nothing.string(or: "-") == "-"
     },
-    GuardCase("an element that is missing", .missingValue, plain: { use((member("list")! as! [Any])[opaque(3)]) }) {
+    GuardCase("a missing element", .missingValue, plain: { use((member("list")! as! [Any])[opaque(3)]) }) {
       document.list[opaque(3)].int() == nil
     },
     GuardCase(
-      "a member of what is null", .null, SIGABRT, plain: { use((member("null")! as! [String: Any])["deep"]! as! Int) }
+      "a member of null", .null, SIGABRT, plain: { use((member("null")! as! [String: Any])["deep"]! as! Int) }
     ) {
       document.null.deep.deeper[2].deepest.int() == nil
     },
@@ -44,22 +44,22 @@ extension GuardCase {
     GuardCase("a member of an array", .cast, SIGABRT, plain: { use((member("list")! as! [String: Any])["a"]!) }) {
       document.list.a.int() == nil
     },
-    GuardCase("JSON's text for an array", .cast, SIGABRT, plain: { use(member("text")! as! [Any]) }) {
+    GuardCase("a JSON text as an array", .cast, SIGABRT, plain: { use(member("text")! as! [Any]) }) {
       document.text.array() == nil
     },
-    GuardCase("JSON's number in a text", .cast, SIGABRT, plain: { use(member("digits")! as! Int) }) {
+    GuardCase("a JSON text with a number as an integer", .cast, SIGABRT, plain: { use(member("digits")! as! Int) }) {
       document.digits.int() == 42
     },
-    GuardCase("a text from JSON's number", .cast, SIGABRT, plain: { use(member("integer")! as! String) }) {
+    GuardCase("a JSON number as a text", .cast, SIGABRT, plain: { use(member("integer")! as! String) }) {
       document.integer.string() == "42"
     },
-    GuardCase("a text from JSON's truth", .cast, SIGABRT, plain: { use(member("truth")! as! String) }) {
+    GuardCase("a JSON Bool as a text", .cast, SIGABRT, plain: { use(member("truth")! as! String) }) {
       document.truth.string() == "true"
     },
-    GuardCase("a fraction of JSON for an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
+    GuardCase("a JSON fraction as an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
       document.fraction.int() == nil
     },
-    GuardCase("an archive that is none", .json, plain: { use(NSKeyedUnarchiver.unarchiveObject(with: noise)) }) {
+    GuardCase("an invalid archive", .json, plain: { use(NSKeyedUnarchiver.unarchiveObject(with: noise)) }) {
       isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: noise) }
     },
     GuardCase(
@@ -68,7 +68,7 @@ extension GuardCase {
     ) {
       isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: archive) }
     },
-    GuardCase("an integer of JSON that is too large", .cast, plain: { use(member("large")! as! Int) }) {
+    GuardCase("a JSON integer that is too large", .cast, plain: { use(member("large")! as! Int) }) {
       document.large.int() == nil
     },
   ]
@@ -82,7 +82,7 @@ extension GuardCase {
     return false
   }
 
-  /// What a program without guards reads.
+  /// Reads the value as a program without guards does.
   private static func member(_ key: String) -> Any? {
     (try? JSONSerialization.jsonObject(with: Data(source.utf8)) as? [String: Any])?[opaque(key)]
   }

@@ -1,23 +1,24 @@
 import CrashShieldGuards
 
-/// Steps between positions, what only goes forth and back, and changes where something stands.
+/// Cases of steps between indices, of collections that are bidirectional only, and of in-place changes.
 extension GuardCase {
   static let places: [GuardCase] = [
-    GuardCase("the position after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {
+    GuardCase("the index after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {
       ab.shieldedIndex(after: opaque(ab.endIndex)) == ab.endIndex
     },
     GuardCase(
-      "the position before the start", .index, plain: { use(scalars.index(before: opaque(scalars.startIndex))) }
+      "the index before the start", .index, plain: { use(scalars.index(before: opaque(scalars.startIndex))) }
     ) {
       scalars.shieldedIndex(before: opaque(scalars.startIndex)) == scalars.startIndex
     },
     GuardCase(
-      "a position too far", .index, plain: { use(scalars.index(opaque(scalars.startIndex), offsetBy: opaque(9))) }
+      "an index offset past the end", .index,
+      plain: { use(scalars.index(opaque(scalars.startIndex), offsetBy: opaque(9))) }
     ) {
       scalars.shieldedIndex(opaque(scalars.startIndex), offsetBy: opaque(9)) == scalars.endIndex
     },
     GuardCase(
-      "a step from the end", .index,
+      "an index step past the end", .index,
       plain: {
         var position = opaque(scalars.endIndex)
         scalars.formIndex(after: &position)
@@ -29,7 +30,7 @@ extension GuardCase {
       return position == scalars.endIndex
     },
     GuardCase(
-      "a step back from the start", .stringIndex,
+      "an index step before the start", .stringIndex,
       plain: {
         var position = opaque(ab.startIndex)
         ab.formIndex(before: &position)
@@ -43,20 +44,20 @@ extension GuardCase {
     GuardCase("a scalar at the end", .index, plain: { use(scalars[opaque(scalars.endIndex)]) }) {
       scalars[shielded: opaque(scalars.endIndex), default: "x"] == "x"
     },
-    GuardCase("a string from a position of a longer one on", .stringIndex, plain: { use(ab[opaque(far)...]) }) {
+    GuardCase("a substring from an index of a longer string", .stringIndex, plain: { use(ab[opaque(far)...]) }) {
       ab[shielded: opaque(far)...].isEmpty
     },
     GuardCase("an element of a collection that is a string", .stringIndex, plain: { use(ab[opaque(far)]) }) {
       element(of: ab, at: opaque(far), or: "x") == "x"
     },
-    GuardCase("a part between bounds the wrong way round", .range, plain: { use(three[opaque(2)..<opaque(1)]) }) {
+    GuardCase("a slice with bounds in the wrong order", .range, plain: { use(three[opaque(2)..<opaque(1)]) }) {
       three[shieldedBounds: opaque(2), opaque(1)].isEmpty
     },
-    GuardCase("a part between bounds outside", .range, plain: { use(three[opaque(-1)..<opaque(2)]) }) {
+    GuardCase("a slice with bounds outside", .range, plain: { use(three[opaque(-1)..<opaque(2)]) }) {
       three[shieldedBounds: opaque(-1), opaque(2)] == [1, 2]
     },
     GuardCase(
-      "a change of what is not there", .mutation,
+      "a change at an invalid index", .mutation,
       plain: {
         var array = opaque(three)
         array[opaque(3)] += 1

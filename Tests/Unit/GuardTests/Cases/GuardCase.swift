@@ -2,22 +2,24 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// One fault: as the program would meet it, and as a guard meets it.
+/// One fault, without a guard and with it.
 struct GuardCase: Sendable, CustomTestStringConvertible {
-  /// What is done.
+  /// A description of the fault.
   var name: String
   var kind: ShieldKind
-  /// How the process ends without the guard; nil: it goes on.
+  /// The signal that ends the process without the guard; nil: the process continues.
   var signal: Int32?
-  /// Whether `off` and `observe` do what ends the process; false: the guard has nothing left to do it with.
+  /// Whether `off` and `observe` perform the faulting operation; false: the guard cannot perform it.
   var isPerformed: Bool
   /// The fault without a guard.
   var plain: @Sendable () -> Void
-  /// The fault with the guard; whether the result is the documented one.
-  var guarded: @Sendable () -> Bool
-  /// Where the case stands.
+  /// The fault with the guard.
   ///
-  /// Its guard stands there, or before the next case.
+  /// Returns whether the result is the documented one.
+  var guarded: @Sendable () -> Bool
+  /// The file of the case.
+  ///
+  /// The guard is called in this case, or in the lines before the next case.
   var fileID: String
   var line: Int
 
@@ -27,14 +29,14 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process ends.
   ///
-  /// Where Foundation reads behind a text's attributes, what is there by chance, or a sanitizer put there, says whether it is
-  /// a fault of memory or a trap.
+  /// Where Foundation reads past a text's attributes, the memory there decides between a memory fault and a trap. A
+  /// sanitizer may have filled that memory.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success
   }
 
-  /// Whether an incident is of this case's guard.
+  /// Whether the incident was recorded by this case's guard.
   func isMet(by incident: ShieldIncident) -> Bool {
     let next = Self.all.first { $0.fileID == fileID && $0.line > line }
     return incident.kind == kind && incident.fileID == fileID && incident.line >= line
@@ -58,7 +60,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// A value that the optimizer does not know.
+/// Returns a value that the optimizer cannot predict.
 @inline(never)
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -6,24 +6,24 @@ import Synchronization
 
 extension GuardFact {
   static let services: [GuardFact] = [
-    GuardFact("a timer whose interval is below zero", faults: 1) {
+    GuardFact("a timer with a negative interval", faults: 1) {
       let target = Target()
       let timer = ShieldedTimer(every: .seconds(-1), target: target) { _ in }
       timer.cancel()
       return withExtendedLifetime(target) { timer.isCancelled }
     },
-    GuardFact("JSON that JSON cannot hold: no number, a date, a number as key, a nested one", faults: 4) {
+    GuardFact("values that JSON cannot represent: NaN, a date, a number as key, a nested infinity", faults: 4) {
       let objects: [Any] = [[Double.nan], ["at": Date()], [1: "a"], ["a": [["b": Float.infinity]]]]
       return objects.allSatisfy { object in
         (try? JSONSerialization.shieldedData(withJSONObject: object)) == nil
       }
     },
-    GuardFact("JSON of a fragment where that is asked for, and of what is nested") {
+    GuardFact("JSON of a fragment with the option for it, and of nested values") {
       let fragment = try JSONSerialization.shieldedData(withJSONObject: "text", options: .fragmentsAllowed)
       let nested = try JSONSerialization.shieldedData(withJSONObject: ["a": [1, ["b": NSNull()]]])
       return fragment == Data(#""text""#.utf8) && nested == Data(#"{"a":[1,{"b":null}]}"#.utf8)
     },
-    GuardFact("an archive of the class that is wanted") {
+    GuardFact("an archive of the requested class") {
       let data = try NSKeyedArchiver.archivedData(withRootObject: NSNumber(value: 4), requiringSecureCoding: false)
       return try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSNumber.self, from: data) == 4
     },
@@ -38,7 +38,7 @@ extension GuardFact {
       try input.fileHandleForWriting.close()
       return isRunning && process.shieldedWaitUntilExit() && process.shieldedTerminationStatus() == 0
     },
-    GuardFact("a gate that a body left by throwing is open, also across suspensions") {
+    GuardFact("a gate is open after a body has thrown, even across suspensions") {
       let gate = ExclusiveGate()
       do {
         try throwing(gate)
@@ -53,7 +53,7 @@ extension GuardFact {
       } catch {}
       return isOpen(gate)
     },
-    GuardFact("a task that was cancelled within a gate leaves it", faults: 1) {
+    GuardFact("a canceled task leaves its gate", faults: 1) {
       let gate = ExclusiveGate()
       let (inside, entry) = AsyncStream.makeStream(of: Never.self)
       let task = Task {
@@ -63,13 +63,13 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // That it is taken is the fault.
+      // The attempt to enter the taken gate is the recorded fault.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
       return isOpen(gate)
     },
-    GuardFact("of a thousand tasks at a gate never two are inside", faults: 0) {
+    GuardFact("of a thousand tasks at a gate, never two are inside at once", faults: 0) {
       Shield.setMode(.off, for: .gate)
       let gate = ExclusiveGate()
       let inside = Inside()
@@ -105,7 +105,7 @@ extension GuardFact {
       }
       return isEmpty && left.most == 1 && group.wait(timeout: .now())
     },
-    GuardFact("a source that was resumed, or cancelled, goes without a fault") {
+    GuardFact("a source that was resumed or canceled is deallocated without a fault") {
       for number in 0..<3 {
         let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
         source.resume()
@@ -114,7 +114,7 @@ extension GuardFact {
       }
       return true
     },
-    GuardFact("a message with arguments, of which one is nil") {
+    GuardFact("a message with arguments, one of which is nil") {
       let receiver = DynamicReceiver(Target(), methods: ["say": { _, arguments in arguments.count }])
       return receiver.say(1, nil, "x") as? Int == 3
     },
@@ -122,7 +122,7 @@ extension GuardFact {
 
   private static func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { 5 } == 5 }
 
-  // Where nothing waits, the gate for what does not is taken.
+  // Enters the gate with the overload for synchronous bodies, which applies where nothing awaits.
   private static func throwing(_ gate: ExclusiveGate) throws {
     _ = try gate.run { () throws(ShieldFault) in throw .leaked }
   }
@@ -130,7 +130,7 @@ extension GuardFact {
 
 private final class Target: Sendable {}
 
-/// How many are inside.
+/// Counts how many bodies run at once.
 private final class Inside: Sendable {
   private let now = Atomic<Int>(0)
   private let top = Atomic<Int>(0)

@@ -5,10 +5,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What a guard does at an edge: the value, and how many faults were recorded.
+/// The result of a guard at an edge case: the value, and the number of recorded faults.
 struct GuardFact: Sendable {
   var name: String
-  /// How many faults are recorded, all together.
+  /// The total number of recorded faults.
   var faults: Int
   var isTrue: @Sendable () async throws -> Bool
 
@@ -21,11 +21,11 @@ struct GuardFact: Sendable {
   }
 }
 
-/// Each edge in a process of its own: the records are all of it.
+/// Each edge case runs in its own process, so that all records belong to it.
 @Suite
 struct GuardFactTests {
   @Test(
-    "a guard gives the documented value at its edge cases, and records faults only",
+    "a guard gives the documented value at its edge cases, and records only real faults",
     arguments: GuardFact.all.indices)
   func fact(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardFact.all[number].name)") { [number] in

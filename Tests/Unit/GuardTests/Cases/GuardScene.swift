@@ -3,26 +3,28 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// One of the thirty guards in the table of docs/guards.md: a fault, and its result in each mode.
+/// One of the thirty guards in the table of docs/guards.md: a fault and its result in each mode.
 struct GuardScene: Sendable {
-  /// The guard's number in the project's plan.
+  /// The guard's number in the table.
   var number: Int
   var name: String
-  /// The fault, as text.
+  /// A description of the fault.
   var fault: String
-  /// The program's value then: in `absorb`, and where it goes on without the guard.
+  /// The resulting value in `absorb`, and also without the guard if the program then continues.
   var absorbed: String
   var plain: String
-  /// Why `off` and `observe` do not end the process; nil: they do.
+  /// The reason why `off` and `observe` do not end the process; nil: they end it.
   var reason: String?
-  /// Where it is tested besides; empty: nowhere.
+  /// Other tests of the guard; empty: none.
   var tests: String
-  /// Runs the fault without the guard; nil if the plain operation has no fault.
+  /// The fault without the guard; nil: the fault cannot occur without it.
   var unguarded: (@Sendable () async -> Void)?
-  /// Runs the fault under the guard; returns whether its result is the documented one in the current mode.
+  /// Runs the fault with the guard.
+  ///
+  /// Returns whether the result is the documented one in the current mode.
   var guarded: @Sendable () async -> Bool
 
-  /// A guard that a case of GuardTests shows.
+  /// Creates a scene from a case of GuardTests.
   init(
     _ number: Int, _ name: String, case title: String, _ absorbed: String, otherwise plain: String = "",
     because reason: String? = nil, tests: String = ""
@@ -52,45 +54,45 @@ struct GuardScene: Sendable {
 
 extension GuardScene {
   static let all: [GuardScene] = [
-    GuardScene(1, "positions", case: "an element behind the end", "nil, default", tests: "`PlacesTests`"),
-    GuardScene(2, "ranges", case: "a range that begins inside", "the part that exists"),
-    GuardScene(3, "changes", case: "an insertion behind the end", "false, unchanged", tests: "`PlacesTests`"),
-    GuardScene(4, "counts", case: "so many of one, below zero", "as for 0"),
-    GuardScene(5, "duplicate keys", case: "a key given twice", "the first, or the last"),
+    GuardScene(1, "positions", case: "an element past the end", "nil, default", tests: "`PlacesTests`"),
+    GuardScene(2, "ranges", case: "a range that starts inside and ends past the end", "what is there"),
+    GuardScene(3, "changes", case: "an insertion past the end", "false, unchanged", tests: "`PlacesTests`"),
+    GuardScene(4, "counts", case: "a repeated element, with a negative count", "as for 0"),
+    GuardScene(5, "keys given twice", case: "a duplicate key", "the first, or the last"),
     GuardScene(
       6, "nil among elements", case: "nil among the elements", "left out", otherwise: "left out",
-      because: "a list cannot contain nil, and nothing traps"),
+      because: "an array of values cannot contain nil, and nothing traps"),
     GuardScene(7, "unwrapping", case: "a value that is nil", "default, nil, throws"),
-    GuardScene(8, "casts", case: "a text where a number is wanted", "converted, nil, default", tests: "`CastTests`"),
+    GuardScene(8, "casts", case: "a text cast to a number", "converted, nil, default", tests: "`CastTests`"),
     GuardScene(
-      9, "null, JSON, decoding", case: "JSON's null for a text", "nil, default; left out",
+      9, "null, JSON, decoding", case: "JSON's null as a text", "nil, default; left out",
       tests: "`JSONTests`, `DecodingTests`"),
     GuardScene(
-      10, "messages", case: "a message that is not known", "nil", otherwise: "nil",
-      because: "Swift has no plain operation that sends a message", tests: "`ServiceTests.messages`"),
+      10, "messages", case: "an unknown message", "nil", otherwise: "nil",
+      because: "Swift has no dynamic messages that could be sent", tests: "`ServiceTests.messages`"),
     GuardScene(
-      11, "timers", "the target of a timer has gone", "ends", otherwise: "ticks on, does nothing",
-      because: "a timer without a target does not trap", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
+      11, "timers", "a timer's target is deallocated", "ends", otherwise: "ticks on, does nothing",
+      because: "a timer without a target ends nothing", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
-      12, "notifications", case: "a notification whose observer has gone", "no call",
-      otherwise: "no call", because: "Foundation does not call a deallocated observer",
+      12, "notifications", case: "a notification to a deallocated observer", "no call",
+      otherwise: "no call", because: "Foundation does not call deallocated observers",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
       13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
-      because: "Linux has no plain key-value observing", tests: "`ServiceTests.observers`"),
-    GuardScene(14, "arithmetic", case: "a sum too large", "the nearest, default"),
+      because: "Linux has no key-value observing", tests: "`ServiceTests.observers`"),
+    GuardScene(14, "arithmetic", case: "an overflowing sum", "the nearest, default"),
     GuardScene(15, "conversion", case: "a number that is too large", "the nearest"),
-    GuardScene(16, "empty ranges, zero strides", case: "a choice from nothing", "default, nothing"),
-    GuardScene(17, "errors", case: "an error where none was expected", "default"),
+    GuardScene(16, "empty choice, steps of nothing", case: "a random choice from an empty range", "default, nothing"),
+    GuardScene(17, "errors", case: "an unexpected error", "default"),
     GuardScene(
-      18, "preconditions", case: "a condition that does not hold", "false, default",
+      18, "preconditions", case: "a failed condition", "false, default",
       tests: "`PlacesTests.words`, `PlacesTests.once`"),
     GuardScene(
       19, "references", case: "a deallocated object", "default, nil"),
     GuardScene(
-      20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
-      because: "the handle is a number and no address", tests: "`HandleTests`"),
+      20, "handles for C", case: "a handle to a deallocated object", "nil", otherwise: "nil",
+      because: "the handle is a number, which is never dereferenced", tests: "`HandleTests`"),
     GuardScene(
       21, "continuations", "a continuation is resumed twice", "false; a lost one throws",
       tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceModeTests.twice`",
@@ -100,30 +102,30 @@ extension GuardScene {
           continuation.resume()
         }
       }, guarded: resumedTwice),
-    GuardScene(22, "current queue", case: "a wait for one's own queue", "runs at once", tests: "`QueueTests`"),
-    GuardScene(23, "groups, sources, semaphores", case: "a group left once too often", "false, balanced"),
+    GuardScene(22, "one's own queue", case: "a wait for the current queue", "runs at once", tests: "`QueueTests`"),
+    GuardScene(23, "groups, sources, semaphores", case: "a dispatch group left once too often", "false, balanced"),
     GuardScene(
       24, "main actor, actors", "work of the main actor on another thread", "runs there, later; nil",
       tests: "`ServiceTests.mainActor`, `ServiceModeTests.mainActor`, `IsolationTests`",
       unguarded: { await onThread { MainActor.assumeIsolated {} } }, guarded: mainActorElsewhere),
     GuardScene(
-      25, "Foundation's ranges", case: "an object of an NSArray that has none there", "nil, the part that exists"),
-    GuardScene(26, "JSON from objects", case: "JSON of a text alone", "throws"),
+      25, "Foundation's ranges", case: "an object past the end of an NSArray", "nil, what is there"),
+    GuardScene(26, "JSON from objects", case: "a JSON document that is only a text", "throws"),
     GuardScene(
-      27, "processes, file handles, pipes", case: "a write to a handle that was closed", "nil, false, throws",
+      27, "processes, file handles, pipes", case: "a write to a closed file handle", "nil, false, throws",
       tests: "`ServiceTests.brokenPipes`"),
     GuardScene(
-      28, "gate", case: "a second one at the gate", "nil", otherwise: "nil",
-      because: "a gate has no plain operation"),
+      28, "gate", case: "a second entry at a gate", "nil", otherwise: "nil",
+      because: "a gate admits one body at a time in every mode"),
     GuardScene(
-      29, "transitions", "a change of screen during another", "the outcome", otherwise: "the outcome",
-      because: "the queue has no plain operation",
+      29, "transitions", "a transition during another transition", "the outcome", otherwise: "the outcome",
+      because: "there is no operation without the queue",
       tests: "`TransitionTests`, `TransitionPropertyTests`, `ServiceModeTests.transitions`", unguarded: nil,
       guarded: pushedTwice),
     GuardScene(
-      30, "raw memory", "bytes behind the end of a buffer", "nil, none",
+      30, "raw memory", "bytes past the end of a buffer", "nil, none",
       unguarded: {
-        // Within the array: in an optimized program it goes on, and reads what lies there.
+        // The read stays within the array's memory: an optimized program continues with whatever data is there.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
           unsafe use(UnsafeRawBufferPointer(rebasing: bytes[..<16]).loadUnaligned(fromByteOffset: 16, as: Int.self))
         }
@@ -133,7 +135,7 @@ extension GuardScene {
 
 private final class Target: Sendable {}
 
-/// Runs the body on a new thread, outside of Swift's executors.
+/// Runs the body on a new thread, outside Swift's executors.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {
@@ -143,7 +145,9 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
   }
 }
 
-/// With a neighbour on the timer's queue, which ticks beside it until the fault is recorded; with `off`, many times.
+/// Runs a timer of a deallocated target.
+///
+/// A second timer on the same queue ticks until the fault is recorded; with `off`, many times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
@@ -187,12 +191,12 @@ private func pushedTwice() async -> Bool {
 
 private func readBehind() -> Bool {
   unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
-    // The array lives as long as the closure, and the part is one of it.
+    // The array is valid during the closure, and the slice is a part of it.
     unsafe UnsafeRawBufferPointer(rebasing: bytes[..<16]).shieldedLoad(fromByteOffset: 16, as: Int.self) == nil
   }
 }
 
-/// A value that is set on one thread at a time.
+/// A value that only one thread at a time sets.
 private final class Mutexed: @unchecked Sendable {
   private let lock = NSLock()
   private var current: Bool

@@ -6,14 +6,14 @@ final class Screen: Sendable, CustomStringConvertible {
   init(_ name: String) { description = name }
 }
 
-/// Shows transitions as slowly as the test wants.
+/// A driver that finishes transitions only when the test calls it.
 @MainActor
 final class ManualDriver: TransitionDriver {
   private(set) var begun: [Transition<Screen>] = []
   private var finishers: [@MainActor (TransitionEnd) -> Void] = []
-  /// Called when a transition begins, as a screen that loads would be.
+  /// Called when a transition starts, like the code of a screen that loads.
   var onBegin: ((Transition<Screen>) -> Void)?
-  /// How many go on at once.
+  /// The number of running transitions.
   private(set) var running = 0
   private(set) var mostRunning = 0
 
@@ -25,7 +25,7 @@ final class ManualDriver: TransitionDriver {
     onBegin?(transition)
   }
 
-  /// Ends the transition that began last.
+  /// Ends the transition that started last.
   func finish(_ end: TransitionEnd = .completed) {
     running -= 1
     finishers.last?(end)
@@ -37,11 +37,11 @@ final class ManualDriver: TransitionDriver {
   /// Reports the end of a transition by its number, whether it runs or not.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
-  /// Lets go of the transitions, but not of what ends them.
+  /// Releases the transitions, but not the closures that end them.
   func forgetBegun() { begun = [] }
 }
 
-/// Logs the calls that it gets as a delegate.
+/// Logs the calls that it receives as a delegate.
 @MainActor
 final class Log: TransitionDelegate {
   private(set) var lines: [String] = []
@@ -57,7 +57,7 @@ final class Log: TransitionDelegate {
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) { lines.append("drop \(reason)") }
 }
 
-/// A queue and what is around it.
+/// A transition queue with its driver and delegate.
 @MainActor
 struct Navigation {
   let home = Screen("home")
@@ -72,7 +72,7 @@ struct Navigation {
 
   var names: [String] { queue.stack.map(\.description) }
 
-  /// Waits until so many transitions have begun.
+  /// Waits until this many transitions have started.
   func begun(_ count: Int) async {
     while driver.begun.count < count { await Task.yield() }
   }

@@ -1,13 +1,14 @@
-// A queue that could be its own delegate, for rule T22. What a protocol of another module wants is public.
+// A queue that could be its own delegate, for rule T22. Its methods are public because the protocol is of another
+// module.
 public import CrashShieldGuards
 
-/// How often a queue notified itself of its own transitions.
+/// The number of times that a queue notified itself of its own transitions.
 @MainActor var notesToItself = 0
 
 extension TransitionQueue: TransitionDelegate {
-  /// Counted.
+  /// Counts the call.
   public func willBegin(_ transition: Transition<Driver.Screen>) { notesToItself += 1 }
-  /// Counted.
+  /// Counts the call.
   public func didShow(
     _ screen: Driver.Screen, after transition: Transition<Driver.Screen>, _ end: TransitionEnd
   ) { notesToItself += 1 }

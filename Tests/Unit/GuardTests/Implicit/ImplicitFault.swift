@@ -1,15 +1,17 @@
-// As a program writes it: only the import protects it.
+// The code is written without guards. Only the import protects it.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
 
-/// A fault in code that does not know of guards.
+/// A fault in code that does not use guards explicitly.
 struct ImplicitFault: Sendable, CustomTestStringConvertible {
   var name: String
   var kind: ShieldKind
-  /// Whether what came of the fault is the documented value.
+  /// Runs the fault.
+  ///
+  /// Returns whether the result is the documented value.
   var body: @Sendable () -> Bool
-  /// Of the fault.
+  /// The line of the fault.
   var line: Int
 
   var testDescription: String { name }
@@ -24,53 +26,53 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   }
 
   static let all: [ImplicitFault] = [
-    ImplicitFault("an element behind the end", .index) {
+    ImplicitFault("an element past the end", .index) {
       opaque([1, 2, 3])[opaque(3)] == 0
     },
-    ImplicitFault("an element before the start of a part", .index) {
+    ImplicitFault("an element before the start of a slice", .index) {
       opaque(["a", "b", "c"])[1...][opaque(0)] == ""
     },
-    ImplicitFault("an element of another list, that may be nil", .index) {
+    ImplicitFault("an element of a ContiguousArray of optionals", .index) {
       opaque(ContiguousArray<UInt8?>([1, 2]))[opaque(Int.min)] == nil
     },
-    ImplicitFault("an element written behind the end", .mutation) {
+    ImplicitFault("a write past the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
-    // The compiler's own instructions, which it is changed by, have no line without optimization.
-    ImplicitFault("a list in a list changed", .mutation, after: 0, line: 0) {
+    // Without optimization, the compiler-generated instructions that change the list have no line.
+    ImplicitFault("a change of a nested list", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },
-    ImplicitFault("a range over the end", .range) {
+    ImplicitFault("a range past the end", .range) {
       Array(opaque([1, 2, 3])[opaque(1)..<9]) == [2, 3]
     },
-    ImplicitFault("a range over the end written", .range) {
+    ImplicitFault("a write to a range past the end", .range) {
       written(opaque([1, 2, 3])) { $0[opaque(1)..<9] = [7] }
     },
     ImplicitFault("a range before the start", .range) {
       opaque(ContiguousArray([1, 2, 3]))[opaque(-1)..<2].elementsEqual([1, 2])
     },
-    ImplicitFault("a range of a part, counted from its own start", .range) {
+    ImplicitFault("a range of a slice, by offsets from the slice's start", .range) {
       opaque([1, 2, 3])[1...][opaque(0)..<2].elementsEqual([2])
     },
-    ImplicitFault("a character behind the end", .stringIndex, after: 2) {
+    ImplicitFault("a character past the end", .stringIndex, after: 2) {
       let text = opaque("abc")
       return text[text.endIndex] == "\u{FFFD}"
     },
-    ImplicitFault("a part of a text that is shorter", .stringIndex, after: 3) {
+    ImplicitFault("a substring by indices of a longer text", .stringIndex, after: 3) {
       let long = opaque("abcdef")
       let short = opaque("abc")
       return short[long.index(long.startIndex, offsetBy: 2)..<long.endIndex] == "c"
     },
-    ImplicitFault("a sum too large", .arithmetic) {
+    ImplicitFault("an overflowing sum", .arithmetic) {
       opaque(Int.max) + 1 == .max
     },
-    ImplicitFault("a sum of bytes too small", .arithmetic) {
+    ImplicitFault("an underflowing sum of bytes", .arithmetic) {
       opaque(Int8.min) + opaque(Int8(-1)) == .min
     },
-    ImplicitFault("a difference below zero", .arithmetic) {
+    ImplicitFault("a negative difference of unsigned integers", .arithmetic) {
       opaque(UInt(0)) - 1 == 0
     },
-    ImplicitFault("a product too small", .arithmetic) {
+    ImplicitFault("an underflowing product", .arithmetic) {
       opaque(Int32.max) * opaque(Int32(-2)) == .min
     },
     ImplicitFault("a division by zero", .arithmetic) {
@@ -79,21 +81,21 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("a remainder of a division by zero", .arithmetic) {
       opaque(UInt16(1)) % opaque(UInt16(0)) == 0
     },
-    ImplicitFault("the least number with the other sign", .arithmetic) {
+    ImplicitFault("the negated smallest integer", .arithmetic) {
       -opaque(Int.min) == .max
     },
-    ImplicitFault("a counter that is full", .arithmetic, after: 2) {
+    ImplicitFault("a counter at its maximum", .arithmetic, after: 2) {
       var count = opaque(UInt8.max)
       count += 1
       return count == .max
     },
-    ImplicitFault("a condition that does not hold", .precondition) {
+    ImplicitFault("a failed condition", .precondition) {
       goesOn { precondition(opaque(false), "it is \(opaque(3))") }
     },
   ]
 }
 
-/// Whether a change changes nothing.
+/// Whether a change leaves the list unchanged.
 private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
   var changed = list
   change(&changed)

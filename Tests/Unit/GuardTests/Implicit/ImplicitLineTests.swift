@@ -6,9 +6,9 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Where a fault is said to be.
+/// Tests the line that a record of a fault leads to.
 ///
-/// Not for the sanitizers, whose own instructions have other lines.
+/// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite
 struct ImplicitLineTests {
   @Test("an implicit guard's record has frames that lead to the line of its fault")
@@ -25,14 +25,14 @@ struct ImplicitLineTests {
   }
 }
 
-/// The line of the first frame of each incident that is in the file of the faults; -1: there is none.
+/// For each incident, the line of the first frame in the file of the faults; -1 if there is none.
 private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let limit = 16
   guard let frame = incidents.first?.frames.first, let image = try image(with: frame) else { return [] }
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")
   process.arguments = ["-e", image.path]
-  // Before a return address is the call. What is in another image is unknown.
+  // The call is before the return address. Frames in other images are ignored.
   for incident in incidents {
     let frames = incident.frames + Array(repeating: 1, count: limit - incident.frames.count)
     process.arguments? += frames.map { "0x" + String(($0 &- image.start) &- 1, radix: 16) }
@@ -42,7 +42,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   try process.run()
   let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
   process.waitUntilExit()
-  // The compiler's own instructions have no line, `?`.
+  // Instructions that the compiler generated have the line `?`.
   let lines = text.split(separator: "\n").map { place -> Int? in
     guard let name = place.range(of: "ImplicitFault.swift:") else { return nil }
     return Int(place[name.upperBound...].prefix { $0.isNumber }) ?? 0
@@ -53,7 +53,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   }
 }
 
-/// The file that an address is of, and where in memory it begins.
+/// The file that contains an address, and the file's start in memory.
 private func image(with address: UInt) throws -> (path: String, start: UInt)? {
   var starts: [String: UInt] = [:]
   for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n") {

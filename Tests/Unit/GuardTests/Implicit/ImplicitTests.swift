@@ -7,7 +7,9 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What is protected without a change of the call, in each mode; each fault in a process of its own.
+/// Tests the calls that are protected without a change, in each mode.
+///
+/// Each fault runs in its own process.
 @Suite
 struct ImplicitTests {
   static let numbers = Array(ImplicitFault.all.indices)
@@ -70,7 +72,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // Meant to write more than an element, as it may be.
+      // The body may be meant to write more than one element.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }
@@ -79,7 +81,7 @@ struct ImplicitTests {
     #expect(try #require(text(result)).hasSuffix(number < 2 ? "[mutation observe]" : "[index observe]"))
   }
 
-  @Test("a type's default is evaluated only where it is used")
+  @Test("a type's default is evaluated only if it is used")
   func asked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setImplicitMode(.absorb)
@@ -96,7 +98,7 @@ struct ImplicitTests {
     }
   }
 
-  @Test("implicit guards change and record nothing without a fault")
+  @Test("implicit guards change and record nothing if there is no fault")
   func harmless() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var list = [3, 1, 2]
@@ -122,7 +124,7 @@ struct ImplicitTests {
   }
 
   @Test(
-    "the implicit guards' self-test passes in every mode, and changes none",
+    "the implicit guards' self-test passes in every mode and changes no mode",
     arguments: ShieldMode.allCases.map { Int($0.rawValue) })
   func selfTest(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -138,10 +140,10 @@ struct ImplicitTests {
     }
   }
 
-  @Test("the environment sets the modes of implicit guards apart from those of explicit ones")
+  @Test("the environment sets the modes of implicit guards separately from those of explicit guards")
   func environment() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // Before anything reads it, on the only thread that does.
+      // No other thread exists, and nothing has read the variable yet.
       unsafe setenv("CRASHSHIELD_IMPLICIT", "absorb,range=off", 1)
       guard Shield.implicitMode(for: .index) == .absorb, Shield.implicitMode(for: .range) == .off,
         Shield.mode(for: .range) == .absorb
@@ -150,7 +152,7 @@ struct ImplicitTests {
     }
   }
 
-  /// What the child wrote, after a mark of the testing library's own.
+  /// The child's output after a mark, without the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
@@ -159,13 +161,15 @@ struct ImplicitTests {
 /// A type without a default.
 private final class Valueless {}
 
-/// A type that counts how often its default is evaluated, on the only thread.
+/// A type that counts how often its default is evaluated.
+///
+/// Only one thread uses it.
 private struct Asked: ShieldDefault {
   nonisolated(unsafe) static var count = 0
   var text: String
 
   static var shieldDefault: Asked {
-    // Of one thread, as is said above.
+    // Only the thread of the test accesses the count.
     unsafe count += 1
     return Asked(text: "none")
   }

@@ -33,7 +33,7 @@ struct CrashFetchTests {
     #expect(try await Fetch.run(from: [server.url]).output == Data(Self.file))
   }
 
-  @Test("crash-fetch tries the next server when one has no file or fails")
+  @Test("crash-fetch tries the next server when a server fails or does not have the file")
   func next() async throws {
     let servers = try [
       Server(.says(Self.reply("404 Not Found", ["Content-Length: 2"], [1, 2]))), Server(.says([0, 1, 2, 3])),
@@ -61,7 +61,7 @@ struct CrashFetchTests {
     #expect(failed.error == "crash-fetch: \(broken.url): the server answers with status 500\n")
   }
 
-  @Test("crash-fetch gives up on a server that never answers, or stops in the middle", arguments: [false, true])
+  @Test("crash-fetch times out when a server never answers, or stops in mid-answer", arguments: [false, true])
   func silent(hasBegun: Bool) async throws {
     let begin = Self.reply("200 OK", ["Content-Length: 1000"], Array(1...100))
     let server = try Server(.saysAndWaits(hasBegun ? begin : []))
@@ -86,7 +86,7 @@ struct CrashFetchTests {
     #expect(answer.error.hasPrefix("crash-fetch: \(server.url): ") && answer.error.filter(\.isNewline).count == 1)
   }
 
-  @Test("crash-fetch refuses 10 GiB by the header alone")
+  @Test("crash-fetch refuses an answer whose header announces 10 GiB, without reading the body")
   func large() async throws {
     let server = try Server(.saysAndWaits(Self.reply("200 OK", ["Content-Length: \(10 << 30)"])))
     defer { server.stop() }
@@ -95,7 +95,7 @@ struct CrashFetchTests {
     #expect(answer.error == "crash-fetch: \(server.url): the file exceeds the size limit\n")
   }
 
-  @Test("crash-fetch stops at its size limit when a server sends without end")
+  @Test("crash-fetch stops at its size limit when a server sends endless data")
   func endless() async throws {
     let piece = [UInt8](repeating: 7, count: 65_536)
     let server = try Server(.repeats(Self.reply("200 OK"), piece))
@@ -122,7 +122,7 @@ struct CrashFetchTests {
   }
 
   @Test(
-    "crash-fetch fails for other schemes than HTTP and for unreachable servers",
+    "crash-fetch fails for schemes other than HTTP and for unreachable servers",
     arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "no URL", "http://", "http://nowhere.invalid/"])
   func urls(url: String) async throws {
     let answer = try await Fetch.run(from: [url])

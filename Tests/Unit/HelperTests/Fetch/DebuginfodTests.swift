@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Debian's own server, which elfutils' clients and gdb talk to.
+/// Tests crash-fetch against Debian's own debuginfod server, the program that the clients of elfutils and gdb talk to.
 @Suite("A real debuginfod")
 struct DebuginfodTests {
   @Test("a real debuginfod serves a stripped program's debug information to crash-fetch")
@@ -16,7 +16,7 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // It serves at once and indexes its files later: until then it answers 404, or cannot be reached.
+    // debuginfod accepts connections before it has indexed its files: until then it answers 404, or cannot be reached.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
@@ -35,7 +35,9 @@ struct DebuginfodTests {
   }
 }
 
-/// A debuginfod of a test's own, on a port that was free a moment ago.
+/// A debuginfod process that belongs to one test.
+///
+/// Its port was free a moment before the start.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16
@@ -62,7 +64,7 @@ private final class Debuginfod: Sendable {
   var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
 
   func stop() {
-    // It has nothing to keep, and after SIGTERM it may wait for its next scan.
+    // SIGKILL loses nothing here: debuginfod has no data to save. After SIGTERM it may wait for its next scan.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

@@ -1,12 +1,12 @@
 import Foundation
 import TestKit
 
-/// Runs crash-fetch, and programs that its tests need.
+/// Runs crash-fetch and the programs that its tests need.
 enum Fetch {
-  /// So long that only a failing test meets the end.
+  /// A limit so long that only a failing test reaches it.
   static let patience_ms = 300_000
 
-  /// Asks servers for the build.
+  /// Requests the debug file of the build id from the servers.
   static func run(
     _ buildID: String = "abcd", limitBytes: Int = 1 << 20, timeout_ms: Int = patience_ms, from urls: [String]
   ) async throws -> TestProgram.Answer {
@@ -15,14 +15,14 @@ enum Fetch {
       ["--build-id", buildID, "--limit-bytes", "\(limitBytes)", "--timeout-ms", "\(timeout_ms)"] + urls)
   }
 
-  /// Runs a program to its end, on a thread that it may block.
+  /// Runs a program until it exits, on a thread that the call may block.
   static func run(_ program: URL, _ arguments: [String]) async throws -> TestProgram.Answer {
-    // With the options of a sanitizer, if these tests run under one: what confines itself cannot look for leaks.
+    // Under a sanitizer the options of that sanitizer are set: a sandboxed process cannot search for leaks.
     try await TestProgram.onThread { try TestProgram.run(program, arguments) }
   }
 }
 
-/// A folder that is removed with its last reference.
+/// A folder that is deleted when the last reference to this object is released.
 final class Folder: Sendable {
   let url: URL
 

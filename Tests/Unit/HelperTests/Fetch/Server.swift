@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A server on a port of its own, which reads a request and then acts by `manner`, without an HTTP library.
+/// An HTTP server without an HTTP library: it listens on its own port, reads a request, and then acts by `manner`.
 final class Server: Sendable {
-  /// What it does on a connection.
+  /// What the server does on a connection.
   enum Manner: Sendable {
     /// Sends these bytes and closes.
     case says([UInt8])
-    /// Sends these bytes, and no more, until the other side has closed.
+    /// Sends these bytes, then keeps the connection open until the client closes it.
     case saysAndWaits([UInt8])
-    /// Sends the first bytes, then the others for ever.
+    /// Sends the first bytes, then repeats the second ones forever.
     case repeats([UInt8], [UInt8])
   }
 
@@ -17,24 +17,24 @@ final class Server: Sendable {
   private let listener: Int32
   private let seen = Mutex<[String]>([])
 
-  /// Serves until `stop`, which closes its listener.
+  /// Serves until `stop` closes the listener.
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // After listen the port takes connections, before the URL is known.
+    // The port accepts connections from listen() on, before the caller can read the URL.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The first lines and headers of what was asked.
+  /// The request line and headers of each request.
   var requests: [String] { seen.withLock { $0 } }
 
-  /// Ends the serving thread, which closes what it has open.
+  /// Ends the serving thread, which closes its descriptors.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  /// A port that is free at the moment.
+  /// Finds a port that is free at the moment.
   static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }
@@ -46,7 +46,7 @@ final class Server: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Both calls read or write one sockaddr_in, as `length` says.
+    // bind() and getsockname() access one sockaddr_in, whose size is `length`.
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe bind(descriptor, $0, length) == 0 ? unsafe getsockname(descriptor, $0, &length) : -1
@@ -62,7 +62,8 @@ final class Server: Sendable {
       let connection = accept(listener, nil, nil)
       if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
-      // A child of another test may have been started in between and have it, too: closed alone, it would stay open.
+      // Another test may have started a child process in between, which has inherited the descriptor. close() alone
+      // would leave the connection open there.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
       defer {
         shutdown(connection, Int32(SHUT_RDWR))
@@ -80,7 +81,7 @@ final class Server: Sendable {
     }
   }
 
-  /// A request up to the empty line that ends its headers.
+  /// Reads a request up to the empty line that ends its headers.
   private static func read(_ connection: Int32) -> String? {
     var text = ""
     while !text.hasSuffix("\r\n\r\n") {

@@ -2,8 +2,10 @@ import Foundation
 import TestKit
 import Testing
 
-/// What crash-analyse can do once it reads a hostile image, and crash-fetch once it talks to a hostile server: confine-probe
-/// is confined as they are, and tries.
+/// Tests what crash-analyse can still do after a hostile image has taken it over, and crash-fetch after a hostile
+/// server has.
+///
+/// The program confine-probe confines itself as these two do, and then attempts each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
 struct ConfineTests {
   private func probe(_ what: String...) throws -> TestProgram.Answer {
@@ -18,7 +20,7 @@ struct ConfineTests {
   }
 
   @Test(
-    "a confined crash-fetch can open no file, reach no local service and start no process",
+    "a confined crash-fetch cannot open a file, reach a local service or start a process",
     arguments: [
       "open", "create", "unlink", "local-socket", "netlink", "fork", "exec", "trace", "kill", "memory", "output",
     ])
@@ -28,13 +30,13 @@ struct ConfineTests {
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
-  @Test("a confined crash-fetch can map no executable memory", arguments: ["map-code", "make-code"])
+  @Test("a confined crash-fetch cannot map executable memory", arguments: ["map-code", "make-code"])
   func fetchingCode(what: String) throws {
     #expect(try probe(what, "fetch").status == -SIGSYS)
   }
 
   @Test(
-    "F21: a confined helper can stat an open file, and no path",
+    "F21: a confined helper can stat an open file, but no path",
     arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
   func questions(what: [String]) throws {
     let (program, null) = (TestProgram.url("confine-probe"), URL(fileURLWithPath: "/dev/null"))
@@ -42,14 +44,14 @@ struct ConfineTests {
     #expect(try probe("stat-input").status == 0)
   }
 
-  @Test("a confined helper can open and create no file", arguments: ["open", "create"])
+  @Test("a confined helper cannot open or create a file", arguments: ["open", "create"])
   func paths(what: String) throws {
     #expect(try probe(what).status == 1)
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
   @Test(
-    "a system call that reading does not need ends a confined helper",
+    "a system call that reading an image does not need ends a confined helper",
     arguments: ["socket", "fork", "exec", "trace", "kill", "unlink", "map-code", "make-code"])
   func calls(what: String) throws {
     #expect(try probe(what).status == -SIGSYS)
@@ -69,7 +71,7 @@ struct ConfineTests {
     #expect(try probe("abort").status == -SIGABRT)
   }
 
-  @Test("a confined process has its limits, its seccomp filter and no_new_privs")
+  @Test("a confined process has its limits, its seccomp filter and no_new_privs set")
   func limits() throws {
     let process = Process()
     process.executableURL = TestProgram.url("confine-probe")
@@ -82,7 +84,7 @@ struct ConfineTests {
       #expect(throws: Never.self) { try input.fileHandleForWriting.close() }
       process.waitUntilExit()
     }
-    // The filter is the last step of all.
+    // The filter is the last step of the confinement.
     let folder = URL(fileURLWithPath: "/proc/\(process.processIdentifier)")
     func read(_ name: String) throws -> String {
       let handle = try FileHandle(forReadingFrom: folder.appendingPathComponent(name))
@@ -107,19 +109,19 @@ struct ConfineTests {
     let program = TestProgram.url("confine-probe")
     #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
     #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
-    // The limit of an image of any size would take half a minute.
+    // The CPU time limit for an image of any size would take half a minute.
     var (before, after) = (rusage(), rusage())
-    // Each writes one struct rusage.
+    // Each getrusage() call writes one struct rusage.
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &before)
     #expect([-SIGKILL, -SIGXCPU].contains(try Tools.run(program, ["processor", "image"], input: image).status))
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &after)
-    // Children of other tests count as well: they compute less than the half minute.
+    // The usage includes children of other tests, which use much less than half a minute.
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
   @Test("a confined helper in an endless loop is ended by its CPU time limit")
   func processor() throws {
-    // The same limit, lower: the one of cs_confine would take half a minute.
+    // The test sets a lower value of the same limit: the value that cs_confine sets would take half a minute.
     let answer = try Tools.run(
       URL(fileURLWithPath: "/bin/sh"),
       ["-c", "ulimit -t 1; exec \"$0\" processor", TestProgram.url("confine-probe").path],

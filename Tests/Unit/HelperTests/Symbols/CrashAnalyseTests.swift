@@ -10,7 +10,7 @@ import Testing
     try Tools.run(program, ["build-cache", "--build-id", buildID], input: image)
   }
 
-  /// Writes an input, builds, and returns the answer.
+  /// Writes the bytes to a file, runs `build-cache` on this file, and returns the answer.
   private static func buildCache(of bytes: Data) throws -> TestProgram.Answer {
     try Tools.withTemporaryFolder { folder in
       let image = folder.appendingPathComponent("image")
@@ -31,7 +31,7 @@ import Testing
     #expect(asked.output == any.output)
   }
 
-  @Test("a shared library without debug information gives names")
+  @Test("a shared library without debug information gives function names")
   func namesOnly() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let answer = try Self.buildCache(library)
@@ -42,9 +42,9 @@ import Testing
     #expect(cache.frames(at: address + 1) == [SourceFrame(mangled: "abort", symbolAddress: address)])
   }
 
-  @Test("check-names checks names one by one, and marks one whose text is too long")
+  @Test("check-names checks names one by one, and marks a name whose text is too long")
   func names() throws {
-    // Each argument has the one before it twice: 8 KiB for 8 of them, 64 KiB for 11.
+    // Each argument contains the previous argument twice: 8 arguments make 8 KiB of text, 11 make 64 KiB.
     let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
     let answer = try Tools.withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("names")
@@ -82,7 +82,7 @@ import Testing
     """
 
   @Test(
-    "F20: an image that costs many times more than others of its size ends crash-analyse by SIGKILL",
+    "F20: an image that costs many times as much as others of its size ends crash-analyse by SIGKILL",
     .disabled(if: Tools.isSanitized, "the limit counts starts, and a sanitizer's costs more than the limit assumes"))
   func costlyImage() throws {
     try Tools.withTemporaryFolder { folder in
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("crash-analyse refuses an image of another build id, and names both")
+  @Test("crash-analyse refuses an image with another build id, and prints both build ids")
   func wrongBuildID() throws {
     let answer = try Self.buildCache(Self.program, buildID: "00ff")
     #expect(answer.status == 65)
@@ -104,14 +104,16 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
-  /// A name of 5 · `levels` bytes whose text has 2^`levels` types: each generic type is one of the one before, twice.
+  /// A name of 5 · `levels` bytes whose text contains 2^`levels` types.
+  ///
+  /// Each generic type has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {
     let letters = "EFGHIJKLMNOPQRSTUVWXYZ".prefix(levels - 1)
     return "$s1a1fyyAA1GVy" + String(repeating: "ADy", count: levels - 1) + "S2iG"
       + letters.map { "A\($0)G" }.joined() + "_SitF"
   }
 
-  @Test("a name whose demangled text would be endless is not in a cache", arguments: [(3, true), (12, false)])
+  @Test("a name whose demangled text would be too long is not in a cache", arguments: [(3, true), (12, false)])
   func swellingNames(levels: Int, isKept: Bool) throws {
     try Tools.withTemporaryFolder { folder in
       let name = Self.swellingName(levels: levels)
@@ -129,7 +131,7 @@ import Testing
     }
   }
 
-  @Test("crash-analyse refuses a file that is no ELF file")
+  @Test("crash-analyse refuses a file that is not an ELF file")
   func strangers() throws {
     #expect(try Self.buildCache(of: Data()).said == "65 the file is empty")
     #expect(try Self.buildCache(of: Data("#!/bin/sh\necho no\n".utf8)).said == "65 not an ELF file")
@@ -138,7 +140,7 @@ import Testing
     #expect(try Self.buildCache(FileManager.default.temporaryDirectory).said == "65 not a regular file")
   }
 
-  @Test("an image cut off anywhere is refused", arguments: 1..<20)
+  @Test("a truncated image is refused at every length", arguments: 1..<20)
   func truncated(part: Int) throws {
     let whole = try Data(contentsOf: Self.program)
     let answer = try Self.buildCache(of: whole.prefix(whole.count * part / 20))
@@ -146,11 +148,11 @@ import Testing
     #expect(answer.error.hasPrefix("crash-analyse: the ELF file is cut off: it ends before "))
   }
 
-  @Test("a damaged image gives a cache or one line, not a crash", arguments: 0..<40)
+  @Test("a damaged image gives a cache or a one-line error, not a crash", arguments: 0..<40)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var bytes = try Data(contentsOf: Self.program)
-    // Half of the seeds change the headers' neighbourhood, too: there the damage is not only in debug information.
+    // Half of the seeds also damage the bytes near the ELF headers, not only the debug information.
     for _ in 0..<2000 {
       let offset = Int.random(in: (seed % 2 == 0 ? 64 : 4096)..<bytes.count, using: &generator)
       bytes[offset] = .random(in: 0...255, using: &generator)
@@ -170,7 +172,7 @@ import Testing
 }
 
 extension TestProgram.Answer {
-  /// The status and the line without its prefix.
+  /// The exit status, and the error line without its prefix.
   fileprivate var said: String {
     "\(status) " + error.replacingOccurrences(of: "crash-analyse: ", with: "").trimmingCharacters(in: .newlines)
   }

@@ -35,17 +35,17 @@ import Testing
     Name("$s4shop1PV1loiySbAC_ACtFZ", "static P.< infix(_:_:)", "shop"),
     Name("$s4shop6Hidden33_9FA2B3B623A8A4CB90015546A3E4F2C9LLV1fyxxlF", "Hidden.f<A>(_:)", "shop"),
     Name("$sSayxSicig", "Array.subscript.getter", "Swift"),
-    // The module of an extension is the one that wrote it.
+    // The module of an extension is the module that declares the extension.
     Name("$sSS4shopE5shout4loudSSSb_tF", "String.shout(loud:)", "shop"),
     Name("$sSa4shopAA7GreeterRzlE3allyyFyxXEfU_", "closure #1 in Array<A>.all()", "shop"),
-    // Pieces of async functions, and what LLVM puts after a name.
+    // Parts of async functions, and suffixes that LLVM appends to a name.
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
-    // Merged functions have one body and the name of one of them.
+    // Merged functions share one body, which has the name of one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
-    // Specialised and merged closures are of the user's function; thunks stay thunks.
+    // Specialized and merged closures count as the user's function; thunks stay thunks.
     Name(
       "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
       "specialized closure #1 in InterruptHandler.init(_:)", "TSCUtility"),
@@ -60,7 +60,7 @@ import Testing
     // Outlined parts of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
-    // Thunks: partial applications, protocol witnesses and classes' initializers, but not those of structs.
+    // Thunks are partial applications, protocol witnesses and initializers of classes, but not initializers of structs.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
       isThunk: true),
@@ -71,7 +71,7 @@ import Testing
     Name("$s4shop1PV1xACSi_tcfC", "P.init(x:)", "shop"),
   ]
 
-  @Test("a Swift name has a short form, a module, and is a thunk or not", arguments: swiftNames)
+  @Test("a Swift name gives a short form, a module, and whether it is a thunk", arguments: swiftNames)
   func swift(name: Name) {
     #expect(Demangler.simplified(name.mangled) == name.simplified)
     #expect(Demangler.module(of: name.mangled) == name.module)
@@ -83,21 +83,21 @@ import Testing
     #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }
 
-  @Test("the full form keeps types, effects and the piece of an async function")
+  @Test("the full form includes types, effects and the part number of an async function")
   func full() {
     #expect(
       Demangler.full("$s5small7CounterC4bumpyS2iYaKFTY0_")
         == "(1) suspend resume partial function for small.Counter.bump(Swift.Int) async throws -> Swift.Int")
   }
 
-  @Test("the pieces of top-level code that awaits have one name")
+  @Test("the parts of top-level code that awaits have one name")
   func asyncMain() {
     #expect(Demangler.simplified("async_Main") == "async_Main")
     #expect(Demangler.simplified("async_MainTY1_") == "async_Main")
     #expect(Demangler.simplified("async_MainTQ0_.resume.0") == "async_Main")
   }
 
-  @Test("C++ names are demangled, and have no module")
+  @Test("C++ names are demangled and have no module")
   func cxx() {
     #expect(Demangler.full("_ZN4llvm3fooEi") == "llvm::foo(int)")
     #expect(Demangler.simplified("_ZN4llvm3fooEi") == "llvm::foo(int)")
@@ -118,7 +118,7 @@ import Testing
     #expect(!Demangler.isThunk(name))
   }
 
-  @Test("the search for a name's module survives any text", arguments: 0..<200)
+  @Test("the search for a name's module accepts any text", arguments: 0..<200)
   func survives(seed: Int) {
     let pieces = [
       "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",

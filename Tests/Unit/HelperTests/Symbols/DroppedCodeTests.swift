@@ -2,9 +2,11 @@ import CrashSymbols
 import Foundation
 import Testing
 
-/// A linker that drops a function leaves its debug information, at address 0: a large one seems to reach into code.
+/// A linker that drops a function leaves the function's debug information behind, at address 0.
+///
+/// The address range of a large dropped function then overlaps real code.
 @Suite("Line tables of dropped code") struct DroppedCodeTests {
-  /// A function of `count` KiB, with a line for each.
+  /// A function of `count` KiB that has one source line for each KiB.
   private static func function(_ name: String, attributes: String = "", count: Int) -> String {
     let line = "  __asm__ volatile(\".skip 0x400, 0x90\");\n"
     return "\(attributes) int \(name)(int a) {\n" + String(repeating: line, count: count) + "  return a;\n}\n"
@@ -35,13 +37,14 @@ import Testing
       for offset in stride(from: UInt64(0), to: 6 * 0x400, by: 0x100) {
         let frame = try #require(cache.frames(at: start + offset).first)
         #expect(frame.mangled == "kept" && frame.symbolAddress == start)
-        // The first line is the function's own; then there is one a KiB.
+        // The first line is the line of the function; each following line covers 1 KiB.
         if let line = frame.line {
           told += 1
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // Only where both are in one unit, lines may be of either: then there are none.
+      // If both functions are in one unit, its line entries may belong to either, so that the cache may omit them. In
+      // separate units every address has a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Compares whole inline chains with those of the toolchain's llvm-symbolizer.
+/// Compares complete inline chains with the output of the toolchain's llvm-symbolizer.
 @Suite struct OracleTests {
   @Test(
     "every inline chain of a debug build equals llvm-symbolizer's",
@@ -14,16 +14,16 @@ import Testing
     #expect(chains.count { $0.first?.line ?? 0 > 0 } > 50)
   }
 
-  @Test("every inline chain of optimised Swift and C equals llvm-symbolizer's", arguments: [4, 5])
+  @Test("every inline chain of optimized Swift and C equals llvm-symbolizer's", arguments: [4, 5])
   func optimizedBuild(dwarfVersion: Int) throws {
     try Tools.withTemporaryFolder { folder in
       let image = try OptimizedProgram.build(in: folder, dwarfVersion: dwarfVersion)
       let cache = try Tools.cache(of: image)
       let chains = try Self.compare(image, cache: cache)
-      // The comparison means something only when there are inlined calls in it, of both languages.
+      // The comparison is only meaningful if the image contains inlined calls of both languages.
       #expect(chains.count { $0.count > 2 } > 100)
       #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
-      // The reason of a trap is an inlined pseudo-function, and stays in the chain.
+      // The reason of a trap is an inlined pseudo-function, which stays in the chain.
       #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
     }
   }
@@ -40,7 +40,7 @@ import Testing
     #expect(part.size < whole.size / 2 || count > 1)
   }
 
-  @Test("C++ that has only line tables has the linkage names of the symbol table")
+  @Test("C++ with line tables only gets its linkage names from the symbol table")
   func lineTablesOnly() throws {
     try Tools.withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("shelf.cpp")
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// Compares many addresses of an image; returns the truth.
+  /// Compares many addresses of an image and returns the chains of llvm-symbolizer.
   private static func compare(_ image: URL, cache: SymbolCache) throws -> [[OracleFrame]] {
     let elf = try ELFFile(path: image.path)
     let addresses = addresses(in: elf, count: 2000)
@@ -73,12 +73,14 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // Those of functions that another unit declares are not read.
+    // The cache does not read the declaration lines of functions that another unit declares.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }
 
-  /// Starts of functions and bytes anywhere in the code: always the same ones for one binary.
+  /// The starts of functions, and random bytes in the code.
+  ///
+  /// One binary always gives the same addresses.
   static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
     var generator = SplitMix64(state: 7)
     let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()
@@ -102,7 +104,7 @@ import Testing
   }
 
   static func equal(_ found: [SourceFrame], _ truth: [OracleFrame], _ elf: ELFFile) -> Bool {
-    // llvm-symbolizer says "one unknown frame" where a cache says nothing.
+    // For an unknown address llvm-symbolizer prints one unknown frame; a cache returns no frames.
     let known = truth.filter { !$0.isUnknown }
     guard found.count == known.count else { return false }
     return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
@@ -114,7 +116,7 @@ import Testing
     }
   }
 
-  /// Equal functions may be folded into one, which then has several names.
+  /// The linker may fold identical functions into one, which then has several names.
   private static func sameFunction(_ a: String, _ b: String, _ elf: ELFFile) -> Bool {
     if a == b { return true }
     guard let address = elf.addressOfFunction[a] else { return false }
@@ -127,12 +129,14 @@ struct OracleFrame: Decodable {
   var file: String
   var line: Int
   var column: Int
-  /// Of the function's declaration.
+  /// The line of the function's declaration.
   var startLine: Int
 
   var isUnknown: Bool { function.isEmpty && path.isEmpty }
 
-  /// A bare name is llvm-symbolizer's guess from the FILE symbol before the function's, not debug information.
+  /// The path, or an empty text for a bare file name.
+  ///
+  /// llvm-symbolizer takes a bare name from the FILE symbol before the function's symbol, not from debug information.
   var path: String { file.contains("/") ? file : "" }
 
   enum CodingKeys: String, CodingKey {

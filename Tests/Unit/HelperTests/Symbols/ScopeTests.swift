@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// What a place in the code can see.
+/// Tests descriptions of the variables and types that are in scope at an address.
 @Suite struct ScopeTests {
   private static let program = TestProgram.url("crash-analyse")
 
@@ -11,9 +11,9 @@ import Testing
     try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
   }
 
-  /// Builds a library of `source`, and describes the place that is `offset` bytes behind the begin of a function.
+  /// Builds a library of `source`, and describes the scope `offset` bytes after the start of a function.
   ///
-  /// After 16 bytes its parameters are on the stack.
+  /// After 16 bytes the function has stored its parameters on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
     offset: UInt64 = 16, verb: String = "describe-scope"
@@ -22,7 +22,7 @@ import Testing
     return try #require(scopes.first)
   }
 
-  /// The same of several functions.
+  /// Describes the scopes in several functions of one library.
   private static func scopes(
     of source: String, named name: String, _ tool: String, _ options: [String], at functions: [String],
     offset: UInt64, verb: String
@@ -62,13 +62,13 @@ import Testing
     }
     """
 
-  @Test("pointers of C are described with their targets", arguments: ["-gdwarf-4", "-gdwarf-5"])
+  @Test("C pointers are described with their targets", arguments: ["-gdwarf-4", "-gdwarf-5"])
   func variables(version: String) throws {
     let options = ["-g", version, "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: Self.source, named: "a.c", "clang", options, at: "total")
     #expect(scope.variables.map(\.name) == ["first", "text"])
     #expect(scope.variables.map { $0.type.map { scope.types[$0].name } } == ["order", nil])
-    // On the stack, below the frame pointer.
+    // Both variables are on the stack, below the frame pointer.
     #expect(scope.variables.allSatisfy { $0.isMemory && $0.register == 6 && Int64(bitPattern: $0.offset) < 0 })
     let order = try #require(scope.types.first)
     #expect(order.fields.map(\.name) == ["customer", "price", "", "flag", "state", "next"])
@@ -93,7 +93,7 @@ import Testing
       long next(long **list) { return *list[3]; }
       """
     let options = [option, "-O1", "-fPIC", "-shared", "-nostdlib"]
-    // Behind mov rax, [rdi+0x18].
+    // The address after the instruction mov rax, [rdi+0x18].
     let scopes = try Self.scopes(
       of: source, named: "a.c", "clang", options, at: ["next", "more"], offset: 4, verb: "describe-scope")
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
@@ -113,13 +113,13 @@ import Testing
       """
     let options = ["-O2", "-g", "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: source, named: "a.c", "clang", options, at: "sum", offset: 0)
-    // rdi; what is inlined further down is not there yet.
+    // The parameter is in rdi. Variables of calls that are inlined further down are not in scope yet.
     #expect(scope.variables.map(\.name) == ["list"])
     #expect(scope.variables.allSatisfy { !$0.isMemory && $0.register == 5 && $0.offset == 0 })
     #expect(scope.types.map(\.name) == ["node"])
   }
 
-  @Test("gcc's frame base is found by the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
+  @Test("gcc's frame base is found with the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
   func frameAddress(option: String) throws {
     let gcc = URL(fileURLWithPath: "/usr/bin/gcc")
     try #require(FileManager.default.isExecutableFile(atPath: gcc.path))
@@ -185,7 +185,7 @@ import Testing
     #expect(cart.fields.map(\.size) == [8, 8, 16])
   }
 
-  @Test("the description of a Swift class has the object sizes of its subclasses")
+  @Test("the description of a Swift class includes the object sizes of its subclasses")
   func derived() throws {
     let source = """
       public class Cart {
@@ -204,13 +204,13 @@ import Testing
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop4CartC5totalSiyF", offset: 24)
     let cart = try #require(scope.types.first)
     #expect(cart.name == "Cart" && cart.size == 24)
-    // Bigger is derived by way of Big. How large a Box is depends on its item.
+    // Bigger derives from Big, which derives from Cart. Box has no fixed size, because its size depends on Item.
     #expect(cart.derivedSizes.sorted() == [25, 40, 64])
     #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
   }
 
   @Test(
-    "the classes that a function and its neighbours name are found without debug information",
+    "the classes that a function and its neighbors name are found without debug information",
     arguments: ["-Onone", "-O"])
   func named(option: String) throws {
     let source = """
@@ -244,7 +244,7 @@ import Testing
     #expect(scope.variables.isEmpty && scope.types.isEmpty)
     let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
     #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
-    // Optimized, a private class's metadata has no symbol at its address, and one in front of it.
+    // In optimized code, the metadata of a private class has no symbol at its address, only one before it.
     #expect(sizes["Hidden"] == 48)
     let own = try Self.scope(
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop5count2ofSiAA4CartC_tF", offset: 1,
@@ -252,7 +252,7 @@ import Testing
     #expect(own.namedClasses.map(\.name) == ["Cart"] && own.namedClasses.map(\.size) == [24])
     #expect(own.namedClasses.map(\.derivedSizes) == [[40]])
     #expect(ScopeDescription(Array(own.text.utf8)) == own)
-    // Optimized, the closure may be a part of what it is given to.
+    // In optimized code, the compiler may inline the closure into the function that receives it.
     if option == "-Onone" {
       let closure = try Self.scope(
         of: source, named: "a.swift", "swiftc", options, at: "$s4shop8checkoutyS2iFSiyXEfU_", offset: 1,
@@ -261,7 +261,7 @@ import Testing
     }
   }
 
-  @Test("classes of one name are distinguished by their enclosing types", arguments: ["-Onone", "-O"])
+  @Test("classes of the same name are distinguished by their enclosing types", arguments: ["-Onone", "-O"])
   func sameName(option: String) throws {
     let source = """
       public final class Node {
@@ -293,7 +293,7 @@ import Testing
     #expect(scopes.map { $0.namedClasses.filter { $0.name == "Node" }.map(\.size) } == [[24], [32], [40], [24]])
   }
 
-  @Test("classes are found in main file code, and in functions made for a closure's function")
+  @Test("classes are found in main file code, and in functions that the compiler makes for a closure's function")
   func mainAndSpecialized() throws {
     let source = """
       final class Cart { var one = (1, 2) }
@@ -315,7 +315,7 @@ import Testing
     #expect(scopes[1].namedClasses.map(\.name).contains("Shelf"))
   }
 
-  @Test("code without debug information is described by its bytes, code of another build not at all")
+  @Test("code without debug information is described by its bytes; code of another build is not described")
   func nothing() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let abort = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])
@@ -332,7 +332,7 @@ import Testing
       try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", "x"], input: library).status == 64)
   }
 
-  @Test("a damaged image gives a scope description, or ends the child only", arguments: 0..<20)
+  @Test("a damaged image gives a scope description, or ends the child process only", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     let maker = TestProgram.url("crash-maker")
@@ -346,7 +346,7 @@ import Testing
       try bytes.write(to: image)
       let answer = try Tools.run(
         Self.program, ["describe-scope", "--build-id", "", "--pc", String(pc + 20, radix: 16)], input: image)
-      // libdw may follow a type in a circle until the kernel ends it.
+      // libdw may follow a type in an endless loop, until the kernel ends the process.
       #expect([0, 65, -SIGXCPU, -SIGKILL, -SIGSEGV].contains(answer.status), "\(answer.status) \(answer.error)")
       #expect(answer.output.count <= ScopeDescription.limitBytes)
     }

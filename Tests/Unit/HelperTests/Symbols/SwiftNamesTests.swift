@@ -3,18 +3,18 @@ import Foundation
 import TestKit
 import Testing
 
-/// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of some images.
+/// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of several images.
 @Suite struct SwiftNamesTests {
-  /// One symbol, by the toolchain.
+  /// One symbol as the toolchain's demangler describes it.
   private struct Truth {
     var mangled: String
     var simplified: String
-    /// The nodes below the root, such as `FunctionSignatureSpecialization`, `Function`.
+    /// The kinds of the nodes below the root, such as `FunctionSignatureSpecialization` and `Function`.
     var kinds: [Substring]
   }
 
   @Test(
-    "D7, D8: short names and thunks equal swift-demangle's on 40,000 symbols and more", .disabled(if: Tools.isSanitized)
+    "D7, D8: short names and thunks equal swift-demangle's on over 40,000 symbols", .disabled(if: Tools.isSanitized)
   )
   func toolchain() throws {
     try Tools.withTemporaryFolder { folder in
@@ -22,7 +22,7 @@ import Testing
         try Tools.mappedFile(named: "libswiftCore.so"), try Tools.mappedFile(named: "libFoundationEssentials.so"),
         TestProgram.url("crash-maker"),
       ]
-      // What an optimised program with tasks and closures has: specialised thunks and merged functions.
+      // An optimized program with tasks and closures has specialized thunks and merged functions.
       images.append(try OptimizedProgram.build(in: folder, dwarfVersion: 5))
       let truths = try Self.truths(of: images, in: folder)
       #expect(truths.count >= 40_000)
@@ -32,25 +32,25 @@ import Testing
       #expect(thunks.isEmpty, "\(thunks.count) of \(truths.count), such as \(Self.show(thunks))")
       let merged = truths.filter { Demangler.isMerged($0.mangled) != $0.kinds.contains("MergedFunction") }
       #expect(merged.isEmpty, "\(merged.count) of \(truths.count), such as \(Self.show(merged))")
-      // The comparison means something only with such symbols.
+      // The comparison is only meaningful if there are such symbols.
       let hard = truths.filter { Self.isThunk($0) && $0.kinds.contains { $0.hasSuffix("Specialization") } }
       let mergedThunks = truths.filter { Self.isThunk($0) && $0.kinds.contains("MergedFunction") }
       #expect(hard.count >= 3 && mergedThunks.count >= 50, "\(hard.count), \(mergedThunks.count)")
     }
   }
 
-  /// Swift's short name, and what we say otherwise on purpose.
+  /// The toolchain's short name, with the deliberate differences of this project applied.
   private static func expected(_ truth: Truth) -> String {
     var name = truth.simplified
-    // Nothing to write out: `$sS`.
+    // The demangler leaves names such as `$sS` unchanged, because they contain nothing to print.
     if name == truth.mangled { return name }
-    // A closure of top-level code is "in" nothing.
+    // The demangler prints a closure of top-level code with an empty text after "in".
     if name.hasSuffix(" in ") { name.removeLast(4) }
-    // The name of a merged function is that of one of several: a reader must know.
+    // A merged function has the name of only one of its functions, so the short name marks it as merged.
     return truth.kinds.contains("MergedFunction") ? "merged " + name : name
   }
 
-  /// By the kinds of the nodes.
+  /// Whether the symbol is a thunk, decided by the kinds of its nodes.
   private static func isThunk(_ truth: Truth) -> Bool {
     let data: Set<Substring> = ["AsyncFunctionPointer", "CoroFunctionPointer", "OutlinedVariable"]
     if truth.kinds.contains(where: data.contains) { return false }
@@ -71,7 +71,7 @@ import Testing
     }.joined()
   }
 
-  /// All Swift symbols of the images, with what the toolchain's demangler says of them.
+  /// All Swift symbols of the images, with the output of the toolchain's demangler.
   private static func truths(of images: [URL], in folder: URL) throws -> [Truth] {
     let tool = try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("swift-demangle")
     try #require(FileManager.default.isExecutableFile(atPath: tool.path), "no \(tool.path)")

@@ -5,7 +5,7 @@ import Testing
 @testable import CrashSymbols
 
 @Suite struct SymbolCacheTests {
-  /// `outer` spans 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008; `plain` starts at 0x1020.
+  /// `outer` covers 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008; `plain` starts at 0x1020.
   static let small = contents(
     ranges: [0x0, 0, 0x4, 2, 0x8, 0, 0x10, none, 0x20, 3, 0x30, none],
     locations: [
@@ -25,9 +25,10 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// The tables of a cache whose locations have five words each, and a context of their own.
+  /// The tables of a cache whose locations have five words each and do not share contexts.
   ///
-  /// The words are function, file, line, column and parent. Functions have two, name and entry, and no declaration.
+  /// The words of a location are function, file, line, column and parent. A function has two words, name and entry, and
+  /// no declaration.
   static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
     let places = stride(from: 0, to: locations.count, by: 5).map { Array(locations[$0..<$0 + 5]) }
     return SymbolCacheContents(
@@ -38,7 +39,7 @@ import Testing
       strings: [UInt8]("\0outer\0inner\0plain\0/src/a.swift\0".utf8))
   }
 
-  /// The bytes of a cache file.
+  /// Encodes a cache file.
   static func bytes(of contents: SymbolCacheContents) throws -> [UInt8] {
     try Tools.withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("cache")
@@ -57,7 +58,7 @@ import Testing
     }
   }
 
-  /// The error of opening bytes, without its path.
+  /// The error of opening the bytes as a cache, without its path.
   static func refusal(of bytes: [UInt8], buildID: String = "") -> String? {
     do {
       _ = try open(bytes, buildID: buildID)
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("a chain is innermost first, and only the outermost one is not inlined")
+  @Test("an inline chain is innermost first, and only its outermost function is not inlined")
   func chain() throws {
     let cache = try Self.open(try Self.bytes(of: Self.small), buildID: "ab0c")
     #expect(cache.buildID == "ab0c")
@@ -86,7 +87,7 @@ import Testing
       ])
   }
 
-  @Test("S1: a function has its declaration's line where that is known")
+  @Test("S1: a function has its declaration's line where that line is known")
   func declaration() throws {
     var contents = Self.small
     contents.functions.replaceSubrange(6..<8, with: [Offset.plain, 0])
@@ -98,7 +99,8 @@ import Testing
 
   @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
-    // outer: no line, then 53, then an inlined call without a line, then one with; plain begins right behind.
+    // outer has ranges without a line, with line 53, with an inlined call that has no line, and with one that has a
+    // line. plain starts directly after outer.
     let cache = try Self.open(
       try Self.bytes(
         of: Self.contents(
@@ -118,15 +120,15 @@ import Testing
     #expect(cache.framesWithNearestLines(at: 0x1000).first?.column == 80)
     #expect(cache.framesWithNearestLines(at: 0x1000).map(\.isLineApproximate) == [true])
     #expect(cache.frames(at: 0x1000).map(\.line) == [nil])
-    // Of an inlined function its own line, of its caller the call's.
+    // The inlined function has its own line, and its caller has the line of the call.
     #expect(lines(0x1014) == [20, 60])
     #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
-    // The last range of outer: what follows is another function's, however near.
+    // 0x101e is in the last range of outer: the nearer line after it belongs to another function.
     #expect(lines(0x101e) == [61])
     #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
   }
 
-  @Test("a range reaches from its first byte up to the next range")
+  @Test("a range covers the addresses from its first byte up to the next range")
   func ranges() throws {
     let cache = try Self.open(try Self.bytes(of: Self.small))
     let outer = [SourceFrame(mangled: "outer", symbolAddress: 0x1000, file: "/src/a.swift", line: 10, column: 5)]
@@ -137,7 +139,7 @@ import Testing
     #expect(cache.frames(at: 0x102f) == [SourceFrame(mangled: "plain", symbolAddress: 0x1020)])
   }
 
-  @Test("a range reaches over whole pages, and several ranges share one")
+  @Test("a range can cover whole pages, and a page can contain several ranges")
   func pages() throws {
     let wide = Self.contents(
       ranges: [0x7f, 0, 0x80, 1, 0x81, 2, 0x1000, 3, 0x1001, Self.none],
@@ -160,12 +162,12 @@ import Testing
     #expect(frame.column == 3)
   }
 
-  @Test("an address outside of all code has no frames", arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])
+  @Test("an address outside all code has no frames", arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])
   func outside(address: UInt64) throws {
     #expect(try Self.open(try Self.bytes(of: Self.small)).frames(at: address).isEmpty)
   }
 
-  @Test("a cache without any range answers nothing")
+  @Test("a cache without any range returns no frames")
   func empty() throws {
     let cache = try Self.open(try Self.bytes(of: Self.contents(ranges: [], locations: [], functions: [])))
     #expect(cache.frames(at: 0x1000).isEmpty)
@@ -182,12 +184,12 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).isIncomplete)
   }
 
-  @Test("a symbol cache of another build is refused")
+  @Test("a symbol cache of another build is rejected")
   func buildID() throws {
     #expect(Self.refusal(of: try Self.bytes(of: Self.small), buildID: "ab0d") == "ab0c, not ab0d")
   }
 
-  @Test("a cache cut off anywhere is refused")
+  @Test("a truncated cache is rejected at every length")
   func truncated() throws {
     let bytes = try Self.bytes(of: Self.small)
     for count in bytes.indices {
@@ -196,7 +198,7 @@ import Testing
     #expect(Self.refusal(of: bytes + [0]) == "damaged: its size is wrong")
   }
 
-  @Test("a cache with any bit changed is refused")
+  @Test("a cache with any changed bit is rejected")
   func bitFlips() throws {
     var bytes = try Self.bytes(of: Self.small)
     try Tools.withTemporaryFolder { folder in
@@ -210,7 +212,7 @@ import Testing
     }
   }
 
-  @Test("a file that is no cache is refused, as are folders and missing ones")
+  @Test("a file that is not a cache, a folder, and a missing file are rejected")
   func strangers() throws {
     #expect(Self.refusal(of: Array("just a text file, not a cache".utf8)) == "not a cache")
     #expect(Self.refusal(of: []) == "unreadable \(ENODATA)")
@@ -220,7 +222,7 @@ import Testing
     }
   }
 
-  @Test("a cache of another version is refused")
+  @Test("a cache of another version is rejected")
   func version() throws {
     var bytes = try Self.bytes(of: Self.small)
     bytes[4] = 9
@@ -228,7 +230,7 @@ import Testing
   }
 
   @Test(
-    "hostile tables with a right checksum give no answer",
+    "hostile tables with a correct checksum give no frames",
     arguments: [
       ("a location out of range", contents(ranges: [0, 4], locations: [0, 0, 0, 0, none], functions: [0, 0])),
       ("a function out of range", contents(ranges: [0, 0], locations: [1, 0, 0, 0, none], functions: [0, 0])),
@@ -245,7 +247,7 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).frames(at: 0x1001).isEmpty)
   }
 
-  @Test("random tables with a right checksum never trap", arguments: 0..<50)
+  @Test("random tables with a correct checksum never trap", arguments: 0..<50)
   func random(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     func words(_ count: Int) -> [UInt32] {
@@ -264,7 +266,7 @@ import Testing
   @Test("the checksum is XXH64", arguments: [("", 0xef46_db37_51d8_e999), ("abc", 0x44bc_2cf5_ad77_0999)])
   func checksum(text: String, expected: UInt64) {
     let bytes = Array(text.utf8)
-    // The array outlives the call.
+    // The checksum is computed within the closure, where the array's buffer is valid.
     #expect(unsafe bytes.withUnsafeBytes { unsafe XXH64.checksum(of: $0) } == expected)
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// What `crash-analyse unwind` is asked, and how: the request's bytes made by hand, as crashd does.
+/// A request to `crash-analyse unwind`, encoded here byte by byte as crashd encodes it.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 
@@ -12,7 +12,7 @@ struct Snapshot {
     var start: UInt64
     var end: UInt64
     var bias: UInt64
-    /// Its unwind file.
+    /// The bytes of the image's unwind file.
     var tables: [UInt8]
   }
 
@@ -21,15 +21,15 @@ struct Snapshot {
   var stack: [UInt8]
   var images: [Image]
   var isBadFetch = false
-  /// What the handler's unwinder found.
+  /// The frames that the handler's unwinder found.
   var handlerFrames: [UInt64] = []
 
-  /// Of this thread, in a callback of qsort.
+  /// Takes a snapshot of this thread, in a callback of qsort.
   static func take() throws -> Snapshot {
-    // 70 KiB: not on the stack that is copied, and never as a whole in a variable.
+    // The snapshot has 70 KiB. It must not be on the stack that is copied, and Swift must not copy it into a variable.
     let memory = UnsafeMutablePointer<cs_test_snapshot>.allocate(capacity: 1)
     defer { unsafe memory.deallocate() }
-    // The function fills all of it.
+    // `memory` has room for one snapshot, which the function fills completely.
     try #require(unsafe cs_test_take_snapshot(memory))
     let frames = unsafe withUnsafeBytes(of: &memory.pointee.frames) { unsafe Array($0.bindMemory(to: UInt64.self)) }
     let handlerFrames = unsafe Array(frames.prefix(memory.pointee.frame_count))
@@ -41,7 +41,7 @@ struct Snapshot {
       images: try images(for: handlerFrames), handlerFrames: handlerFrames)
   }
 
-  /// The images of these frames with their tables, which `crash-analyse unwind-tables` takes out.
+  /// The images of these frames, each with the tables that `crash-analyse unwind-tables` extracts.
   private static func images(for frames: [UInt64]) throws -> [Image] {
     var list = [cs_test_image](repeating: cs_test_image(), count: 512)
     // The array has room for the limit that is passed.
@@ -49,7 +49,7 @@ struct Snapshot {
     return try list.prefix(count).filter { image in
       frames.contains { image.start < $0 && $0 <= image.end }
     }.map { image in
-      // snprintf has ended the text.
+      // snprintf has terminated the path with a NUL.
       let path = unsafe withUnsafeBytes(of: image.path) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
@@ -75,7 +75,7 @@ struct Snapshot {
     return UnwindRequest(threads: [thread], images: list).encoded + parts
   }
 
-  /// What libunwind makes of it.
+  /// Unwinds the snapshot with libunwind, in crash-analyse.
   func unwound() throws -> UnwindAnswer.Stack {
     let answer = try Tool.run(["unwind"], input: request)
     try #require(answer.status == 0, "\(answer.error)")
@@ -94,7 +94,7 @@ enum Tool {
   }
 
   static func run(_ arguments: [String], input: URL) throws -> TestProgram.Answer {
-    // A confined process cannot be searched for leaks.
+    // Leak detection is off, because LeakSanitizer cannot search a sandboxed process.
     let environment = ["SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"]
     return try TestProgram.run(Snapshot.program, arguments, environment: environment, input: input)
   }

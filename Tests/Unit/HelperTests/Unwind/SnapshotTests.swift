@@ -10,18 +10,18 @@ struct SnapshotTests {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
     #expect(snapshot.handlerFrames.count > 4)
-    // Frame 0 is the same function, a few instructions further.
+    // Frame 0 is the same function in both, but at a pc a few instructions further.
     #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
     #expect(stack.frames.first?.found == .context)
     #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
     #expect(stack.stop == .end)
   }
 
-  @Test("libunwind leaves a call through a bad pointer by its return address", arguments: [false, true])
+  @Test("libunwind unwinds from a call through a bad pointer by its return address", arguments: [false, true])
   func badCall(isDataOfAnImage: Bool) throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
-    // As if the callback had called it here: the return address is pushed, and pc is where no code is.
+    // Simulates a call from the callback: the return address is pushed, and pc is at an address without code.
     snapshot.stackStart -= 8
     snapshot.stack = (0..<8).map { UInt8(truncatingIfNeeded: pc >> ($0 * 8)) } + snapshot.stack
     snapshot.registers[7] -= 8
@@ -33,7 +33,7 @@ struct SnapshotTests {
     #expect(stack.frames.dropFirst(2).map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
   }
 
-  @Test("a stack copy that ends early gives the inner frames")
+  @Test("a truncated stack copy gives the inner frames")
   func shortStack() throws {
     var snapshot = try Snapshot.take()
     snapshot.stack = Array(snapshot.stack.prefix(snapshot.stack.count / 4))
@@ -44,14 +44,14 @@ struct SnapshotTests {
     #expect(stack.stop == .noCaller)
   }
 
-  @Test("a stack pointer that does not grow ends the unwinding")
+  @Test("unwinding ends at a frame whose stack pointer does not grow")
   func cycle() throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
     let image = try #require(snapshot.images.first { $0.start <= pc && pc < $0.end })
     snapshot.images = [image]
     snapshot.images[0].tables = try Tables.framePointers(of: image, at: pc)
-    // A caller's record above, whose own caller's record lies below it again.
+    // The caller's frame record is above, and the frame record of its own caller is below it again.
     let start = snapshot.stackStart
     snapshot.registers[6] = start + 64
     for (offset, word) in [(64, start), (72, pc), (0, start + 64), (8, pc)] {
@@ -63,7 +63,7 @@ struct SnapshotTests {
     #expect(stack.frames.map(\.found) == [.context, .cfi])
   }
 
-  @Test("without unwind tables no frame of a stack copy is certain")
+  @Test("without unwind tables no frame of a stack copy is marked as certain")
   func noTables() throws {
     var snapshot = try Snapshot.take()
     for index in snapshot.images.indices { snapshot.images[index].tables = [] }
@@ -104,7 +104,7 @@ struct HostileRequestTests {
     var snapshot = try Snapshot.take()
     let image = try #require(snapshot.images.randomElement(using: &generator))
     for index in snapshot.stack.indices { snapshot.stack[index] = .random(in: 0...255, using: &generator) }
-    // Half of the words look like return addresses.
+    // Half of the words are addresses that could be return addresses.
     for offset in stride(from: 0, to: snapshot.stack.count - 8, by: 16) {
       let word = UInt64.random(in: image.start..<image.end, using: &generator)
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
@@ -123,14 +123,14 @@ struct HostileRequestTests {
         tables[Int.random(in: UnwindTablesHeader.size..<tables.count, using: &generator)] = .random(
           in: 0...255, using: &generator)
       }
-      // With the right checksum: this forger knows the form.
+      // The checksum is made correct, because an attacker who knows the file format can do that.
       snapshot.images[index].tables = try Tables.resealed(tables)
     }
     let answer = try Tool.run(["unwind"], input: snapshot.request)
     if answer.status == 0 {
       #expect(UnwindAnswer([UInt8](answer.output), threads: 1) != nil)
     } else {
-      // libunwind may run for ever, or into a fault: the kernel ends it after its two seconds.
+      // libunwind may loop forever, or fault. The kernel ends the process at its limit of two seconds of CPU time.
       #expect([-SIGSEGV, -SIGBUS, -SIGABRT, -SIGFPE, -SIGXCPU, -SIGKILL].contains(answer.status), "\(answer.status)")
       #expect(answer.output.isEmpty)
     }
@@ -139,7 +139,7 @@ struct HostileRequestTests {
   @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
-    // Of the checksum itself: all else would be used.
+    // The damaged byte is in the checksum, so that the rest of the file is valid.
     for index in snapshot.images.indices { snapshot.images[index].tables[8] ^= 1 }
     #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
   }

@@ -4,30 +4,30 @@ import Foundation
 import TestKit
 import Testing
 
-/// An unwind file, assembled by hand.
+/// Builds unwind files byte by byte.
 enum Tables {
-  /// The same bytes with their right checksum.
+  /// Returns the same bytes with a correct checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
     var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
     let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
-    // The array is the buffer, with its count.
+    // The pointer and the count describe one array.
     header.checksum = unsafe cs_ring_crc32c(0, checked, checked.count)
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
 
-  /// An unwind file that says of all code around `pc`: the caller's frame pointer stands where rbp points, and the return
-  /// address behind it.
+  /// Builds an unwind file whose rule covers all code around `pc`: the caller's frame pointer is at the address in rbp,
+  /// and the return address follows it.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     }
     func distance(_ to: UInt64, from: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: to &- from) }
-    // .eh_frame_hdr with a table of one entry, and .eh_frame right behind it.
+    // .eh_frame_hdr has a table of one entry, and .eh_frame follows it directly.
     let index = image.start &- image.bias
     let frames = index + 20
     let function = pc &- image.bias &- 64
-    // Version 1, "zR", code by 1, data by -8, the return address is register 16, pointers are relative; the frame is
-    // rbp + 16, rbp is at -16 from there, the return address at -8.
+    // The CIE has version 1, augmentation "zR", code alignment 1, data alignment -8, return address register 16, and
+    // relative pointers. The CFA is rbp + 16; rbp is saved at CFA - 16, the return address at CFA - 8.
     let common =
       words([24, 0]) + [1, 0x7a, 0x52, 0, 1, 0x78, 16, 1, 0x1b] + [0x0c, 6, 16, 0x86, 2, 0x90, 1]
       + [0, 0, 0, 0]
@@ -71,18 +71,18 @@ struct UnwindTablesTests {
     #expect(try Self.tables(of: Snapshot.program, buildID: id).output == answer.output)
   }
 
-  @Test("a file of unwind tables that is shorter than its header says, or than a header, is rejected")
+  @Test("a file of unwind tables that is shorter than its header or than the size in its header is rejected")
   func shortFile() throws {
     let header = UnwindTablesHeader(
       checksum: 0, buildID: [0xab], index: .init(address: 0, size: 0), frames: .init(address: 0, size: 0))
     #expect(UnwindTablesHeader(header.encoded, fileSize: UnwindTablesHeader.size)?.buildIDText == "ab")
-    // It was read before it was cut off.
+    // The file had its full size when its header was read, and was truncated afterwards.
     for size in [-1, 0, UnwindTablesHeader.size - 1] {
       #expect(UnwindTablesHeader(header.encoded, fileSize: size) == nil)
     }
   }
 
-  @Test("no unwind tables are made of another build, or of a file that is no image")
+  @Test("a file of another build, or that is not an image, gives no unwind tables")
   func refused() throws {
     let wrong = try Self.tables(of: Snapshot.program, buildID: "00ff")
     #expect(wrong.status == 65 && wrong.error.hasSuffix(", not 00ff\n") && wrong.output.isEmpty)
@@ -91,11 +91,11 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("a damaged image gives complete unwind tables, or none and a one-line reason", arguments: 0..<40)
+  @Test("a damaged image gives complete unwind tables, or no tables and a one-line reason", arguments: 0..<40)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // Headers and segments, which is all that is read besides the tables.
+    // The bytes of the ELF header and the program headers: besides the tables, crash-analyse reads only these.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
@@ -120,7 +120,7 @@ struct UnwindTablesTests {
     #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
   }
 
-  /// By the section table, which the job does not read.
+  /// Finds sections with the section table, which `crash-analyse unwind-tables` does not read.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })

@@ -1,24 +1,26 @@
 import Foundation
 import TestKit
 
-/// Runs casts-host, which is built beside the tests.
+/// Runs casts-host, which is built next to the tests.
 enum CastsHost {
   static let program = TestProgram.url("casts-host")
 
   struct Answer: Sendable {
-    /// The exit status, or the signal's number below 0.
+    /// The exit status, or the signal's number as a negative number.
     var status: Int32
     var output: String
     var error: String
 
     var lines: [Substring] { output.split(separator: "\n") }
-    /// Words of each record.
+    /// The words of each record.
     var records: [[Substring]] {
       lines.filter { $0.hasPrefix("record ") }.map { $0.split(separator: " ").dropFirst().map(\.self) }
     }
   }
 
-  /// Runs it to its end, on a thread that it may block; `mode` is that of the environment.
+  /// Runs casts-host until it exits, on a thread that the call may block.
+  ///
+  /// `mode` is the mode in the environment.
   static func run(_ arguments: String..., mode: String? = nil) async throws -> Answer {
     try await TestProgram.onThread { try runHere(program, arguments, mode) }
   }

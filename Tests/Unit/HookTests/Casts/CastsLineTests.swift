@@ -2,9 +2,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// Where a fault is said to be.
+/// Tests the line that a record of a failed cast leads to.
 ///
-/// Not for the sanitizers, whose own instructions have other lines.
+/// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite
 struct CastsLineTests {
   @Test("the record of a failed cast has its line in the first frame", arguments: CastsTests.given)

@@ -2,9 +2,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// Forced casts that fail, in each mode.
+/// Tests forced casts that fail, in each mode.
 ///
-/// Each in a process of its own, which has CrashShieldCasts. This one has not.
+/// Each cast runs in its own process, which links CrashShieldCasts. The test process does not link it.
 @Suite
 struct CastsTests {
   static let given = Array(CastsFault.given.indices)
@@ -18,7 +18,7 @@ struct CastsTests {
     }
   }
 
-  @Test("off: a failed cast ends as without CrashShieldCasts, without a record", arguments: given)
+  @Test("off: a failed cast ends the process as without CrashShieldCasts, without a record", arguments: given)
   func off(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "off")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(CastsFault.given[number].fault.name): \(answer)")
@@ -35,7 +35,7 @@ struct CastsTests {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
     #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
-    // At the first fault, and in the end.
+    // One report is from the first fault, and one from the end of the program.
     #expect(answer.records.count == 2, "\(answer)")
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
@@ -55,7 +55,7 @@ struct CastsTests {
     }
   }
 
-  @Test("absorb: a failed cast to a type without a default is observed at most", arguments: refused)
+  @Test("absorb: a failed cast to a type without a default is only observed", arguments: refused)
   func refusal(number: Int) async throws {
     let answer = try await CastsHost.run("refused", "\(number)", mode: "absorb")
     expectObserved(answer, CastsFault.refused[number])
@@ -72,13 +72,13 @@ struct CastsTests {
     #expect(answer.records.first?.prefix(3) == ["cast", "observe", "1"], "\(answer)")
   }
 
-  @Test("kinds of failed casts have modes of their own")
+  @Test("the kinds of failed casts have separate modes")
   func kinds() async throws {
     #expect(try await CastsHost.run("given", "0", mode: "off,null=absorb").output.hasPrefix("record null absorb 1"))
     #expect(try await CastsHost.run("given", "11", mode: "absorb,cast=off").status == -SIGABRT)
   }
 
-  @Test("successful casts of all kinds are as without CrashShieldCasts", arguments: ["off", "observe", "absorb"])
+  @Test("successful casts of all kinds behave as without CrashShieldCasts", arguments: ["off", "observe", "absorb"])
   func works(mode: String) async throws {
     let answer = try await CastsHost.run("works", mode: mode)
     #expect(answer.status == 0)
@@ -91,7 +91,7 @@ struct CastsTests {
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("a cast that fails within the incident handler is left to the runtime")
+  @Test("the runtime handles a cast that fails within the incident handler")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
@@ -105,7 +105,7 @@ struct CastsTests {
   }
 }
 
-/// Expects one record, and then the signal and the message of a program without CrashShieldCasts.
+/// Expects one record, followed by the signal and the message of a program without CrashShieldCasts.
 private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.status == -SIGABRT, "\(fault.name): \(answer)")
   #expect(answer.error.contains("Could not cast value of type"), "\(fault.name): \(answer)")
@@ -113,10 +113,11 @@ private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.records.first?.prefix(3) == ["\(fault.kind)", "observe", "1"], "\(answer)")
 }
 
-/// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
+/// Prepares a deliberate crash: without a core file, without Swift's own report, and with the same end under a
+/// sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)
-  // setrlimit reads the structure during the call.
+  // setrlimit() reads the structure during the call.
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks of executors that fail, in executor-host, which has the hooks: without them, and in each mode.
+/// Tests executor checks that fail in executor-host, which links the hooks: with the hooks disabled, and in each mode.
 @Suite
 struct ExecutorHookTests {
   @Test(
@@ -23,7 +23,7 @@ struct ExecutorHookTests {
   }
 
   @Test(
-    "absorb: the program goes on after a failed executor check, and one record has its line",
+    "absorb: the program continues after a failed executor check, and one record has the check's line",
     arguments: Failure.all)
   func absorb(failure: Failure) async throws {
     let host = try await Host("fault", failure.name, "absorb")
@@ -40,7 +40,7 @@ struct ExecutorHookTests {
     #expect(host.status == 0 && host.records.map(\.count) == [400])
   }
 
-  @Test("two call sites of a failed executor check are two records, also with shared compiled code")
+  @Test("two call sites of a failed executor check give two records, even if they share compiled code")
   func places() async throws {
     let host = try await Host("places", "absorb")
     #expect(host.status == 0)
@@ -63,7 +63,7 @@ struct ExecutorHookTests {
     #expect(host.status == 0 && host.lines == ["right"], "\(host.lines) \(host.error)")
   }
 
-  @Test("the main actor is recognized when its queue has left the main thread")
+  @Test("the main actor is recognized after its queue has left the main thread")
   func served() async throws {
     let host = try await Host("served", "require-main", "absorb")
     #expect(host.status == 0 && host.lines.first == "of the main thread: false")
@@ -79,14 +79,14 @@ struct ExecutorHookTests {
   }
 
   @Test(
-    "the executor checks' self-test passes in every mode, and leaves no record",
+    "the executor checks' self-test passes in every mode and leaves no record",
     arguments: ["off", "observe", "absorb"])
   func selfTest(mode: String) async throws {
     let host = try await Host("self-test", mode)
     #expect(host.lines == ["absorbs", "absorbs", "absorbs", "records 0"] && host.status == 0)
   }
 
-  @Test("the executor hook's status says that it works, or why not")
+  @Test("the executor hook's status states that the hook works, or the reason why it does not")
   func status() async throws {
     #expect(try await Host("status").lines == ["status works"])
     let replaced = try await Host("replaced")
@@ -95,7 +95,7 @@ struct ExecutorHookTests {
     #expect(old.lines == ["status this process uses the executor checks from before Swift 6"])
   }
 
-  @Test("hooks that were set before the shield's are called")
+  @Test("hooks that were set before the shield's hooks are still called")
   func chained() async throws {
     let host = try await Host("chained", variables: ["ISOLATION_HOST_EARLY_HOOKS": "1"])
     #expect(host.lines == ["status works", "asked true checked 1"] && host.status == 0, "\(host.lines) \(host.error)")

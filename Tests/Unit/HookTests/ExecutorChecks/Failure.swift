@@ -4,13 +4,13 @@ import Testing
 /// One of executor-host's faults, and its result.
 struct Failure: Sendable, CustomTestStringConvertible {
   var name: String
-  /// How the program ends without the shield.
+  /// The signal that ends the program without the shield.
   var signal: Int32
-  /// A part of its message; optimized programs and Dispatch print none.
+  /// A part of the program's message; optimized programs and Dispatch print none.
   var words = ""
   /// The reason of the record.
   var reason: String
-  /// The beginning of the line that the record leads to.
+  /// The beginning of the source line that the record leads to.
   var line: String
 
   var testDescription: String { name }
@@ -50,7 +50,7 @@ struct Failure: Sendable, CustomTestStringConvertible {
       reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
   ]
 
-  /// The number of the line in the source.
+  /// The number of that line in the source file.
   func number() throws -> Int {
     let source = URL(filePath: #filePath).appending(path: "../../../../Hosts/ExecutorHost/Fault.swift")
       .standardizedFileURL

@@ -2,26 +2,28 @@ import Foundation
 import TestKit
 import Testing
 
-/// Runs executor-host, and reads its output.
+/// Runs executor-host, and parses its output.
 struct Host: Sendable {
   static let program = TestProgram.url("executor-host")
 
-  /// A fault as the process knows it.
+  /// A fault as the process recorded it.
   struct Record: Sendable {
     var kind: String
     var mode: String
     var count: Int
     var reason: String
-    /// Addresses of calls in the program, innermost first.
+    /// The addresses of calls in the program, innermost first.
     var frames: [String]
   }
 
-  /// The exit status, or the signal's number below 0.
+  /// The exit status, or the signal's number as a negative number.
   var status: Int32
   var lines: [String]
   var error: String
 
-  /// Runs it to its end; `variables` go before those of this process.
+  /// Runs executor-host until it exits.
+  ///
+  /// `variables` take precedence over this process's environment.
   init(_ arguments: String..., variables: [String: String] = [:]) async throws {
     self = try await TestProgram.onThread { try Host(arguments, variables) }
   }
@@ -34,7 +36,7 @@ struct Host: Sendable {
     error = answer.error
   }
 
-  /// What the process knew at its end.
+  /// The records that the process printed at its end.
   var records: [Record] {
     lines.filter { $0.hasPrefix("record ") }.map { line in
       let sides = line.components(separatedBy: " | ")
@@ -45,12 +47,12 @@ struct Host: Sendable {
     }
   }
 
-  /// The incidents that its handler got at once, as "isolation observe 1".
+  /// The incidents that its handler received immediately, in the form "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 
 extension Host.Record {
-  /// The first line of the file with the faults that the frames lead to.
+  /// The first line that the frames lead to in the file with the faults.
   func line() async throws -> Int? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")

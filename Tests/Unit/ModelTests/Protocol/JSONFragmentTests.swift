@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashProtocol
 
-@Suite("JSON that is passed on as it is")
+@Suite("JSON fragments that are passed on unchanged")
 struct JSONFragmentTests {
   private static func fragment(_ text: String, id: String = "ab") -> JSONFragment? {
     JSONFragment(Data(text.utf8), id: id)
@@ -14,7 +14,7 @@ struct JSONFragmentTests {
     String(decoding: try VarlinkReplyText.success(reply, continues: continues), as: UTF8.self)
   }
 
-  @Test("a reply has the bytes of its fragment, behind the cursor")
+  @Test("a reply contains its fragment byte for byte, after the cursor")
   func place() throws {
     let json = #"{"z":[1.50,"a\/b\u00e9"], "id":"ab"}"#
     let fragment: JSONFragment = try #require(Self.fragment(json))
@@ -29,7 +29,7 @@ struct JSONFragmentTests {
     #expect(parameters.report?["z"] == .array([.double(1.5), .string("a/bé")]))
   }
 
-  @Test("several fragments stand each in its own place")
+  @Test("several fragments are each encoded at their own position")
   func several() throws {
     let fragments = try (1...3).map { try JSONFragment(["n": $0]) }
     let json = try FragmentList.json(["list": fragments], [])
@@ -37,7 +37,7 @@ struct JSONFragmentTests {
   }
 
   @Test(
-    "what could end a frame or a line, is no JSON, or is no object with the id, is no fragment",
+    "a text that could end a frame or a line, is not JSON, or lacks an object with the id is not a fragment",
     arguments: [
       "", "{", "x", "[]", "null", #""ab""#, "{}", #"{"id":"abc"}"#, #"{"id":1}"#, #"{"id":"ab"}{"id":"ab"}"#,
       #"{"id":"ab"},"#, #"{"id":"ab"}}"#, "{\"id\":\"ab\"\n}", "{\"id\":\"ab\"}\n", "{\"id\":\"ab\"}\0",
@@ -49,12 +49,12 @@ struct JSONFragmentTests {
     #expect(Self.fragment(text) == nil)
   }
 
-  @Test("bytes that are no UTF-8 are no fragment")
+  @Test("bytes that are not UTF-8 are not a fragment")
   func encoding() {
     #expect(JSONFragment(Data(#"{"id":"ab","a":""#.utf8 + [0xff] + #""}"#.utf8), id: "ab") == nil)
   }
 
-  @Test("the bytes of a report are stored without escaped slashes, and read as that report")
+  @Test("a report is stored without escaped slashes, and is read back as the same report")
   func report() throws {
     let report = Sample.everything
     let fragment = try JSONFragment(report)

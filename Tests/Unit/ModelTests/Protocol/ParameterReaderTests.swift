@@ -11,7 +11,7 @@ struct ParameterReaderTests {
     VarlinkCall(method: "a.b", parameters: parameters)
   }
 
-  @Test("fields of joined types stand side by side, and null counts as absent")
+  @Test("fields of joined parameter types are decoded side by side, and null counts as absent")
   func joined() throws {
     let query = try Self.list.read(
       call(["limit": .int(3), "name": .string("shop"), "count": .bool(true), "before": .null]))
@@ -21,7 +21,7 @@ struct ParameterReaderTests {
     #expect(try Self.remove.read(call(["ids": .array([.string("a"), .string("b")])])).ids == ["a", "b"])
   }
 
-  @Test("the first unknown parameter is named before any other mistake, at most 64 characters of it")
+  @Test("the error names the first unknown parameter before any other mistake, cut at 64 characters")
   func unknown() {
     let long = String(repeating: "z", count: 99)
     #expect(throws: ProtocolError.invalidParameter("a")) {
@@ -32,7 +32,7 @@ struct ParameterReaderTests {
     }
   }
 
-  @Test("a parameter of another type, and one that is needed, is named")
+  @Test("the error names a parameter of a wrong type, and a required parameter that is missing")
   func wrong() {
     let other: [(String, JSONValue)] = [
       ("limit", .double(1.5)), ("limit", .string("1")), ("pid", .bool(true)), ("name", .array([])),

@@ -31,14 +31,14 @@ struct BreadcrumbTests {
     #expect(Sample.indexOutOfRange.relativeTime(of: crumb) == expected)
   }
 
-  @Test("days are days, and what is no time stays as it is")
+  @Test("a time of more than a day is shown in days, and an invalid time is shown unchanged")
   func otherTimes() {
     let report = Sample.indexOutOfRange
     #expect(report.relativeTime(of: .init(time: "2026-11-18T07:13:07.123456Z", text: "x")) == "−3 d 1 h")
     #expect(report.relativeTime(of: .init(time: "yesterday", text: "x")) == "yesterday")
   }
 
-  @Test("the text report aligns time, level and category, and the message is followed by its metadata")
+  @Test("the text report aligns time, level and category, and metadata follows the message")
   func text() {
     let text = TextRenderer().render(Self.report(Self.crumbs))
     #expect(
@@ -52,7 +52,7 @@ struct BreadcrumbTests {
         """))
   }
 
-  @Test("without a level or a category a breadcrumb has no column for them")
+  @Test("breadcrumbs without a level and a category get no columns for them")
   func plain() {
     let text = TextRenderer().render(Self.report([Self.crumbs[0]]))
     #expect(text.contains("Breadcrumbs\n  −2.1 s  started\n"))

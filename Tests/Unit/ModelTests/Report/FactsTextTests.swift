@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Release, environment, user and facts of the machine")
 struct FactsTextTests {
-  @Test("the well-known annotations are fields, too, and all are tags; a text shows each once")
+  @Test("the well-known annotations are also fields, and all annotations are tags; a text shows each value once")
   func lifting() {
     let sample = Sample.indexOutOfRange
     let report = CrashReport(
@@ -20,7 +20,7 @@ struct FactsTextTests {
     #expect(report.tags == ["release": "shop@1", "environment": "test", "user": "17", "region": "eu"])
   }
 
-  @Test("a report of an older crashd has them among its annotations")
+  @Test("a report of an older crashd has the well-known values among its annotations")
   func older() {
     var report = Sample.indexOutOfRange
     report.annotations = ["release": "shop@1", "region": "eu"]
@@ -28,14 +28,14 @@ struct FactsTextTests {
     #expect(TextRenderer().render(report).contains("\nrelease shop@1\n"))
   }
 
-  @Test("host, release, environment and user stand in the header of text and HTML")
+  @Test("host, release, environment and user are in the header of text and HTML")
   func header() {
     let origin = "on web-3 · release cart@2.4.1 · environment production · user customer 17"
     #expect(TextRenderer().render(Sample.everything).contains("\n\(origin)\n"))
     #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(origin)</p>"))
   }
 
-  @Test("a hostile host name or release controls neither a terminal nor a page")
+  @Test("a hostile host name or release cannot control a terminal or a page")
   func hostile() {
     var report = Sample.everything
     report.machine?.host = "a\u{1b}[31m\n"
@@ -49,7 +49,7 @@ struct FactsTextTests {
     #expect(!HTMLRenderer().render(report).contains("<b>"))
   }
 
-  @Test("a process that was killed shows its last known memory, and how old that is")
+  @Test("the report of a killed process shows its last known memory use, and the age of this reading")
   func killed() {
     var report = Sample.everything
     report.death = CrashReport.Death(signal: 9)
@@ -63,7 +63,7 @@ struct FactsTextTests {
     #expect(!TextRenderer(width: 200).render(report).contains("resident"))
   }
 
-  @Test("a minidump has the kernel and the command line, Apple's text the system, the processor and the release")
+  @Test("a minidump has the kernel and the command line; Apple's text has the system, processor and release")
   func otherForms() throws {
     let bytes = MinidumpRenderer().render(Sample.everything)
     let kernel = "Linux 6.1.0-28-amd64".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
@@ -73,7 +73,7 @@ struct FactsTextTests {
     #expect(apple.contains("Hardware Model:        AMD EPYC 7B13\n") && apple.contains("  cart@2.4.1 (cb2411d9"))
   }
 
-  @Test("fields that were annotations are scrubbed as annotations: by their key, and by every pattern")
+  @Test("fields that were annotations are scrubbed like annotations: by their key and by every pattern")
   func scrubbing() throws {
     let json = try #require(JSONValue(parsing: Array(ReportCoding.encode(Sample.everything).utf8)))
     var rules = PrivacySettings()

@@ -1,7 +1,7 @@
 import CrashReport
 import Testing
 
-@Suite("Other forms of a report")
+@Suite("Other formats of a report")
 struct FormatTests {
   @Test("a report renders as Apple's crash format")
   func apple() throws {
@@ -15,7 +15,7 @@ struct FormatTests {
     for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
   }
 
-  @Test("S10: the text and the HTML page have a line for a freed object's class, where it is known")
+  @Test("S10: the text and the HTML page have a line for a freed object's class if the class is known")
   func freedClass() {
     var report = Sample.everything
     let texts = { [TextRenderer().render(report), HTMLRenderer().render(report)] }

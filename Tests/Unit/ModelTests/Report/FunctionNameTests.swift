@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Function names in text")
 struct FunctionNameTests {
-  @Test("S2: a long name has at most 120 characters, and keeps its innermost piece and the function's type")
+  @Test("S2: a long name is cut to 120 characters, and keeps its innermost part and the function's type")
   func long() {
     let closures = (1...9).map { "closure #\($0) in " }.joined()
     #expect(
@@ -19,7 +19,7 @@ struct FunctionNameTests {
     }
   }
 
-  @Test("a name of 120 characters stays as it is")
+  @Test("a name of 120 characters stays unchanged")
   func whole() {
     for name in ["", "main", String(repeating: "a", count: 120), String(repeating: "ä", count: 120)] {
       #expect(FunctionName.short(name) == name)

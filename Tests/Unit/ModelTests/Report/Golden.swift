@@ -5,11 +5,11 @@ import Testing
   import Glibc
 #endif
 
-/// Text to compare with, in the directory Golden.
+/// Expected texts in the directory Golden.
 ///
-/// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites it; review the diff.
+/// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites them; review the diff afterwards.
 enum Golden {
-  /// Fails with the first lines that differ.
+  /// Fails with the first different lines.
   static func expect(
     _ text: String, isIn name: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {

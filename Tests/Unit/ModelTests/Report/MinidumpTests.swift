@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Minidump")
 struct MinidumpTests {
-  /// What the reader found.
+  /// The contents that the Python reader found.
   private struct Reading: Codable {
     var system: String
     var architecture: String
@@ -37,8 +37,8 @@ struct MinidumpTests {
     }
   }
 
-  // `make test` installs the reader and sets this. Without it, on a developer's own call of `swift test`, the check is
-  // left out; where CI is set it fails instead.
+  // `make test` installs the reader and sets this variable. If a developer calls `swift test` directly, the variable is
+  // unset and the test is skipped. In CI the test fails instead.
   private static let python = ProcessInfo.processInfo.environment["TEST_PYTHON"]
 
   @Test(
@@ -71,7 +71,7 @@ struct MinidumpTests {
       ])
   }
 
-  @Test("hostile sizes and names make a file, and no trap")
+  @Test("hostile sizes and names give a file and never trap")
   func hostile() {
     var report = Sample.everything
     report.process.pid = .max

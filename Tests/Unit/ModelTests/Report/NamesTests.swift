@@ -3,14 +3,14 @@ import Testing
 
 @Suite("SignalNames")
 struct SignalNamesTests {
-  @Test("signals have their names", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
+  @Test("a signal has its name", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
   func names(number: Int, name: String) { #expect(SignalNames.name(of: number) == name) }
 
   @Test("an unknown signal is named by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
   func noSignal(number: Int) { #expect(SignalNames.name(of: number) == "signal \(number)") }
 
   @Test(
-    "a code is named by its signal, or by how the signal was sent",
+    "a signal code is named by its signal, or by how the signal was sent",
     arguments: [
       (2, 4, "ILL_ILLOPN"), (1, 11, "SEGV_MAPERR"), (2, 11, "SEGV_ACCERR"), (1, 8, "FPE_INTDIV"),
       (1, 31, "SYS_SECCOMP"), (0, 11, "SI_USER"), (-6, 6, "SI_TKILL"), (128, 11, "SI_KERNEL"), (-1, 4, "SI_QUEUE"),
@@ -38,7 +38,7 @@ struct TimestampTests {
   }
 
   @Test(
-    "a time is so many nanoseconds since 1970",
+    "a time is converted to nanoseconds since 1970",
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
       ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
@@ -47,7 +47,7 @@ struct TimestampTests {
   func nanoseconds(text: String, expected: UInt64) { #expect(Timestamp.nanoseconds(rfc3339: text) == expected) }
 
   @Test(
-    "a malformed time has no nanoseconds",
+    "a malformed time converts to nil",
     arguments: [
       "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
       "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "2026-11-21T08:10:1äZ",
@@ -57,15 +57,15 @@ struct TimestampTests {
 
 @Suite("CleanText")
 struct CleanTextTests {
-  @Test("printable text, line feeds and tabs stay as they are")
+  @Test("printable text, line feeds and tabs stay unchanged")
   func unchanged() { #expect(CleanText.clean("Käse 👩‍👩‍👧\n\t漢字") == "Käse 👩‍👩‍👧\n\t漢字") }
 
   @Test("a carriage return is shown even before a line feed")
   func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
 
-  @Test("a text for one line stays one line")
+  @Test("a text that is cleaned for one line has no line breaks")
   func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
 
-  @Test("bytes that are no UTF-8 are repaired")
+  @Test("bytes that are not UTF-8 are repaired")
   func repair() { #expect(CleanText.decode([0xc0, 0x80, 0x61]) == "\u{fffd}\u{fffd}a") }
 }

@@ -12,7 +12,7 @@ struct OpenEnumTests {
     #expect(try JSONEncoder().encode(words) == json)
   }
 
-  @Test("an unknown word of an open enum decodes, prints and encodes unchanged")
+  @Test("an unknown value of an open enum decodes, prints and encodes unchanged")
   func unknown() throws {
     try Self.check(CrashReport.Cause.self)
     try Self.check(CrashReport.ReplacedHandler.Kind.self)
@@ -21,13 +21,13 @@ struct OpenEnumTests {
     try Self.check(IncidentReport.Source.self)
   }
 
-  @Test("a known word of an open enum decodes as its case")
+  @Test("a known value of an open enum decodes as its case")
   func known() throws {
     let words = try JSONDecoder().decode([IncidentReport.Source].self, from: Data(#"["guard","pages"]"#.utf8))
     #expect(words == [.guarding, .pages])
   }
 
-  @Test("a report keeps a cause of a later version, and shows it")
+  @Test("a report keeps and shows a cause that only a later version defines")
   func report() throws {
     var report = Sample.indexOutOfRange
     report.diagnosis.cause = "of-a-later-version"

@@ -22,7 +22,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(ReportCoding.encode(report).utf8) == report)
   }
 
-  @Test("the keys of a report's JSON are exactly the documented ones")
+  @Test("a report's JSON has exactly the documented keys")
   func keys() throws {
     let json = try ReportCoding.encode(Sample.everything)
     let tree = try JSONDecoder().decode(Tree.self, from: Data(json.utf8))
@@ -73,7 +73,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(json.utf8) == Sample.indexOutOfRange)
   }
 
-  @Test("an address is a string of hexadecimal digits, and other values are refused")
+  @Test("an address is a string of hexadecimal digits; other values are refused")
   func addresses() throws {
     #expect(
       String(decoding: try JSONEncoder().encode([Address(UInt64.max)]), as: UTF8.self) == #"["0xffffffffffffffff"]"#)
@@ -82,7 +82,7 @@ struct ReportCodingTests {
     }
   }
 
-  @Test("the JSON of a report has no raw control characters, and decodes to them")
+  @Test("the JSON of a report has no raw control characters, and decodes to the original text")
   func controlCharacters() throws {
     var report = Sample.indexOutOfRange
     report.reason = "a\u{1b}[31m\u{9b}\u{7f}\u{202e}\n\t\u{1f600}"
@@ -99,7 +99,7 @@ struct ReportCodingTests {
   }
 }
 
-/// JSON without a shape.
+/// A generic JSON value.
 private enum Tree: Decodable {
   case object([String: Tree])
   case array([Tree])
@@ -116,7 +116,7 @@ private enum Tree: Decodable {
     }
   }
 
-  /// The sorted paths of all keys, but those inside the dictionaries that have free keys.
+  /// The sorted paths of all keys, without the keys inside dictionaries whose keys are free.
   func keys(dictionaries: Set<String>) -> [String] {
     paths(prefix: "", dictionaries: dictionaries).sorted()
   }

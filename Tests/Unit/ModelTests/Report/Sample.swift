@@ -1,9 +1,9 @@
 import CrashReport
 import TestKit
 
-/// Reports with fixed values, of the kinds that the forms must show well.
+/// Reports with fixed values, one of each kind that the output formats must handle.
 enum Sample {
-  /// A trap in a NIO handler, in a release build, with runtime frames around the own ones.
+  /// A trap in a NIO handler of a release build, with runtime frames around the in-app frames.
   static var indexOutOfRange: CrashReport {
     CrashReport(
       id: "3f2a9c54d1e84b7a9d0c5b6e7f801234", time: "2026-11-21T08:13:07.123456Z", process: process,
@@ -22,7 +22,9 @@ enum Sample {
       group: CrashReport.Group(key: "71c0ffee", title: "Index out of range in Cart.total(of:)"))
   }
 
-  /// Every key of the JSON set, two crashed threads, one that was only looked at, and losses.
+  /// A report that sets every JSON key.
+  ///
+  /// It has two crashed threads, one swept thread, and losses.
   static var everything: CrashReport {
     var report = indexOutOfRange
     report.process.unit = "cart.service"

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TextRenderer")
 struct TextRendererTests {
-  @Test("the text report says below the stacks why symbols are missing")
+  @Test("the text report states below the stacks why symbols are missing")
   func missingSymbols() {
     var report = Sample.indexOutOfRange
     report.images[0].symbols = "its symbols were not ready in time"
@@ -21,7 +21,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
-  @Test("sentences wrap between words, and a word longer than a line stays whole", arguments: [40, 60, 80])
+  @Test("sentences wrap between words, and a word longer than a line is not split", arguments: [40, 60, 80])
   func wrapping(width: Int) {
     var report = Sample.indexOutOfRange
     let word = String(repeating: "w", count: 90)
@@ -44,7 +44,7 @@ struct TextRendererTests {
     #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
   }
 
-  @Test("the verbose text report has everything")
+  @Test("the verbose text report has every field")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
   }
@@ -54,7 +54,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.everything), isIn: "two-threads.txt")
   }
 
-  @Test("colour highlights in-app frames and changes no text")
+  @Test("color highlights in-app frames and changes no text")
   func color() throws {
     let colored = TextRenderer(color: true).render(Sample.everything)
     try Golden.expect(colored, isIn: "color.txt")
@@ -68,7 +68,7 @@ struct TextRendererTests {
     #expect(plain == TextRenderer().render(Sample.everything))
   }
 
-  @Test("threads with the same stack share one entry, and threads without a stack have their reason")
+  @Test("threads with the same stack share one entry, and a thread without a stack has the reason")
   func otherThreads() {
     var report = Sample.indexOutOfRange
     let wait = CrashReport.Frame(address: 0x7f00_0000_1200, function: "epoll_wait", trust: .context)
@@ -139,7 +139,7 @@ struct TextRendererTests {
     #expect(text.contains("␛]0;owned␇"))
   }
 
-  @Test("a report without frames and message still says what happened")
+  @Test("a report without frames and message still states what happened")
   func bare() {
     var report = Sample.indexOutOfRange
     report.diagnosis.sentence = ""
@@ -150,7 +150,7 @@ struct TextRendererTests {
     #expect(text.contains("no frames were captured"))
   }
 
-  @Test("without in-app frames nothing is folded")
+  @Test("without in-app frames no frames are folded")
   func onlyRuntime() {
     var report = Sample.indexOutOfRange
     for index in report.threads[0].frames.indices { report.threads[0].frames[index].isOwn = false }

@@ -11,7 +11,7 @@ from minidump.minidumpfile import MinidumpFile
 
 
 def main() -> None:
-    # It looks for the block of Windows that a process of Linux does not have, and says so.
+    # The reader warns that a block is missing which only Windows processes have.
     logging.disable()
     dump = MinidumpFile.parse(sys.argv[1])
     threads = dump.threads.threads

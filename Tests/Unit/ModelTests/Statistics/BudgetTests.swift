@@ -3,10 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim4_alloc.py`: 40 classes, three of them with a bug, and one budget.
+/// Compares the budget's split with `sim4_alloc.py`: 40 classes, three of them with a bug, share one budget.
 @Suite("Budget")
 struct BudgetTests {
-  /// A simulated service; the delays' true scale is each class's own, the split only knows the assumed one.
+  /// A simulated service.
+  ///
+  /// Each class has its own true scale of delays; the split only uses an assumed scale.
   struct Fleet {
     var rates: [Double]
     var bytes: [Double]
@@ -18,7 +20,7 @@ struct BudgetTests {
       bytes = (0..<40).map { _ in 64 + [64, 96, 160, 288, 544][generator.below(5)] }
       scales = (0..<40).map { _ in 0.2 * exp(1.5 * generator.normal()) }
       accesses = [Double](repeating: 0, count: 40)
-      // Three classes, without repetition, busy ones more often.
+      // Draws three classes without repetition; busy classes are more likely.
       var weights = rates.map { pow($0, 0.3) }
       for _ in 0..<3 {
         var left = generator.uniform() * weights.reduce(0, +)
@@ -40,7 +42,7 @@ struct BudgetTests {
       }
     }
 
-    /// The true share of accesses of a class that so many slots catch.
+    /// The true share of a class's accesses that this many slots catch.
     func caught(_ slots: Double, of index: Int) -> Double {
       1 - exp(-pow(slots / rates[index] / scales[index], 0.6))
     }
@@ -50,7 +52,7 @@ struct BudgetTests {
     }
   }
 
-  /// Thompson's split over the epochs; the share of accesses caught in all of them.
+  /// Runs Thompson sampling over the epochs, and returns the share of accesses caught in all of them.
   private static func learn(
     _ fleet: Fleet, budget: Double, crashes: Bool, epochs: Int, _ generator: inout SeededGenerator
   ) -> Double {
@@ -78,7 +80,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "the budget's split catches as much as the Python simulation's",
+    "the budget's split catches as many accesses as the Python simulation's",
     arguments: [(65_536.0, 0.752, 0.591, 0.714, 0.354), (1_048_576, 0.926, 0.854, 0.887, 0.614)])
   func python(budget: Double, oracle: Double, hits: Double, crashes: Double, fifty: Double) {
     var generator = SeededGenerator(seed: 41)
@@ -96,7 +98,7 @@ struct BudgetTests {
       fromHits.add(Self.learn(fleet, budget: budget, crashes: false, epochs: 60, &generator))
       fromCrashes.add(Self.learn(fleet, budget: budget, crashes: true, epochs: 60, &generator))
     }
-    // Python's means are of 60 fleets, so that their own error is about half of ours.
+    // Python's means are over 60 fleets, so that their standard error is about half of this test's.
     for (name, sample, expected) in [
       ("knowing all", known, oracle), ("from hits", fromHits, hits), ("from crashes", fromCrashes, crashes),
       ("50 each", fixed, fifty),
@@ -108,7 +110,7 @@ struct BudgetTests {
     #expect(known.mean > fromCrashes.mean && fromCrashes.mean > fromHits.mean && fromHits.mean > fixed.mean)
   }
 
-  @Test("the budget's split is optimal in small steps, and within the budget")
+  @Test("the budget's split is optimal in small steps and stays within the budget")
   func optimal() {
     var generator = SeededGenerator(seed: 42)
     for _ in 0..<20 {
@@ -124,13 +126,13 @@ struct BudgetTests {
         candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
       }
       let best = (0...1_000).map(value).max() ?? 0
-      // The hull has steps of 32 slots and a tenth.
+      // The convex hull has steps of 32 slots and a tenth.
       #expect(
         candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
     }
   }
 
-  @Test("a class with two waves of accesses gets slots up to either wave, not between")
+  @Test("a class with two waves of accesses gets slots up to either wave, not up to a point between them")
   func hull() {
     var late = DelayDistribution()
     for _ in 0..<1_000 { late.add(delay_s: 0.001, retention: 1) }
@@ -139,11 +141,11 @@ struct BudgetTests {
       name: "waves", accessRate: 1, deallocationsPerSecond: 100, bytesPerSlot: 100, delays: DelayCurve(measured: late))
     let segments = BudgetSplit.hull(of: candidate, budgetBytes: 1e6)
     #expect(zip(segments, segments.dropFirst()).allSatisfy { $0.gainPerByte >= $1.gainPerByte })
-    // One straight piece leads from the first wave to the second, over the flat of nothing.
+    // One straight segment leads from the first wave to the second, over the flat part without accesses.
     #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
   }
 
-  @Test("classes without cost, demand or deallocations take no part of the budget, or their exact need")
+  @Test("classes without cost, demand or deallocations get no part of the budget, or exactly what they need")
   func limits() {
     let odd = [
       BudgetCandidate(name: "free", accessRate: 1, deallocationsPerSecond: 1, bytesPerSlot: 0, delays: DelayCurve()),
@@ -161,7 +163,7 @@ struct BudgetTests {
     #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
   }
 
-  @Test("a class's evidence weighs hits and attributed crashes by their detection probability")
+  @Test("a class's evidence weights hits and attributed crashes by their detection probability")
   func evidence() {
     var evidence = ClassEvidence()
     evidence.observe(hits: 2, attributedCrashes: 1, expectedShare: 0.5)
@@ -180,7 +182,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "the first suggested capacity holds one second's objects, later ones reach the requested coverage")
+    "the first suggested capacity holds one second's objects; later ones reach the requested coverage")
   func suggestion() {
     #expect(SlotSuggestion.initial(deallocationsPerSecond: 3) == 50)
     #expect(SlotSuggestion.initial(deallocationsPerSecond: 700) == 700)

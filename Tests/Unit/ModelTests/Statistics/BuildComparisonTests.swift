@@ -3,10 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim6_build.py`: a new build beside the old one, and a rate that falls.
+/// Compares with `sim6_build.py`: a new build runs next to the old build, and a crash rate falls.
 @Suite("Build comparison and rate drop")
 struct BuildComparisonTests {
-  /// 30 days of both builds; day and crashes of the new build when the e-value reached 100.
+  /// Runs both builds for 30 days.
+  ///
+  /// Returns the day and the new build's crashes when the e-value reached 100.
   private static func run(
     share: Double, rate: Double, rise: Double, _ generator: inout SeededGenerator
   ) -> (day: Double, crashes: Int)? {
@@ -23,7 +25,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a worse build is detected as often and as soon as in the Python simulation",
+    "a worse build is detected as often and as early as in the Python simulation",
     arguments: [
       (0.1, 0.5, 10.0, 0.980, 10.5, 5.4), (0.1, 2, 5, 1.000, 8.9, 8.7), (0.1, 2, 10, 1, 2.8, 5.6),
       (0.5, 2, 3, 0.998, 9.9, 29.9), (0.5, 10, 3, 1, 1.9, 29.4),
@@ -40,7 +42,7 @@ struct BuildComparisonTests {
     }
     let error = (found * (1 - found) / Double(runs)).squareRoot()
     #expect(abs(Double(foundDays.values.count) / Double(runs) - found) < 5 * error + 0.01)
-    // Python's error, of 400 runs, and its rounding.
+    // The tolerance covers the error of Python's mean over 400 runs, and its rounding.
     #expect(abs(foundDays.mean - days) < 5 * foundDays.standardError + 0.05, "\(foundDays.mean) days")
     #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
   }
@@ -53,7 +55,7 @@ struct BuildComparisonTests {
     #expect(Double(alarms) < 0.01 * Double(runs) + 4 * (0.01 * Double(runs)).squareRoot())
   }
 
-  @Test("a build that runs alone, or an invalid share, gives no alarm")
+  @Test("a build that runs without the other build, or with an invalid share, gives no alarm")
   func noComparison() {
     var comparison = BuildComparison()
     for share in [0, 1, -1, 2, Double.nan] { comparison.observe(isNewBuild: true, newShare: share) }
@@ -62,7 +64,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a fixed bug is accepted as soon as in the Python simulation",
+    "a fixed bug is accepted as early as in the Python simulation",
     arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
   func rateDrop(rate: Double, drop: Double, days: Double) {
     var generator = SeededGenerator(seed: 73)
@@ -92,7 +94,7 @@ struct BuildComparisonTests {
     }
   }
 
-  @Test("an unchanged rate is taken for a drop in at most 5 % of runs of 200 days")
+  @Test("an unchanged rate is mistaken for a drop in at most 5 % of runs of 200 days")
   func rateDropFalseAlarms() {
     var generator = SeededGenerator(seed: 74)
     let runs = 300 * Simulation.scale

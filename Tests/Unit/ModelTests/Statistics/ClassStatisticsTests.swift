@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Class statistics")
 struct ClassStatisticsTests {
-  /// A process that frees 100 objects a second for two hours, with a use-after-free of one in a hundred.
+  /// Simulates a process that frees 100 objects a second for two hours.
+  ///
+  /// One object in a hundred is used after its free.
   private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
     var generator = SeededGenerator(seed: 91)
     var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)
@@ -26,7 +28,7 @@ struct ClassStatisticsTests {
     return (statistics, accesses, hits)
   }
 
-  @Test("the figures of a simulated class are those of the simulation")
+  @Test("the statistics of a simulated class equal the simulation's true values")
   func summary() throws {
     let (statistics, accesses, hits) = Self.simulate()
     let summary = ClassSummary(statistics)
@@ -37,12 +39,12 @@ struct ClassStatisticsTests {
     #expect(abs(summary.estimatedAccesses - Double(accesses)) < 4 * summary.estimatedAccesses_sd)
     #expect(summary.estimatedAccesses_sd < 0.1 * Double(accesses))
     #expect(summary.missed == summary.estimatedAccesses - summary.hits)
-    // The horizon is 50/95 s and the reach 2 s, the mean delay half a second.
+    // The horizon of the queue is 50/95 s, the reach 2 s, and the mean delay half a second.
     let truth = (1 - exp(-100.0 / 95)) / (1 - exp(-4))
     #expect(try #require(summary.detection).interval.contains(truth))
     #expect(abs(try #require(summary.hitsPerMillionRequests).estimate - Double(hits) / 7_200 * 1e6) < 1e-6)
     #expect(try #require(summary.crashShare) == 1 / summary.missed)
-    // Nine of ten delays are below 0.5 s · ln 10.
+    // 90 % of the delays are below 0.5 s · ln 10.
     #expect(abs(Double(summary.suggestedSlots) - 115) < 35)
     #expect(summary.groups == 3)
     #expect(summary.runSinceNewGroup < hits - 2 && summary.runSinceNewGroup > hits - 50)
@@ -50,7 +52,7 @@ struct ClassStatisticsTests {
     #expect(statistics.skipped == [.size: 7_200])
   }
 
-  @Test("a class without data has a summary that says so")
+  @Test("the summary of a class without data states that there is no data")
   func empty() {
     let summary = ClassSummary(ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50))
     #expect(summary.detection == nil)
@@ -69,7 +71,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("a handle's miss is no hit, and statistics of a version without that count can be read")
+  @Test("a missed handle is no hit, and statistics of a version without that count can be read")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)
@@ -82,7 +84,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
   }
 
-  @Test("values from a broken ring do no harm to class statistics, and never trap")
+  @Test("values from a damaged ring do not distort class statistics, and never trap")
   func hostileValues() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: .nan, slots: .infinity)
     statistics.readDeallocations(count: .max, at: 1)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// The policy loop on simulated services: what issue 5 promises of it.
+/// Tests the policy loop on simulated services, against the requirements of issue 5.
 @Suite("Closed loop")
 struct ClosedLoopTests {
-  @Test("a fleet of 400 builds: at most one false switch-on a service-year, and nine of ten bugs are diagnosed")
+  @Test("a fleet of 400 builds has at most one false rise per service-year, and nine of ten bugs are diagnosed")
   func fleet() {
     var generator = SeededGenerator(seed: 81)
     var result = SimulatedFleet.Result()
@@ -21,14 +21,16 @@ struct ClosedLoopTests {
     #expect(Double(result.falseSwitches) <= result.service_years)
     #expect(Double(result.diagnosedBugs) > 0.85 * Double(result.bugs))
     #expect(unprotected.diagnosedBugs == 0)
-    // Crashes a bug, since the two runs drew different bugs.
+    // The share is per bug, because the two runs drew different bugs.
     let share =
       Double(result.crashes) / Double(result.bugs) / (Double(unprotected.crashes) / Double(unprotected.bugs))
     #expect(share < 0.8, "\(share)")
     #expect(result.raisedDays < 0.15 * result.days)
   }
 
-  /// Crashes of a service at a rate that may change on a day; the times of its switches.
+  /// Simulates crashes of a service whose rate may change on a given day.
+  ///
+  /// Returns the times at which the level was raised.
   private static func switches(
     days: Int, rate: (Int) -> Double, stopAtFirst: Bool = false, _ generator: inout SeededGenerator
   ) -> [Double] {
@@ -52,7 +54,7 @@ struct ClosedLoopTests {
     return switches
   }
 
-  @Test("a rise from 0.1 a day to ten times that is caught within 5 days on average")
+  @Test("a rise from 0.1 crashes a day to 1 a day is detected within 5 days on average")
   func rise() {
     var generator = SeededGenerator(seed: 82)
     var delays = Measurements()
@@ -65,7 +67,7 @@ struct ClosedLoopTests {
   }
 
   @Test(
-    "a service whose rate does not change is switched on at most once a year by mistake, the baseline being learned",
+    "a service at a constant rate is raised at most once a year by mistake, the baseline being learned",
     arguments: [0.02, 0.1, 0.5, 2])
   func falseAlarms(rate: Double) {
     var generator = SeededGenerator(seed: 83)
@@ -76,7 +78,7 @@ struct ClosedLoopTests {
     #expect(Double(switches) <= Double(years))
   }
 
-  @Test("a restart in the middle does not change the closed loop's decisions")
+  @Test("a restart during the run does not change the closed loop's decisions")
   func restart() throws {
     var generator = SeededGenerator(seed: 84)
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))

@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim2_censor.py`: late accesses are rarely seen, and the estimate is right nevertheless.
+/// Compares with `sim2_censor.py`: late accesses are rarely caught, and the estimate is still unbiased.
 @Suite("Delay distribution")
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// One repetition: 200 use-after-frees under varying traffic, with 50 slots and the sampled part beside them.
+  /// One repetition: 200 use-after-frees under varying traffic, with 50 queue slots and the sampled part.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {
@@ -42,14 +42,14 @@ struct DelayDistributionTests {
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
     }
     for (index, t) in Self.grid.enumerated() {
-      // The bins add the width of one at most: a fiftieth of the law's slope in the logarithm.
+      // The binning adds at most the width of one bin: a fiftieth of the law's slope in the logarithm.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(
         abs(estimate.mean - law.share(within: t)) < 4 * estimate.standardError + binError,
         "at \(t) s: \(estimate.mean) ± \(estimate.standardError), true \(law.share(within: t))")
-      // The spread's own error in 150 repetitions is 6 %, and more where few heavy weights make it: at 1 s a handful of
-      // hits under the highest rates.
+      // The standard error of the spread over 150 repetitions is 6 %. It is larger where a few large weights dominate:
+      // at 1 s these are a few hits under the highest rates.
       let ratio = estimate.standardDeviation / pythonSpread[index]
       #expect(ratio > 0.6 && ratio < (t < 1 ? 1.7 : 2.5), "spread at \(t) s: \(estimate.standardDeviation)")
     }
@@ -67,7 +67,7 @@ struct DelayDistributionTests {
     #expect(plain.mean - DelayLaw.weibull300ms.share(within: 0.1) > 0.2)
   }
 
-  @Test("the stated standard deviation is that of the estimate's error, given the accesses")
+  @Test("the stated standard deviation equals that of the estimate's error, given the accesses")
   func standardDeviation() {
     var generator = SeededGenerator(seed: 23)
     var errors = Measurements()
@@ -87,7 +87,7 @@ struct DelayDistributionTests {
     #expect(abs(stated.mean.squareRoot() / errors.standardDeviation - 1) < 0.15)
   }
 
-  @Test("the delay distribution estimates the number of all accesses, and the law's quantiles")
+  @Test("the delay distribution estimates the number of all accesses and the law's quantiles")
   func totalAndQuantiles() throws {
     var generator = SeededGenerator(seed: 24)
     var hits = DelayDistribution()
@@ -102,7 +102,7 @@ struct DelayDistributionTests {
     #expect(abs(try #require(hits.share(within: 3)) - (1 - exp(-1))) < 0.02)
   }
 
-  @Test("delay distributions of two processes add up to that of both")
+  @Test("the delay distributions of two processes add up to their common distribution")
   func merge() {
     var generator = SeededGenerator(seed: 25)
     var one = DelayDistribution()
@@ -117,7 +117,7 @@ struct DelayDistributionTests {
     #expect(one == both)
   }
 
-  @Test("extreme delays and invalid probabilities are counted or ignored, never a trap")
+  @Test("extreme delays and invalid probabilities are counted or ignored, and never trap")
   func hostileValues() {
     var hits = DelayDistribution()
     for delay in [-1, 0, 1e-300, 1e300, .infinity, .nan] { hits.add(delay_s: delay, retention: 1) }

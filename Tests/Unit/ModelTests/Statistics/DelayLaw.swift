@@ -1,6 +1,6 @@
 import Foundation
 
-/// The laws of delays that the simulations in Python used.
+/// The delay laws of the Python simulations.
 enum DelayLaw {
   case exponential10ms
   case lognormal50ms

@@ -3,10 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim5_stop.py`: when the quarantine has seen enough.
+/// Compares with `sim5_stop.py`: when the quarantine has seen enough groups to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
-  /// Hits of groups with Zipf's frequencies until the rule says stop; the hits, and the share of accesses in unseen groups.
+  /// Draws hits of groups with Zipf frequencies until the rule stops.
+  ///
+  /// Returns the hits and the share of accesses in unseen groups.
   private static func run(
     groups: Int, exponent: Double, until stop: (GroupCoverage) -> Bool, _ generator: inout SeededGenerator
   ) -> (hits: Double, unseen: Double) {
@@ -28,7 +30,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "59 hits without a new group leave as much unseen as in the Python simulation",
+    "after 59 hits without a new group, as many accesses are unseen as in the Python simulation",
     arguments: [(1, 1.0, 60.0, 0.0), (5, 1, 75, 0), (20, 1, 171, 0.011), (20, 1.5, 208, 0.021), (100, 1, 604, 0.035)])
   func runRule(groups: Int, exponent: Double, hits: Double, unseen: Double) {
     var generator = SeededGenerator(seed: 51)
@@ -39,14 +41,14 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // Python's own error, of 200 runs: a little below ours.
+    // Python's mean over 200 runs has a slightly smaller error than this test's.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)
   }
 
   @Test(
-    "Good's estimate of 2 % after 50 hits leaves as much unseen as in the Python simulation",
+    "at Good's estimate of 2 % after 50 hits, as many accesses are unseen as in the Python simulation",
     arguments: [(20, 0.034), (100, 0.021)])
   func goodRule(groups: Int, unseen: Double) {
     var generator = SeededGenerator(seed: 52)
@@ -59,7 +61,7 @@ struct GroupCoverageTests {
     #expect(abs(shares.mean - unseen) < 5 * shares.standardError + 0.002, "\(shares.mean)")
   }
 
-  @Test("groups are counted up to a limit, and further ones do not count as new")
+  @Test("groups are counted up to a limit, and groups beyond it do not count as new")
   func limit() {
     var coverage = GroupCoverage()
     #expect(coverage.unseenShare == 1)

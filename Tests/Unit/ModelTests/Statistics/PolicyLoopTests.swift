@@ -15,7 +15,7 @@ struct PolicyLoopTests {
         build: build, incarnation: "\(incarnation)", instance: instance ?? "host\(incarnation)", className: className))
   }
 
-  /// A loop that ran quietly for 30 days, and then had so many crashes within an hour.
+  /// A loop that had no crashes for 30 days, and then this many crashes within an hour.
   private static func alarmed(
     rules: ProtectionRules = ProtectionRules(allowsAutomaticProtection: true, listedClasses: ["App.Listed"]),
     crashes: Int = 8, className: String? = "App.Session"
@@ -61,7 +61,7 @@ struct PolicyLoopTests {
     #expect(loop.lastSwitch == event)
   }
 
-  @Test("crashes that name no class raise the protection of all the program's own classes")
+  @Test("crashes that name no class raise the protection of all in-app classes")
   func unknownClass() {
     let (loop, events, _) = Self.alarmed(className: nil)
     #expect(events.map(\.classes) == [[]])
@@ -69,7 +69,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed"])
   }
 
-  @Test("a class that an override released stays unprotected, also when crashes name it")
+  @Test("a class that an override released stays unprotected, even when crashes name it")
   func releasedClass() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, releasedClasses: ["App.Session"])
     let (loop, events, _) = Self.alarmed(rules: rules)
@@ -78,7 +78,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.releasedClasses == ["App.Session"])
   }
 
-  @Test("crashes of many threads of a process, and of a restart loop, count once in the policy loop")
+  @Test("crashes of many threads of one process, and of a restart loop, count once in the policy loop")
   func incarnations() {
     let (quiet, _, time_s) = Self.alarmed(crashes: 0)
     var threads = quiet
@@ -91,7 +91,7 @@ struct PolicyLoopTests {
       #expect(restarts.receive(Self.crash(second, instance: "unit"), at: time_s + Double(second)).isEmpty)
     }
     #expect(restarts.countedCrashes == 1)
-    // The loop that goes on counts once an hour, and is an alarm after some hours.
+    // A restart loop that continues counts once an hour, and causes an alarm after some hours.
     var events: [PolicyEvent] = []
     for minute in 1..<600 {
       events += restarts.receive(Self.crash(1_000 + minute, instance: "unit"), at: time_s + Double(minute) * 60)
@@ -100,7 +100,7 @@ struct PolicyLoopTests {
     #expect(events.map(\.to) == [.raised])
   }
 
-  @Test("five crashes of a new service raise the level on a fresh machine, if the rules count each")
+  @Test("five crashes of a new service on a new machine raise the level if the rules count each crash")
   func freshService() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, crashLoop_s: 0)
     var loop = PolicyLoop(rules: rules)
@@ -126,7 +126,7 @@ struct PolicyLoopTests {
     #expect(events.count == 1)
   }
 
-  @Test("the operator's pin takes precedence over the alarm and the stop rule, in both directions")
+  @Test("the operator's pin takes precedence over the alarm and over the stop rule")
   func pin() {
     let (off, events, _) = Self.alarmed(rules: ProtectionRules(pin: .off, allowsAutomaticProtection: true))
     #expect(events.map(\.action) == [.advised])
@@ -135,7 +135,7 @@ struct PolicyLoopTests {
     var (loop, _, time_s) = Self.alarmed()
     var pinned = loop.rules
     pinned.pin = .on
-    // The level is raised already: nothing changes, so there is no event.
+    // The level is already raised, so that nothing changes and there is no event.
     #expect(loop.receive(.rules(pinned), at: time_s) == [])
     for day in 1...20 { #expect(loop.receive(.load(["b": 10]), at: time_s + Double(day) * Self.day_s) == []) }
     #expect(loop.protection.level == .raised)
@@ -164,7 +164,7 @@ struct PolicyLoopTests {
 
   @Test("a raised level ends when hits become rare, and after a week at the latest")
   func dropAndTime() {
-    // At many crashes a day, silence is soon proof; at a rate that is low anyway, the time runs out first.
+    // For a service with many crashes a day, a short silence proves the drop. At a low rate, the time limit ends first.
     var (busy, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
     for hour in 1...24 * 10 {
@@ -182,7 +182,7 @@ struct PolicyLoopTests {
       Issue.record("\(events)")
       return
     }
-    // The inputs came once an hour.
+    // The loop received inputs once an hour.
     #expect(days >= 7 && days < 7.05)
   }
 
@@ -217,7 +217,7 @@ struct PolicyLoopTests {
     #expect(value >= 100 && newCrashes <= 6 && oldCrashes <= 1)
   }
 
-  @Test("time without running processes does not count, and one crash after two quiet years is no alarm")
+  @Test("time without running processes does not count, and one crash after two quiet years causes no alarm")
   func noTime() {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
     for day in 0..<800 { _ = loop.receive(.load([:]), at: Double(day) * Self.day_s) }
@@ -226,19 +226,19 @@ struct PolicyLoopTests {
     #expect(loop.receive(Self.crash(1), at: 1_600 * Self.day_s).isEmpty)
   }
 
-  @Test("twice the crashes at twice the load are no alarm")
+  @Test("twice the crashes at twice the load cause no alarm")
   func load() {
     var baseline = CrashBaseline()
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.expected(days: 1, load: 20) / baseline.expected(days: 1, load: 10) - 2) < 1e-9)
     #expect(abs(baseline.rate_perDay - 53.5 / 54) < 1e-9)
-    // The last week is not learned yet.
+    // The baseline has not learned the last week yet.
     #expect(baseline.learned_days == 53)
     for _ in 0..<400 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.learned_days - 90) < 1e-9)
   }
 
-  @Test("a clock set back or to an invalid time stops the loop's time only")
+  @Test("a clock set back or to an invalid time only stops the loop's time")
   func clock() {
     var (loop, _, _) = Self.alarmed(crashes: 0)
     for time_s in [-1e300, .nan, .infinity, 0] { #expect(loop.receive(.load(["b": .nan]), at: time_s).isEmpty) }

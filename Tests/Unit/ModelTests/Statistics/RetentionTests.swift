@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim1_quarantine.py`: what a bounded quarantine catches.
+/// Compares with `sim1_quarantine.py`: the accesses that a quarantine of bounded size catches.
 @Suite("Retention")
 struct RetentionTests {
-  @Test("a simulated quarantine keeps objects with the stated probability, in queue, sampled part and both")
+  @Test("a simulated quarantine keeps objects with the stated probability: in the queue, the sampled part, and either")
   func simulatedQuarantine() {
-    // Deallocations one by one; an access comes to each object after one of these delays.
+    // Simulates deallocations one by one. Each object is accessed after one of these delays.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     let share = 0.05
     let delays = [0.05, 0.15, 0.2, 0.3, 0.6, 1.2]
@@ -25,7 +25,7 @@ struct RetentionTests {
     let objects = 60_000 * Simulation.scale
     for object in 0..<objects {
       time += generator.exponential(mean: 0.01)
-      // The delays are short beside the number of waiting accesses, so a scan will do.
+      // The delays are short compared with the number of waiting accesses, therefore a linear scan is enough.
       for access in due where access.time <= time {
         let queued = queue.contains(access.object)
         let explored = explorer.contains(access.object)
@@ -48,7 +48,8 @@ struct RetentionTests {
     for (index, delay) in delays.enumerated() {
       let n = asked[index]
       func agrees(_ seen: Double, _ expected: Double) -> Bool {
-        // Neighbours in a queue are not independent: 6 standard deviations of independent ones, and a little.
+        // Adjacent objects in a queue are not independent. The tolerance is 6 standard deviations of independent ones,
+        // plus 0.002.
         abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
       }
       #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
@@ -58,7 +59,7 @@ struct RetentionTests {
   }
 
   @Test(
-    "the queue's detection probability is that of the Python simulation (n = 200,000)",
+    "the queue's detection probability equals the Python simulation's (n = 200,000)",
     arguments: [
       (DelayLaw.exponential10ms, 50.0, 10_000.0, 0.3898), (.exponential10ms, 50, 1_000, 0.9916),
       (.lognormal50ms, 50, 100, 0.8742), (.lognormal50ms, 500, 10_000, 0.4988), (.weibull1s, 50, 100, 0.5061),
@@ -70,7 +71,7 @@ struct RetentionTests {
     let retention = Retention(slots: slots, deallocationsPerSecond: rate, explorerShare: 0)
     var sample = Measurements()
     for _ in 0..<1_500 * Simulation.scale { sample.add(retention.queueProbability(after: law.draw(&generator))) }
-    // Python's own error: at most 0.0011 (one standard error).
+    // The standard error of Python's value is at most 0.0011.
     #expect(abs(sample.mean - expected) < 4 * sample.standardError + 0.004)
   }
 
@@ -92,7 +93,7 @@ struct RetentionTests {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
     #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
-    // The queue of 20 has lost it long before: what is left is the explorer's.
+    // The queue of 20 has evicted the object long before 1.2 s, so that only the sampled part contributes.
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 
@@ -108,7 +109,7 @@ struct RetentionTests {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)
     #expect(retention.queueProbability(after: 0) == 0.95)
-    // Long after the horizon only the explorer has any.
+    // Long after the horizon only the sampled part still contains objects.
     #expect(abs(retention.probability(after: 2 * retention.horizon_s) - 0.05 * exp(-10.0 / 19)) < 1e-6)
   }
 
@@ -119,7 +120,7 @@ struct RetentionTests {
     #expect(retention.queueProbability(after: 0) == 1 && retention.horizon_s == 0.04)
   }
 
-  @Test("a class without deallocations keeps objects for ever, a class without slots none")
+  @Test("a class without deallocations keeps objects forever, and a class without slots keeps none")
   func limits() {
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).horizon_s == .infinity)
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).probability(after: 1e9) == 1)

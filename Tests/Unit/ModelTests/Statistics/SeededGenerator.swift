@@ -2,7 +2,9 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// SplitMix64: the same numbers on each run, so that a simulation either always passes or always fails.
+/// The SplitMix64 generator.
+///
+/// It returns the same numbers on each run, so that a simulation always passes or always fails.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -16,17 +18,19 @@ struct SeededGenerator: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Uniform between 0 and 1.
+  /// A uniform number between 0 and 1.
   mutating func uniform() -> Double { RandomVariates.uniform(&self) }
   mutating func chance(_ probability: Double) -> Bool { uniform() < probability }
   mutating func normal() -> Double { RandomVariates.normal(&self) }
   mutating func exponential(mean: Double) -> Double { -mean * log(uniform()) }
   mutating func weibull(scale: Double, shape: Double) -> Double { scale * pow(-log(uniform()), 1 / shape) }
   mutating func gamma(shape: Double, scale: Double) -> Double { scale * RandomVariates.gamma(shape: shape, &self) }
-  /// A number below `count`; the bias of the modulus is 2⁻⁵⁰ here.
+  /// A number below `count`.
+  ///
+  /// The bias of the modulus is about 2⁻⁵⁰ for the counts used here.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
-  /// Poisson, by the gaps between events; a mean of up to some hundreds.
+  /// A Poisson number, drawn by the gaps between events, for means up to some hundreds.
   mutating func poisson(_ mean: Double) -> Int {
     var count = 0
     var time = exponential(mean: 1)
@@ -42,7 +46,7 @@ struct SeededGenerator: RandomNumberGenerator {
   }
 }
 
-/// Mean and standard error of what a simulation gave.
+/// The mean and the standard error of a simulation's results.
 struct Measurements {
   private(set) var values: [Double] = []
 
@@ -56,9 +60,11 @@ struct Measurements {
   var standardError: Double { standardDeviation / Double(values.count).squareRoot() }
 }
 
-/// Sizes of the simulations; `DANGLING_SIMULATION_SCALE=10` makes each ten times as large, and the tolerances smaller.
+/// The sizes of the simulations.
 ///
-/// With the variable set, also to 1, the figures are printed.
+/// `DANGLING_SIMULATION_SCALE=10` makes each ten times as large, and the tolerances smaller.
+///
+/// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {
   private static let environment = ProcessInfo.processInfo.environment["DANGLING_SIMULATION_SCALE"]
   static let scale = max(1, Int(environment ?? "") ?? 1)

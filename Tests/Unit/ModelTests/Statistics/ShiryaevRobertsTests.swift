@@ -3,10 +3,10 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim3_change.py`: use-after-free crashes become more frequent.
+/// Compares with `sim3_change.py`: use-after-free crashes become more frequent.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
-  /// Days until an alarm, one observation a day, at most `limit`; nil if there was none.
+  /// The number of days until an alarm, with one observation a day, at most `limit`; nil without an alarm.
   private static func daysToAlarm(
     rate: (Int) -> Double, expected: Double, limit: Int, _ generator: inout SeededGenerator
   ) -> Int? {
@@ -19,7 +19,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "a rise is detected as soon as in the Python simulation, on average", .serialized,
+    "a rise is detected as early as in the Python simulation, on average", .serialized,
     arguments: [
       (0.1, 5.0, 11.6), (0.1, 10, 4.7), (0.5, 3, 8.3), (0.5, 5, 3.6), (2, 1.5, 20.9), (2, 2, 7.7), (2, 3, 3.1),
       (10, 1.5, 6.5), (10, 2, 2.4),
@@ -30,11 +30,11 @@ struct ShiryaevRobertsTests {
     for _ in 0..<250 * Simulation.scale {
       let day = Self.daysToAlarm(
         rate: { $0 < 30 ? rate : rate * rise }, expected: rate, limit: 430, &generator)
-      // A run with an alarm before the rise is left out, as in Python.
+      // As in Python, a run with an alarm before the rise is excluded.
       if let day, day < 30 { continue }
       delays.add(Double((day ?? 429) - 29))
     }
-    // Python's means are of about 1,450 runs.
+    // Python's means are over about 1,450 runs.
     #expect(
       abs(delays.mean - python) < 4 * delays.standardError + 0.06, "\(delays.mean) ± \(delays.standardError) days")
   }
@@ -52,7 +52,7 @@ struct ShiryaevRobertsTests {
       alarms += alarm == nil ? 0 : 1
     }
     let mean = Double(days) / Double(alarms)
-    // The number of alarms is nearly a Poisson count.
+    // The number of alarms is approximately Poisson.
     #expect(abs(mean / python - 1) < 4 / Double(alarms).squareRoot(), "\(mean) days")
     #expect(mean > 365)
   }
@@ -62,7 +62,7 @@ struct ShiryaevRobertsTests {
     for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
       var detector = ShiryaevRoberts()
       detector.observe(days: 3, expected: 1, events: before)
-      // The mean over the Poisson law, summed exactly; beyond 400 events nothing is left of it.
+      // The mean over the Poisson law is an exact sum. The probability beyond 400 events is negligible.
       var mean = 0.0
       for events in 0..<400 {
         var next = detector
@@ -73,7 +73,7 @@ struct ShiryaevRobertsTests {
     }
   }
 
-  @Test("the posterior is even at a value of 365 for one expected change a year")
+  @Test("the posterior probability is one half at a value of 365, for one expected change a year")
   func posterior() {
     var detector = ShiryaevRoberts()
     detector.observe(days: 365, expected: 0, events: 0)
@@ -81,7 +81,7 @@ struct ShiryaevRobertsTests {
     #expect(abs(detector.posterior(changesPerDay: 1 / 365) - 0.5) < 1e-12)
   }
 
-  @Test("bursts, infinities and NaN leave the detector finite")
+  @Test("bursts, infinities and NaN leave the detector's value finite")
   func hostileValues() {
     var detector = ShiryaevRoberts()
     detector.observe(days: 1, expected: 0.1, events: 1e18)

@@ -2,7 +2,8 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// `sim7_loop.py` around the real policy loop: services, their builds, some with bugs, and what the protection does to them.
+/// The simulation of `sim7_loop.py` with the real policy loop: services, their builds, bugs in some builds, and the
+/// effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0
@@ -24,17 +25,17 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// Crashes a day that are diagnosed as use-after-free and are none.
+  /// Crashes per day that are diagnosed as use-after-free by mistake.
   var background = 0.3
-  /// The share of accesses that crash when nothing catches them: measured in the crash matrix.
+  /// The share of uncaught accesses that crash, as measured in the crash matrix.
   var crashShare = 0.57
-  /// The share of use-after-free crashes whose class is known afterwards (rule L1).
+  /// The share of use-after-free crashes whose class the report names (rule L1).
   var namedShare = 0.49
   /// The share of accesses that each level catches in protected classes.
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]
   var rules = ProtectionRules(allowsAutomaticProtection: true)
 
-  /// One service: its builds follow one another, each runs for 14 days.
+  /// Runs one service, whose builds follow one another and run for 14 days each.
   func run(builds: Int, _ generator: inout SeededGenerator, into result: inout Result) {
     var loop = PolicyLoop(rules: rules)
     var incarnation = 0

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("CrashClient")
 struct CrashClientTests {
-  @Test("a reply that arrives byte by byte is read whole")
+  @Test("a reply that arrives byte by byte is read completely")
   func bytewise() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -20,7 +20,7 @@ struct CrashClientTests {
     #expect(status.losses == ["torn": 1])
   }
 
-  @Test("a call is JSON without nulls, ended by NUL, with the method's whole name")
+  @Test("a call is JSON without nulls and with the full method name, ended by NUL")
   func request() throws {
     let daemon = try FakeDaemon { connection in
       let call = Data((connection.call() ?? "").utf8)
@@ -37,7 +37,7 @@ struct CrashClientTests {
     #expect(call["more"] == nil)
   }
 
-  @Test("a call longer than the socket's buffer is sent whole")
+  @Test("a call longer than the socket's buffer is sent completely")
   func longCall() throws {
     let daemon = try FakeDaemon { connection in
       let count = connection.call()?.utf8.count ?? 0
@@ -95,7 +95,7 @@ struct CrashClientTests {
   }
 
   @Test(
-    "bytes that are no reply are a malformed reply", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
+    "other bytes than a reply are a malformed reply", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
   func garbage(text: String) throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -107,7 +107,7 @@ struct CrashClientTests {
     #expect(!reason.isEmpty)
   }
 
-  @Test("a connection that ends inside of a reply is an error")
+  @Test("a connection that ends within a reply is an error")
   func closedInside() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -128,7 +128,7 @@ struct CrashClientTests {
     }
   }
 
-  @Test("a reply longer than the limit is given up")
+  @Test("a reply longer than the limit is rejected")
   func oversized() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -140,7 +140,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.messageTooLarge(limitBytes: 1 << 20)) { try client.status() }
   }
 
-  @Test("a daemon that does not answer is given up after the time-out")
+  @Test("a call to a daemon that does not answer fails after the timeout")
   func silence() throws {
     let daemon = try FakeDaemon { $0.waitForHangup() }
     defer { daemon.stop() }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("EventStream")
 struct EventStreamTests {
-  @Test("ready and events arrive in order, also in one packet")
+  @Test("ready and events arrive in order, even if they are in one packet")
   func order() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call(), call.contains(#""more":true"#), call.contains(#""cursor":"c0""#) else {
@@ -72,7 +72,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
   }
 
-  @Test("an unreadable event is reported with its cursor, also as the first one, and the stream continues after it")
+  @Test("an unreadable event is reported with its cursor, even as the first one, and the stream continues after it")
   func unreadable() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -83,7 +83,7 @@ struct EventStreamTests {
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe().begun()
     do throws(ClientError) {
       _ = try stream.next()
-      Issue.record("it was read")
+      Issue.record("the unreadable event was read")
     } catch {
       guard case .malformedReply = error else {
         Issue.record("\(error)")
@@ -137,9 +137,9 @@ struct EventStreamTests {
     }
     defer { daemon.stop() }
     var ends: [Int32] = [0, 0]
-    // The pointer covers the two elements.
+    // The pointer covers the two elements that pipe() writes.
     try #require(unsafe pipe(&ends) == 0)
-    // A child of another test would keep the end open.
+    // A child process of another test would otherwise keep the end open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[1]) }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Finding crashd's socket")
 struct SocketPathTests {
-  /// The path that is found when the runtime directory has this owner and mode, and whether it lies in there.
+  /// Whether the search finds the socket in a runtime directory that has this owner and mode.
   private func isFound(owner: uid_t, mode: mode_t) throws -> Bool {
     let directory = "/tmp/cs-runtime-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    // The path lives for the calls.
+    // The path's C string is valid during the calls.
     try #require(unsafe chmod(directory, mode) == 0 && (owner == geteuid() || chown(directory, owner, owner) == 0))
     let path = SocketPath.find(
       option: nil, environment: ["XDG_RUNTIME_DIR": directory], systemDirectory: "/nonexistent")
@@ -25,12 +25,12 @@ struct SocketPathTests {
     #expect(try !isFound(owner: geteuid(), mode: 0o702))
   }
 
-  @Test("F7: crashctl does not ask the daemon of another user's runtime directory", .enabled(if: geteuid() == 0))
+  @Test("F7: crashctl does not call the daemon in another user's runtime directory", .enabled(if: geteuid() == 0))
   func foreign() throws {
     #expect(try !isFound(owner: 65_534, mode: 0o700))
   }
 
-  @Test("the option --socket takes precedence over CRASHD_SOCKET, and that over the directories")
+  @Test("the option --socket takes precedence over CRASHD_SOCKET, and CRASHD_SOCKET over the directories")
   func order() {
     let environment = ["CRASHD_SOCKET": "/b", "XDG_RUNTIME_DIR": "/c"]
     #expect(SocketPath.find(option: "/a", environment: environment, systemDirectory: "/nonexistent") == "/a")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// crashd's command line, and the precedence of settings.
+/// Tests crashd's command line and the precedence of settings.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(
@@ -14,7 +14,7 @@ struct CheckConfigTests {
     let (output, complaint) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // Both are shorter than a pipe's buffer.
+    // Both texts are shorter than the pipe's buffer.
     let texts = [output, complaint].map {
       String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
@@ -29,7 +29,7 @@ struct CheckConfigTests {
     try body(path)
   }
 
-  @Test("options take precedence over the environment, and that over the file; --check-config prints the result")
+  @Test("options precede the environment, and the environment the file; --check-config prints the resulting settings")
   func order() throws {
     try withFile("log-level: debug\ndebuginfod-urls: [https://file.example.org]\nretention: {age: 5d}") { path in
       let file = try crashd(["--config", path])

@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// The built crashctl, run as people run it.
+/// Tests the built crashctl as a user runs it.
 @Suite("crashctl")
 struct CommandLineTests {
   struct Result {
@@ -13,14 +13,15 @@ struct CommandLineTests {
     var complaint: String
   }
 
-  /// A program that lies beside the test bundle.
+  /// A program that is next to the test bundle.
   static func product(_ name: String) throws -> String {
     let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     return runner.deletingLastPathComponent().appending(path: name).path
   }
 
-  /// Runs crashctl with nothing but the environment given; `afterFirstLine` takes the first line of its output and gets
-  /// its pid, with the input still open.
+  /// Runs crashctl with the given environment only.
+  ///
+  /// `afterFirstLine` receives the first line of its output and its pid, while its input is still open.
   static func crashctl(
     _ arguments: [String], environment: [String: String] = [:], input: String = "",
     afterFirstLine: ((pid_t) -> Void)? = nil
@@ -36,12 +37,12 @@ struct CommandLineTests {
     process.standardOutput = output
     process.standardError = complaint
     try runUnblocked(process)
-    // A crashctl that hangs must not hang the tests: its pipes close, and what it did not say is missed.
+    // If crashctl hangs, it is killed, so that its pipes close and the test fails instead of hanging.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
-    // Less than the pipe's buffer: writing it cannot block.
+    // The text is shorter than the pipe's buffer, so that writing it cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
@@ -49,7 +50,7 @@ struct CommandLineTests {
     } else {
       try typed.fileHandleForWriting.close()
     }
-    // All texts hold less than their buffers: reading one to its end cannot make the other one block.
+    // Each text is shorter than its pipe's buffer: reading one to its end cannot block the writer of the other.
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
@@ -59,18 +60,20 @@ struct CommandLineTests {
       complaint: words)
   }
 
-  /// Starts it with no signal blocked: a test runs on a thread of Dispatch, which blocks most of them.
+  /// Starts the process with no signal blocked.
+  ///
+  /// The test runs on a thread of Dispatch, which blocks most signals.
   private static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
-    // The pointers are used during the calls only; the thread gets its mask back before it does anything else.
+    // The pointers are used during the calls only. The thread restores its mask before it does anything else.
     unsafe sigemptyset(&nothing)
     unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     try process.run()
   }
 
-  /// Answers every call as a crashd with two reports does.
+  /// A daemon that answers every call like a crashd with two reports.
   static func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -113,7 +116,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "without crashd each verb prints one line that says so, and exits with 3",
+    "without crashd each verb prints one line that states this, and exits with 3",
     arguments: [[], ["list"], ["show"], ["show", "ab"], ["status"], ["processes"], ["follow"], ["--json=short"]])
   func unreachable(arguments: [String]) throws {
     let result = try Self.crashctl(arguments, environment: ["CRASHD_SOCKET": "/nowhere/s"])
@@ -143,7 +146,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a time may begin with a minus sign",
+    "a time may start with a minus sign",
     arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"], ["-S-2h", "-n1"]])
   func negativeTime(arguments: [String]) throws {
     let daemon = try Self.daemon()
@@ -152,7 +155,7 @@ struct CommandLineTests {
     #expect(result.status == 0, "\(result.complaint)")
   }
 
-  @Test("a verb after options is an error that says to put it first")
+  @Test("a verb after options is an error that asks to put the verb first")
   func verbLast() throws {
     let result = try Self.crashctl(["--socket", "/nowhere/s", "show"])
     #expect(result.status == 2)
@@ -162,12 +165,12 @@ struct CommandLineTests {
   }
 
   @Test(
-    "the error for a mistyped verb suggests the nearest verb, if one is near",
+    "the error for a mistyped verb suggests the nearest verb if one is similar",
     arguments: [
       (["shw"], "unknown command 'shw'; did you mean 'show'? see crashctl --help"),
       (["expalin", "7f"], "unknown command 'expalin'; did you mean 'explain'? see crashctl --help"),
       (["something-else"], "unknown command 'something-else'; see crashctl --help"),
-      // What removes reports is never proposed.
+      // A verb that removes reports is never suggested.
       (["ps"], "unknown command 'ps'; did you mean 'processes'? see crashctl --help"),
       (["rn"], "unknown command 'rn'; did you mean 'run'? see crashctl --help"),
       (["prunee"], "unknown command 'prunee'; see crashctl --help"),
@@ -198,7 +201,7 @@ struct CommandLineTests {
     #expect(try Self.crashctl(["--generate-completion-script", shell]).output == result.output)
   }
 
-  @Test("help has its verbs in groups, and a verb with verbs of its own shows the options of its default")
+  @Test("help lists the verbs in groups, and a verb with subcommands shows the options of its default subcommand")
   func groupedHelp() throws {
     let help = try Self.crashctl(["--help"]).output
     for title in ["SHOW CRASHES", "THE SERVICE"] { #expect(help.contains(title + " SUBCOMMANDS:"), "\(help)") }
@@ -232,7 +235,7 @@ struct CommandLineTests {
     #expect(try values("bash", group) == ["71c0ffee71c0"])
   }
 
-  @Test("JSON can be asked for briefly: -j, and --json without a value")
+  @Test("JSON can be requested briefly: with -j, or --json without a value")
   func briefJSON() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -247,7 +250,7 @@ struct CommandLineTests {
     #expect(empty.output == "[]\n")
   }
 
-  @Test("times are in the local zone, which they name, or in UTC")
+  @Test("times are in the local zone, which is shown, or in UTC")
   func zones() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -263,7 +266,7 @@ struct CommandLineTests {
     #expect(try Self.crashctl(["show", "--json=short"], environment: environment).output.contains("T08:10:11.000123Z"))
   }
 
-  @Test("dump takes the format from the extension of its file, and says so where there is none")
+  @Test("dump takes the format from its file's extension, and prints a note if the extension names no format")
   func extensions() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -280,11 +283,11 @@ struct CommandLineTests {
     }
   }
 
-  @Test("the shell completes the ids of reports, and nothing when crashd is away")
+  @Test("the shell completes the ids of reports, and nothing without a running crashd")
   func idCompletion() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
-    // What the script of ArgumentParser calls, with the cursor after "crashctl show b".
+    // The words are those that ArgumentParser's script passes, with the cursor after "crashctl show b".
     let words = ["---completion", "show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
     let known = try Self.crashctl(words, environment: ["CRASHD_SOCKET": daemon.socketPath])
     #expect(known.output == "bb22\n")
@@ -293,7 +296,7 @@ struct CommandLineTests {
     #expect(unknown.output == "\n" && unknown.complaint.isEmpty)
   }
 
-  @Test("list prints all pages, the newest last, and -r reverses them")
+  @Test("list prints all pages, newest last, and -r reverses the order")
   func list() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -315,7 +318,7 @@ struct CommandLineTests {
     #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
     let missing = try Self.crashctl(["list", "zz"], environment: environment)
     #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
-    // Behind options a verb is no word to search for.
+    // A verb after options is not treated as a search word.
     let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
     #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
   }
@@ -332,7 +335,7 @@ struct CommandLineTests {
     #expect(metrics.status == 0 && metrics.output == "crashd_reports 2\n# EOF\n")
   }
 
-  @Test("explain lists the rules, the applying ones first with their evidence")
+  @Test("explain lists the rules with their evidence, applying rules first")
   func explain() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -455,7 +458,7 @@ struct CommandLineTests {
     #expect(excused.status == 0 && excused.complaint.contains("no process is attached"))
   }
 
-  @Test("follow prints one line per crash, and exits with 3 when crashd ends")
+  @Test("follow prints one line per crash, and exits with 3 when crashd exits")
   func follow() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -467,7 +470,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
   }
 
-  @Test("follow reconnects after its last printed event, as long as there are new ones")
+  @Test("follow reconnects after its last printed event, as long as new events arrive")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }

@@ -32,7 +32,7 @@ struct DanglingTextTests {
     """
   }
 
-  @Test("bars show shares of the maximum, zero differs from little, and NaN does no harm")
+  @Test("bars show shares of the maximum, zero differs from a small value, and NaN is harmless")
   func sparkline() {
     #expect(Sparkline.text([]) == "")
     #expect(Sparkline.text([0, 0]) == "··")
@@ -40,7 +40,7 @@ struct DanglingTextTests {
     #expect(Sparkline.text([.nan, -1, .infinity, 2]) == "··██")
   }
 
-  @Test("a trend has days without crashes, and can be limited to one build")
+  @Test("a trend includes days without crashes, and can be limited to one build")
   func trend() throws {
     let days = [
       Self.day("2026-11-18", crashes: 2, hits: 0), Self.day("2026-11-21", crashes: 4, hits: 9, build: "aa11"),
@@ -71,7 +71,7 @@ struct DanglingTextTests {
     #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
   }
 
-  @Test("programs without use-after-free are counted in a trend of several, and shown when one is named")
+  @Test("programs without use-after-free are counted in a trend of several, and shown if one is named")
   func quiet() throws {
     let quiet = try Self.policy(Self.day("2026-11-18", crashes: 0, hits: 0))
     var still = quiet
@@ -83,7 +83,7 @@ struct DanglingTextTests {
     #expect(alone.contains("shop: protection") && !alone.contains("not shown"))
   }
 
-  @Test("on a terminal one command over several programs is one line")
+  @Test("on a terminal, one command for several programs is printed once")
   func commands() throws {
     let events = try ["shop", "till"].map { name in
       let json = """
@@ -114,7 +114,7 @@ struct DanglingTextTests {
     #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
   }
 
-  @Test("numbers are printed with as many digits as they need")
+  @Test("numbers are printed with only as many digits as necessary")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])
     #expect(DanglingText.number(.infinity) == "∞" && !DanglingText.number(1e300).isEmpty)

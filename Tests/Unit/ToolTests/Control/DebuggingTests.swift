@@ -7,17 +7,17 @@ import Testing
 
 @testable import CrashControl
 
-/// Texts of a crashed process must reach no debugger, pager or shell.
-@Suite("crashctl debug and the pager, attacked")
+/// Tests that texts of a crashed process reach no debugger, pager or shell as commands.
+@Suite("Attacks on crashctl debug and the pager")
 struct DebuggingTests {
-  /// Ends with its files.
+  /// A directory of files that is removed at the end.
   private struct Scratch: ~Copyable {
     let path = "/tmp/cs-debug-\(UUID().uuidString.prefix(8))"
 
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A copy of crashctl, which has a build id, under any name.
+    /// Copies crashctl, which has a build id, to any file name.
     func program(_ name: String) throws -> String {
       let copy = "\(path)/\(name)"
       try FileManager.default.copyItem(atPath: CommandLineTests.product("crashctl"), toPath: copy)
@@ -29,7 +29,7 @@ struct DebuggingTests {
     try #require(ImageBuildID.read(CommandLineTests.product("crashctl")))
   }
 
-  /// What the debugger gets when a process with this executable and build id has crashed.
+  /// The debugger's arguments after a crash of a process with this executable and build id.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {
@@ -45,7 +45,7 @@ struct DebuggingTests {
       environment: environment)
   }
 
-  @Test("F1: the crashed build's file is passed to the debugger")
+  @Test("F1: the file of the crashed build is passed to the debugger")
   func build() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop server ä")
@@ -65,7 +65,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F1: a file of the report's build whose name lldb would read as commands is not passed to it",
+    "F1: a file of the report's build with a name that lldb would read as commands is not passed to lldb",
     arguments: ["a\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\rb", "a\u{1b}b"])
   func names(name: String) throws {
     let scratch = try Scratch()
@@ -74,7 +74,7 @@ struct DebuggingTests {
     #expect(result.complaint.contains("may take for commands"))
   }
 
-  @Test("F1: a file that is missing, or of another or no build, is not passed to the debugger")
+  @Test("F1: a file that is missing, or has another build id or none, is not passed to the debugger")
   func otherBuilds() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop")
@@ -85,7 +85,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F15: crashctl with elevated rights starts no debugger",
+    "F15: crashctl with elevated privileges starts no debugger",
     arguments: [["SUDO_UID": "4711"], ["SUDO_UID": "x"], ["PKEXEC_UID": "4711"], ["DOAS_USER": "shop"]])
   func raisedDebug(environment: [String: String]) throws {
     let scratch = try Scratch()
@@ -93,7 +93,7 @@ struct DebuggingTests {
     #expect(result.status == 2 && result.output.isEmpty && result.complaint.contains("is set"))
   }
 
-  @Test("F15: crashctl without elevated rights uses the caller's pager")
+  @Test("F15: crashctl without elevated privileges uses the caller's pager")
   func callersPager() throws {
     for environment in [[:], ["SUDO_UID": "\(geteuid())"], ["DOAS_USER": "root"]] {
       let settings = environment.merging(["PAGER": "more -s", "LESSOPEN": "|x"]) { $1 }
@@ -106,7 +106,7 @@ struct DebuggingTests {
     #expect(CallerRights(environment: ["SUDO_UID": "0"], isSecure: false, user: 1000).surplus != nil)
   }
 
-  @Test("F15: crashctl with elevated rights uses the system's less, without shell, log or caller's options")
+  @Test("F15: crashctl with elevated privileges uses the system's less, without shell, log or caller's options")
   func raisedPager() throws {
     let settings = [
       "SUDO_UID": "\(geteuid() + 1)", "PAGER": "sh", "LESS": "-o/tmp/x", "LESSOPEN": "|id %s", "LESSCLOSE": "id",
@@ -123,7 +123,7 @@ struct DebuggingTests {
       ])
   }
 
-  @Test("F15: crashctl with elevated rights does not run the caller's $PAGER")
+  @Test("F15: crashctl with elevated privileges does not run the caller's $PAGER")
   func pagerIsNotRun() throws {
     let scratch = try Scratch()
     let mark = scratch.path + "/ran"

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("crashctl doctor")
 struct DoctorTests {
-  @Test("without crashd doctor has one fault, with crashctl's own sentence")
+  @Test("without crashd doctor reports one fault, with crashctl's own sentence")
   func noDaemon() throws {
     let findings = Doctor(client: CrashClient(socketPath: "/nowhere/s")).machine()
     let crashd = try #require(findings.first { $0.subject == "crashd" })
@@ -40,7 +40,7 @@ struct DoctorTests {
         == "since crashd started: 3 processes whose rings could not be read. See crashd's log.")
   }
 
-  @Test("doctor distinguishes a process without the shield, with it, and with replaced handlers")
+  @Test("doctor distinguishes a process without the shield, with the shield, and with replaced handlers")
   func processes() throws {
     let all = "0000000040000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGSYS
     #expect(try levels(caught: all, maps: "")["shield"] == .fault)
@@ -67,7 +67,7 @@ struct DoctorTests {
     #expect(try levels(maps: "", environment: ["CRASHSHIELD_ALTSTACKS=0"])["altstacks"] == nil)
   }
 
-  @Test("doctor reports replaced handlers from the program's last crash, and a note without one")
+  @Test("doctor reports replaced handlers from the program's last crash, and prints a note without a crash")
   func takenOver() throws {
     #expect(HandlerFacts(executable: nil, client: CrashClient(socketPath: "/nowhere/s")).finding.level == .note)
     let taken =
@@ -87,12 +87,12 @@ struct DoctorTests {
       let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
-      // A part of a path is another program's.
+      // A prefix of the path belongs to another program.
       #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))
     }
   }
 
-  @Test("doctor accepts the spool as crashd makes it, and reports other modes", arguments: [0o1733, 0o3733, 0o777, 0])
+  @Test("doctor accepts the spool modes that crashd sets, and reports others", arguments: [0o1733, 0o3733, 0o777, 0])
   func spool(mode: mode_t) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -125,7 +125,7 @@ struct DoctorTests {
     #expect(symbols.level == .warning && symbols.sentence.contains("addresses instead of names"), "\(symbols.sentence)")
   }
 
-  @Test("doctor finds debug files where crashd does, by build id", arguments: ["", ".debug/"])
+  @Test("doctor finds debug files by build id in the same directories as crashd", arguments: ["", ".debug/"])
   func debugFiles(folder: String) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -137,7 +137,7 @@ struct DoctorTests {
     try Self.run(["objcopy", "--strip-all", "--add-gnu-debuglink=\(debug)", source, program])
     let found = try #require(doctor.program(program).first { $0.subject == "symbols" })
     #expect(found.level == .good && found.sentence == "functions, files and lines from '\(debug)'")
-    // Of another build.
+    // The file has the build id of another build.
     try Self.run(["objcopy", "--only-keep-debug", try CommandLineTests.product("crashctl"), debug])
     #expect(doctor.program(program).first { $0.subject == "symbols" }?.level == .warning)
   }
@@ -151,13 +151,13 @@ struct DoctorTests {
     try #require(process.terminationStatus == 0)
   }
 
-  @Test("doctor has no findings of a process that does not exist")
+  @Test("doctor has no findings about a process that does not exist")
   func noProcess() {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"), system: "/nowhere")
     #expect(doctor.process(1) == nil)
   }
 
-  @Test("doctor finds unwind tables and debug information in crash-maker, and none in a text")
+  @Test("doctor finds unwind tables and debug information in crash-maker, and none in a text file")
   func programs() throws {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
     let own = doctor.program(try CommandLineTests.product("crash-maker"))
@@ -182,7 +182,7 @@ struct DoctorTests {
     #expect(findings.first { $0.subject == "unwinding" }?.level == .warning)
   }
 
-  @Test("doctor exits with 1 on a fault, and says what to do")
+  @Test("doctor exits with 1 on a fault and prints what to do")
   func commandLine() throws {
     let result = try CommandLineTests.crashctl(["doctor"], environment: ["CRASHD_SOCKET": "/nowhere/s"])
     #expect(result.status == 1)
@@ -216,7 +216,7 @@ struct DoctorTests {
     if let text { #expect(memory.first?.sentence.contains(text) == true && memory.first?.level == .note) }
   }
 
-  @Test("doctor reports a process's guard self-test: absorbing, failing kinds, or not run")
+  @Test("doctor reports a process's guard self-test: absorbing, with failing kinds, or not run")
   func processGuards() throws {
     func guards(_ more: String) throws -> Finding {
       let found = try findings(
@@ -239,7 +239,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // Of one that is not attached nothing is known.
+    // Nothing is known about a process that is not attached.
     #expect(try levels()["guards"] == nil)
   }
 
@@ -289,7 +289,7 @@ struct DoctorTests {
   }
 }
 
-/// A directory of one test's own.
+/// A directory that belongs to one test.
 struct Scratch {
   let path = "/tmp/cs-doctor-\(UUID().uuidString.prefix(8))"
 

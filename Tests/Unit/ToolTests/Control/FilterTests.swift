@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Each option that restricts reaches the parameter of each verb's method.
+/// Tests that each filter option reaches the parameter of each verb's method.
 @Suite("crashctl's filters")
 struct FilterTests {
   struct Verb: Sendable, CustomTestStringConvertible {
@@ -45,7 +45,7 @@ struct FilterTests {
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
 
-  /// Every other text of the filter has an option of its name.
+  /// Every other text of the filter has an option with its name.
   static let crashFlags =
     namedFlags
     + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {
@@ -68,7 +68,9 @@ struct FilterTests {
 
   static let filterNames = Set((crashFlags + incidentFlags).map(\.parameter))
 
-  /// What the verb's method was first asked for; no call has an answer, which ends every verb.
+  /// The parameters of the verb's first call of the method.
+  ///
+  /// No call gets a reply, which ends every verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in
@@ -115,7 +117,7 @@ struct FilterTests {
     #expect(each == wanted.merging(["source": .string("quarantine")]) { $1 })
   }
 
-  @Test("crashctl without filter options restricts nothing", arguments: crashVerbs + incidentVerbs)
+  @Test("crashctl without filter options passes no filter", arguments: crashVerbs + incidentVerbs)
   func nothing(verb: Verb) throws {
     #expect(try asked(verb.words, method: verb.method).isEmpty)
   }

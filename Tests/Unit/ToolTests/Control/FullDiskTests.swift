@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// crashd on a file system of its own that is full, in a mount namespace that ends with it.
-@Suite("A disk that is full at the start")
+/// Tests crashd on its own file system that is full, in a mount namespace that ends with the test.
+@Suite("A disk that is full when crashd starts")
 struct FullDiskTests {
-  /// Arguments: the products' directory and a scratch directory.
+  /// The script's arguments are the products' directory and a scratch directory.
   private static let script = """
     set -u
     mkdir "$2/run" "$2/state"
@@ -43,7 +43,7 @@ struct FullDiskTests {
   private static let mayMount = geteuid() == 0 && (try? run(["unshare", "-m", "true"]).status) == 0
 
   @Test(
-    "F16: crashd starts on a full disk, buffers crashes, says so, and stores them when there is room",
+    "F16: crashd starts on a full disk, buffers crashes, logs that, and stores them when there is room",
     .enabled(if: mayMount))
   func start() throws {
     let scratch = try Scratch()
@@ -52,7 +52,7 @@ struct FullDiskTests {
     let (status, output) = try Self.run([
       "timeout", "--kill-after=5", "300", "unshare", "-m", "sh", "-c", Self.script, "sh", products, scratch.path,
     ])
-    // A container may have the namespace and not the mount.
+    // A container may allow the namespace but not the mount.
     if status == 77 { return }
     #expect(status == 0, "\(output)")
     let lines = output.split(separator: "\n")

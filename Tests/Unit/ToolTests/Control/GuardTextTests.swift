@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Texts of crashctl guards")
 struct GuardTextTests {
-  @Test("an unknown guard kind or mode is an error that suggests the nearest, or the help")
+  @Test("an error about an unknown guard kind or mode suggests the nearest one, or the help")
   func mistakes() throws {
     #expect(try GuardText.kind("index") == "index" && GuardText.kind("all") == nil)
     #expect(try GuardText.mode("absorb") == "absorb" && GuardText.mode("program") == "program")
@@ -22,7 +22,7 @@ struct GuardTextTests {
     #expect(throws: mistake) { _ = try GuardText.mode("obsrve") }
   }
 
-  @Test("guards list has one line per kind, or one for equal kinds, and refusals of processes")
+  @Test("guards list has one line per kind, or one for equal kinds, and lists refusals of processes")
   func list() {
     let all = Dictionary(uniqueKeysWithValues: GuardKinds.names.map { ($0, "observe") })
     let services = [

@@ -22,14 +22,14 @@ struct ListingsTests {
     let lines = text.split(separator: "\n")
     #expect(lines.count == 4 && lines[3].hasPrefix("All rows: uid 1000, signal SIGILL"), "\(text)")
     for line in lines { #expect(line.count <= columns, "\(line)") }
-    // However narrow, the report can be named and its source line is there.
+    // At any width, the report's id and its source line are visible.
     #expect(lines[2].contains("abababab"))
     #expect(lines[2].contains("Cart.swift:42"))
   }
 
   private static let now = Clock(now: 1_795_248_611 + 300, isUTC: true)
 
-  @Test("on a terminal a list has ages, and neighbors of one group are one line with their number")
+  @Test("on a terminal a list has ages, and adjacent crashes of one group are one line with their number")
   func overview() throws {
     let reports = try ["a", "b"].map { function in
       var own = try summary(function: function)
@@ -50,7 +50,7 @@ struct ListingsTests {
     #expect(lengthy.split(separator: "\n").count == 4 && lengthy.contains("2026-11-21 08:10:11 UTC"))
   }
 
-  @Test("a column with one value is said once below the table, and stays in a pipe and in a table of one row")
+  @Test("a column with one value is printed once below the table, but stays in a pipe and in a table of one row")
   func common() throws {
     let other = try summary(name: "till", function: "b")
     let table = { (rows: [ReportSummary], width: Int?) in
@@ -73,7 +73,7 @@ struct ListingsTests {
     #expect(text.split(separator: "\n").count == 1)
   }
 
-  @Test("listings without colour have no escape sequence, with colour each one is closed")
+  @Test("listings without color have no escape sequences; with color each sequence is closed")
   func color() throws {
     let plain = Listings.reports([try summary()], terminal: Terminal(width: 80, hasColor: false), legend: true)
     #expect(!plain.contains("\u{1b}"))
@@ -83,7 +83,7 @@ struct ListingsTests {
     #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
   }
 
-  @Test("a followed crash has its source location once")
+  @Test("a followed crash shows its source location once")
   func placeOnce() throws {
     let json = SampleJSON.report(id: "bb22").replacing("in checkout().", with: "in checkout() (Cart.swift:42).")
     let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
@@ -110,7 +110,7 @@ struct ListingsTests {
     #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == [name])
   }
 
-  @Test("status begins with a verdict, and says what each loss means")
+  @Test("status begins with a verdict, and explains each loss")
   func status() throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.losses["overwritten"] = 0
@@ -135,7 +135,7 @@ struct ListingsTests {
     #expect(text(status, false).hasPrefix("DEGRADED: "))
   }
 
-  @Test("status shows whose crashes the caller may see, and who may see all")
+  @Test("status shows whose crashes the caller may see, and which users may see all")
   func access() throws {
     let text = { (access: String) in
       let json = SampleJSON.status.dropLast() + ",\"access\":\(access)}"

@@ -23,7 +23,7 @@ struct LocalTimeTests {
     }
   }
 
-  @Test("a date is its midnight, a time is today's")
+  @Test("a date means its midnight, and a time means today")
   func parts() throws {
     let today = try #require(LocalTime.parse("today", now: now))
     #expect((0..<90_000).contains(now - today))
@@ -43,7 +43,7 @@ struct LocalTimeTests {
     ])
   func refused(text: String) { #expect(LocalTime.parse(text) == nil) }
 
-  @Test("an --until of a second includes its last microsecond")
+  @Test("an --until with a second includes the last microsecond of that second")
   func endOfSecond() { #expect(LocalTime.rfc3339EndOfSecond(1_795_248_611) == "2026-11-21T08:10:11.999999Z") }
 
   @Test("a malformed stored time is shown unchanged")

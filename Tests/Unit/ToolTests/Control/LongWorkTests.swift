@@ -9,7 +9,7 @@ import Testing
 
 @Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// Two reports, one with a changed diagnosis; and 2,053 old ones.
+  /// A daemon with two reports, one of which has a changed diagnosis, and 2,053 old reports.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in
@@ -53,7 +53,7 @@ struct LongWorkTests {
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
   }
 
-  @Test("reanalyze --all lists changed reports, and counts those that cannot be analyzed")
+  @Test("reanalyze --all lists changed reports and counts those that cannot be analyzed")
   func reanalyze() throws {
     let result = try crashctl(["reanalyze", "--all"])
     #expect(result.status == 0)
@@ -68,9 +68,9 @@ struct LongWorkTests {
     }
   }
 
-  @Test("debug runs the debugger on the core alone when the executable's build differs, and says so")
+  @Test("debug runs the debugger on the core alone if the executable's build differs, and prints that")
   func debug() throws {
-    // A debugger and a core as good as any.
+    // Any two existing files can stand for the debugger and the core.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
     #expect(words.status == 0 && words.output == "-c /bin/true\n")
     #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
@@ -88,7 +88,7 @@ struct LongWorkTests {
     return report
   }
 
-  @Test("a core is found by the kernel's pattern, the first one after the crash")
+  @Test("a core is found by the kernel's pattern, and the first core after the crash is used")
   func core() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -126,7 +126,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "F1: a core whose name lldb would read as commands is not passed to it",
+    "F1: a core with a name that lldb would read as commands is not passed to lldb",
     arguments: ["x\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\u{1b}b"])
   func coreName(name: String) throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
@@ -135,16 +135,16 @@ struct LongWorkTests {
     try leaveCore(at: "\(directory)/core.\(name).4711")
     let find = { CoreFile.find(of: try report(), pattern: "\(directory)/core.%e.%p", addsPid: false) }
     guard case .none(let reason) = try find() else {
-      Issue.record("it is an argument")
+      Issue.record("the core's name is an argument")
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // A plain one beside it is found.
+    // A core with a plain name next to it is found.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }
 
-  @Test("F1: a core of another user is not taken for the process's", .enabled(if: geteuid() == 0))
+  @Test("F1: a core of another user is not used as the process's core", .enabled(if: geteuid() == 0))
   func coreOwner() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -160,7 +160,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "debug says why it cannot search for a core",
+    "debug prints why it cannot search for a core",
     arguments: [
       ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "the handler '/usr/bin/apport'"),
       ("core", "to the process's directory"), ("", "as 'core' to"), ("/cores/%h/core", "differs for each"),
@@ -177,7 +177,7 @@ struct LongWorkTests {
     }
   }
 
-  @Test("top shows counts and the newest crashes, in no more lines than the terminal has", arguments: [6, 12, 24, nil])
+  @Test("top shows counts and the newest crashes, and fits the height of the terminal", arguments: [6, 12, 24, nil])
   func top(rows: Int?) throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.trouble = ["the disk\u{1b}[2J is full"]

@@ -5,11 +5,11 @@ import Foundation
 import TestKit
 import Testing
 
-@Suite("crashctl with more than one page")
+@Suite("crashctl with results of more than one page")
 struct PagesTests {
   private static let count = 1_203
 
-  /// Answers `List` as a crashd with 1,203 reports does, the page's size and cursors included.
+  /// A daemon that answers `List` like a crashd with 1,203 reports, including page sizes and cursors.
   private func daemon(beforePage: @escaping @Sendable (_ number: Int) -> Void = { _ in }) throws -> FakeDaemon {
     try FakeDaemon { connection in
       var calls = 0
@@ -55,7 +55,7 @@ struct PagesTests {
     try JSONDecoder().decode([ReportSummary].self, from: Data(json.utf8)).map(\.id)
   }
 
-  @Test("list shows the newest hundred, and says how many it does not show")
+  @Test("list shows the newest hundred reports, and prints how many more there are")
   func standard() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -82,15 +82,15 @@ struct PagesTests {
     let turned = try CommandLineTests.crashctl(["list", "--all", "-r", "--json=short", "--socket", daemon.socketPath])
     #expect(try ids(turned.output) == expected.reversed())
     let text = try CommandLineTests.crashctl(["list", "--all", "--socket", daemon.socketPath])
-    // With one line of titles.
+    // The output has one additional line for the headings.
     #expect(text.output.split(separator: "\n").count == Self.count + 1)
   }
 
-  @Test("list --all writes each page at once: the first line precedes the request of the second page")
+  @Test("list --all writes each page at once: the first line is printed before the request for the second page")
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // A crashctl that waits for all pages gets no second one until it is given up.
+      // A crashctl that first collects all pages would get no second page before this timeout.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }
@@ -102,7 +102,7 @@ struct PagesTests {
     }
   }
 
-  @Test("groups says when there are more than it shows")
+  @Test("groups prints a note if there are more groups than it shows")
   func groups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -113,7 +113,7 @@ struct PagesTests {
     #expect(more.output.split(separator: "\n").count == 150 && more.complaint.isEmpty)
   }
 
-  @Test("dangling lists more than 1,000 groups, and says when it does not show all")
+  @Test("dangling lists more than 1,000 groups, and prints a note if it does not show all")
   func danglingGroups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -127,7 +127,7 @@ struct PagesTests {
     #expect(some.complaint == "crashctl: older uses are not shown: see -n NUMBER\n")
   }
 
-  @Test("a JSON array written in pieces equals one written at once", arguments: [JSONStyle.short, .pretty])
+  @Test("a JSON array written in parts equals one written at once", arguments: [JSONStyle.short, .pretty])
   func arrayWriter(style: JSONStyle) throws {
     let values = (0..<5).map { ["key": "\($0)", "[": "]"] }
     for cuts in [[], [5], [2, 0, 3], [1, 1, 1, 1, 1]] {
@@ -151,7 +151,7 @@ struct PagesTests {
     #expect(SignalName.parse(text) == name)
   }
 
-  @Test("a progress bar fits the terminal, and shows counts when the end is unknown", arguments: [20, 40, 80, 200])
+  @Test("a progress bar fits the terminal, and shows counts if the total is unknown", arguments: [20, 40, 80, 200])
   func bar(width: Int) {
     var bar = ProgressBar("export", total: 20_000, width: width)
     for done in [0, 1, 9_999, 20_000, 30_000] { #expect(bar.line(done).count < width) }

@@ -4,9 +4,11 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite("crashctl rm, prune, and a follower that comes too late")
+@Suite("crashctl rm, prune, and a follower that starts too late")
 struct RemovalTests {
-  /// Answers as crashd does, and refuses `zz`; a subscriber is always too late the first time.
+  /// A daemon that answers like crashd, and refuses `zz`.
+  ///
+  /// A subscriber always starts too late the first time.
   private func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -28,7 +30,7 @@ struct RemovalTests {
     }
   }
 
-  @Test("rm prints what it removed, and exits with 1 for an unknown report")
+  @Test("rm prints the reports that it removed, and exits with 1 for an unknown report")
   func remove() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -50,7 +52,7 @@ struct RemovalTests {
     #expect(wrong.status == 2 && wrong.complaint.contains("invalid age or time 'soon'"))
   }
 
-  @Test("follow says how many crashes were removed before it started, and shows the remaining ones")
+  @Test("follow prints how many crashes were removed before it started, and shows the remaining ones")
   func late() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -60,7 +62,7 @@ struct RemovalTests {
     #expect(result.output.contains("checkout()"))
   }
 
-  @Test("follow drops an event that is no report, acknowledges it, and prints the next one")
+  @Test("follow drops an event that is not a report, acknowledges it, and prints the next one")
   func unreadable() throws {
     let acknowledged = Mutex<[Bool]>([])
     let daemon = try FakeDaemon { connection in
@@ -77,12 +79,12 @@ struct RemovalTests {
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
     #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
-    // It subscribes again after the end of the first stream.
+    // The client subscribes again after the end of the first stream.
     #expect(acknowledged.withLock { $0.prefix(2) } == [true, false])
   }
 
   @Test(
-    "ages are read with units",
+    "ages are parsed with units",
     arguments: zip(
       ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
       [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))

@@ -11,13 +11,13 @@ import Testing
 @Suite("ReportSelector")
 struct ReportSelectorTests {
   @Test(
-    "a word is tried as what it looks like",
+    "a search word is tried as each kind of selector that it resembles",
     arguments: [
       ("14268", ["pid=14268", "name=14268", "unit=14268.service", "group=14268"]),
       ("shop", ["name=shop", "unit=shop.service"]),
       ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
       ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
-      // More digits than a pid has.
+      // The number has more digits than a pid.
       ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
     ])
   func meanings(word: String, expected: [String]) {
@@ -32,7 +32,7 @@ struct ReportSelectorTests {
     #expect(found == expected)
   }
 
-  @Test("a pid comes before an id, an id before a name, and a word that names nothing is an error")
+  @Test("a pid is tried before an id and an id before a name; a word that matches nothing is an error")
   func order() throws {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // The id is asked for first, without a list.
+    // The id is requested first, without a list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

@@ -2,10 +2,10 @@ import CrashControl
 import Foundation
 import Testing
 
-/// `run` and `demo` start the real crashd, which lies beside crashctl.
+/// `run` and `demo` start the real crashd, which is next to crashctl.
 @Suite("crashctl run")
 struct RunTests {
-  /// A directory that crashctl makes its own in, and that must be empty afterwards.
+  /// Runs the body with a directory in which crashctl creates its own, and which must be empty afterwards.
   private func withDirectory(_ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-run-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -16,8 +16,8 @@ struct RunTests {
 
   /// Waits until no process has the path among its arguments.
   ///
-  /// A child that crashd forked just before it ended has crashd's arguments until its exec.
-  /// It is no child of this process, so the test polls.
+  /// A child that crashd forked just before crashd ended has crashd's arguments until it calls exec. The child belongs
+  /// to another process, therefore this test polls.
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -26,7 +26,7 @@ struct RunTests {
     return false
   }
 
-  /// Processes whose command line names the directory.
+  /// The processes whose command line contains the directory.
   private func processes(naming path: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
       guard Int(entry) != nil, let line = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline") else {
@@ -41,7 +41,7 @@ struct RunTests {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
     else { return true }
-    // PF_EXITING among the flags; SIGKILL among what is pending.
+    // The process is ending if its flags have PF_EXITING, or if SIGKILL is pending.
     let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
     let isExiting = fields.count > 6 && (UInt64(fields[6]) ?? 0) & 4 != 0
     let pending = String(decoding: status, as: UTF8.self).split(separator: "\n").filter { $0.contains("Pnd:") }
@@ -86,7 +86,7 @@ struct RunTests {
     }
   }
 
-  @Test("run --json prints the report as JSON")
+  @Test("run --json prints the crash report as JSON")
   func json() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -111,7 +111,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: run reports an end by a signal that is no crash's as such")
+  @Test("D21: run reports an end by a signal without a crash as such")
   func ended() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -124,7 +124,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: processes that crashd has started end with crashctl")
+  @Test("D21: processes that crashd has started end together with crashctl")
   func servants() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -146,7 +146,7 @@ struct RunTests {
     }
   }
 
-  @Test("run --keep leaves its directory behind and prints the path")
+  @Test("run --keep leaves its directory and prints the path")
   func keep() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["run", "--keep", "--", "true"], environment: ["TMPDIR": path])
@@ -166,7 +166,7 @@ struct RunTests {
     try withDirectory { path in
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
-      // head takes one line and ends; crashctl writes on into a pipe without a reader.
+      // head reads one line and exits. crashctl then writes to a pipe without a reader.
       shell.arguments =
         ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
         + arguments
@@ -175,14 +175,14 @@ struct RunTests {
       let complaint = Pipe()
       shell.standardError = complaint
       try shell.run()
-      // Its end is that of the last process that waited for crashctl, head having ended long ago.
+      // The pipe ends with the last process that waited for crashctl. head has exited long before.
       _ = try complaint.fileHandleForReading.readToEnd()
       shell.waitUntilExit()
       #expect(try haveGone(naming: path))
     }
   }
 
-  @Test("demo shows every crash that it makes")
+  @Test("demo shows every crash that it causes")
   func demo() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["demo"], environment: ["TMPDIR": path])

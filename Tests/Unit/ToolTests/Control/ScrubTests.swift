@@ -5,7 +5,9 @@ import Testing
 
 @Suite("crashctl export and dump --scrub")
 struct ScrubTests {
-  /// Runs crashctl, and returns what it asked of reports; a crashd that refuses knows nothing of scrubbing.
+  /// Runs crashctl, and returns its requests for reports.
+  ///
+  /// With `refuses`, crashd is too old for scrubbing.
   private func run(
     _ words: [String], refuses: Bool = false
   ) throws -> (result: CommandLineTests.Result, calls: [String]) {
@@ -41,7 +43,7 @@ struct ScrubTests {
     #expect(scrubbed.calls.count == 1 && scrubbed.calls[0].contains(#""scrub":true"#))
   }
 
-  @Test("a scrubbed minidump has no stacks, and dump writes into an existing pipe")
+  @Test("a scrubbed minidump has no stacks, and dump can write into an existing pipe")
   func minidump() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "cs-scrub-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)

@@ -4,14 +4,14 @@ import Foundation
 import TestKit
 import Testing
 
-@Suite("Source of a report's frames")
+@Suite("Source lines of a report's frames")
 struct SourceFilesTests {
-  /// What there is for a frame's file.
+  /// The kinds of files at a frame's path.
   enum Kind: CaseIterable {
     case older, newer, secret, own, hidden, pipe, huge, missing, imageGone, rebuilt, otherFile
   }
 
-  /// An ELF file with nothing but the note of its build id.
+  /// An ELF file that contains only the note of its build id.
   private static func elf(buildID: [UInt8]) -> [UInt8] {
     func number(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
@@ -58,7 +58,7 @@ struct SourceFilesTests {
     if kind == .hidden {
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
     }
-    // The report's user is 1000, or the one of this test, whose file it is then.
+    // For an own file the report has this test's user; otherwise another user.
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
     let json = SampleJSON.report(id: "bb22")
       .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")

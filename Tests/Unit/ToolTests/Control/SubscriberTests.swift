@@ -11,7 +11,9 @@ struct SubscriberTests {
     {"name":"mail","uid":1000,"cursor":"0123456789abcdef-2","time":"2026-11-21T08:10:11Z","behind":5}]}
     """#.split(separator: "\n").joined()
 
-  /// Runs crashctl against a crashd with these subscribers; returns its output and the calls that delete.
+  /// Runs crashctl against a crashd with these subscribers.
+  ///
+  /// Returns its output and the calls that delete.
   private func run(
     _ words: [String], refusal: String? = nil
   ) throws -> (result: CommandLineTests.Result, forgotten: [String]) {
@@ -32,7 +34,7 @@ struct SubscriberTests {
     return (result, calls.withLock { $0 })
   }
 
-  @Test("subscribers lists the lag of each")
+  @Test("subscribers lists the lag of each subscriber")
   func list() throws {
     let result = try run([]).result
     #expect(
@@ -45,7 +47,7 @@ struct SubscriberTests {
         """)
   }
 
-  @Test("forget deletes a subscriber by name, and by user where several have the name")
+  @Test("forget deletes a subscriber by name, and by user if several subscribers have the name")
   func forget() throws {
     let collector = try run(["forget", "forward /run/a.sock"])
     #expect(collector.result.output == "forgot 'forward /run/a.sock' of user 990\n")
@@ -61,7 +63,7 @@ struct SubscriberTests {
     #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'unknown'"))
   }
 
-  @Test("a configured collector cannot be deleted, and the error says what to do")
+  @Test("a configured collector cannot be deleted, and the error states what to do")
   func inUse() throws {
     let result = try run(["forget", "forward /run/a.sock"], refusal: "io.crashshield.Crashd.SubscriberInUse").result
     #expect(result.status == 2)

@@ -22,7 +22,7 @@ struct VersionTests {
     #expect(line == [ProductVersion.line(of: program, commit: commit)])
   }
 
-  @Test("a version line has the commit in parentheses, or none")
+  @Test("a version line has the commit in parentheses, or no commit")
   func lines() {
     #expect(ProductVersion.line(of: "x", commit: "0123abcd") == "x \(ProductVersion.number) (0123abcd)")
     #expect(ProductVersion.line(of: "x", commit: "") == "x \(ProductVersion.number)")

@@ -43,7 +43,7 @@ struct ForwardSettingsTests {
     #expect(try read("# nothing\n") == ForwardSettings())
   }
 
-  @Test("errors in crash-forward's settings name file, line and key, and suggest the key for a misspelt one")
+  @Test("errors in crash-forward's settings name file, line and key, and suggest the key for a misspelled one")
   func problems() {
     #expect(
       problem("journal:\n  enabeld: true")
@@ -92,7 +92,7 @@ struct ForwardSettingsTests {
       var reader = ForwardSettingsReader(credentials: credentials)
       do throws(SettingsError) {
         try reader.read(yaml: yaml, at: "f.yaml")
-        Issue.record("it was taken")
+        Issue.record("the settings were accepted")
       } catch {
         let isTold = "\(error)".contains("hidden")
         #expect(!isTold, "\(error)")
@@ -101,18 +101,18 @@ struct ForwardSettingsTests {
     }
   }
 
-  @Test("a settings error is one line, whatever the file has")
+  @Test("a settings error is one line, whatever the file contains")
   func oneLine() {
     let text = "\(SettingsError(place: "f\r\n<0>x", reason: "\u{1b}[2J"))"
     #expect(text == "f␍␊<0>x: ␛[2J")
   }
 
-  @Test("a secret's file is given by path or as a credential, and trailing blanks are ignored")
+  @Test("a secret's file is given by path or as a credential, and trailing whitespace is ignored")
   func secretFiles() throws {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer {
-      // A test that leaves its directory behind has nothing else to clean up.
+      // There is nothing else to clean up in a directory that this test cannot remove.
       do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
     }
     try "https://k@h/1\n".write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
@@ -134,7 +134,7 @@ struct ForwardSettingsTests {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
     #expect(try read(text) == ForwardSettings())
-    // With each "#key: value" as a line of its own.
+    // Each "#key: value" becomes a line without the comment mark.
     let all = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let rest = line.drop { $0 == " " }
       return rest.hasPrefix("#") && !rest.hasPrefix("# ")
@@ -150,7 +150,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // Keys with a default show it.
+    // Keys with a default value show that value.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)
@@ -160,7 +160,7 @@ struct ForwardSettingsTests {
     #expect(settings.subscriber == ForwardSettings().subscriber)
   }
 
-  @Test("crash-forward takes no sink, and none that is invalid")
+  @Test("crash-forward accepts settings without a sink, and refuses an invalid sink")
   func forwarder() throws {
     let around = { (settings: ForwardSettings) throws(SettingsError) in
       guard let stop = try? StopSignal() else { throw SettingsError(place: "test", reason: "no descriptors") }

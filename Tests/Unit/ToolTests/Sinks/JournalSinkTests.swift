@@ -8,7 +8,7 @@ import Testing
 
 @Suite("JournalSink")
 struct JournalSinkTests {
-  @Test("a one-line journal field has an equals sign, any other its length in eight bytes")
+  @Test("a one-line journal field has an equals sign; any other field has its length in eight bytes")
   func encoding() {
     var entry = JournalEntry()
     entry.add("A", "one = 1")
@@ -18,7 +18,7 @@ struct JournalSinkTests {
     #expect(entry.bytes == Array("A=one = 1\nB\n".utf8) + [9, 0, 0, 0, 0, 0, 0, 0] + Array("two\nlines\n".utf8))
   }
 
-  @Test("release, environment, user, machine and process are fields of the journal, and of the entry for coredumpctl")
+  @Test("release, environment, user, machine and process are fields of the journal entry and the coredumpctl entry")
   func facts() throws {
     let report = try Sample.event(id: "aa11", more: Sample.facts).report
     let entry = JournalEntry(report, json: nil)
@@ -35,7 +35,7 @@ struct JournalSinkTests {
     #expect(try JournalEntry(Sample.event(id: "aa11").report, json: nil)["CRASH_HOST"] == nil)
   }
 
-  @Test("a crash arrives in the journal with fields that journald allows")
+  @Test("a crash arrives in the journal with field names that journald allows")
   func fields() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -73,8 +73,8 @@ struct JournalSinkTests {
     #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
     let message = try journal.receive()
     #expect(message.isFile)
-    // F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE.
-    // A kernel that makes files not executable adds F_SEAL_EXEC.
+    // The seals are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. A kernel that makes memfds non-executable
+    // adds F_SEAL_EXEC.
     #expect(message.seals & 0xf == 0xf)
     let fields = JournalText.fields(message.bytes)
     #expect(fields["CRASH_REPORT"]?.contains(long) == true)
@@ -90,7 +90,7 @@ struct JournalSinkTests {
     #expect(JournalText.fields(try journal.receive().bytes)["CRASH_REPORT"] == nil)
   }
 
-  @Test("the entry for coredumpctl follows the sink's own, and only if it is configured")
+  @Test("the entry for coredumpctl follows the sink's own entry, and only if it is configured")
   func coredump() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -102,7 +102,7 @@ struct JournalSinkTests {
     #expect(fields["COREDUMP_PID"] == "4711")
     #expect(fields["COREDUMP_SIGNAL"] == "4")
     #expect(fields["COREDUMP_EXE"] == "/srv/shop")
-    // 2026-11-21T08:10:11.000123Z
+    // The time is 2026-11-21T08:10:11.000123Z.
     #expect(fields["COREDUMP_TIMESTAMP"] == "1795248611000123")
   }
 

@@ -103,7 +103,7 @@ struct OTLPSinkTests {
   func rejected(count: String) throws {
     let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#
     guard case .refused(let why) = try deliver(.init(body: body)).delivery else {
-      Issue.record("it was not refused")
+      Issue.record("the record was not refused")
       return
     }
     #expect(why.hasSuffix(" rejects the report: no room"))
@@ -114,7 +114,7 @@ struct OTLPSinkTests {
     let words = #"no\r\n<0>room\u001b[2J\u202e"# + String(repeating: #"e\u0301"#, count: 300)
     let body = #"{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"\#(words)"}}"#
     guard case .refused(let why) = try deliver(.init(body: body)).delivery else {
-      Issue.record("it was not refused")
+      Issue.record("the record was not refused")
       return
     }
     #expect(why.contains(" rejects the report: no␍␊<0>room␛[2J\u{fffd}e\u{301}"))
@@ -136,7 +136,7 @@ extension JSONValue {
     return values.first
   }
 
-  /// OpenTelemetry's list of keys and typed values.
+  /// A list of keys and typed values, as OpenTelemetry encodes attributes.
   var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]

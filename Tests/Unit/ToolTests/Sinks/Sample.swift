@@ -7,9 +7,11 @@ import TestKit
 
 @testable import crash_forward
 
-/// Events and what tests read of them.
+/// Events, and helpers that read their contents.
 enum Sample {
-  /// A report; `more` is further members, each with a comma behind it, which stand instead of those of the same name.
+  /// A report.
+  ///
+  /// `more` has additional members, each followed by a comma, which replace members of the same name.
   static func received(id: String, more: String = "") throws -> ReceivedReport {
     let decoder = JSONDecoder()
     guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
@@ -19,7 +21,7 @@ enum Sample {
     return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
   }
 
-  /// What crashd knows of release, machine and process.
+  /// crashd's facts about release, machine and process.
   static let facts = #"""
     "release":"shop@2/4","environment":"staging","user":"17","annotations":{"region":"eu","long":"\#(long)",
     "a b":"c"},"machine":{"host":"web-3","id":"43c2","kernel":"Linux 6.1.0","distribution":"Debian GNU/Linux 12",
@@ -30,7 +32,7 @@ enum Sample {
     "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
     "uptime_ms":611000},
     """#.split(separator: "\n").joined()
-  /// Too long for a tag of Sentry.
+  /// A value that is too long for a tag of Sentry.
   static let long = String(repeating: "x", count: 201)
 
   static func event(id: String, more: String = "") throws -> SinkEvent {
@@ -38,7 +40,7 @@ enum Sample {
   }
 }
 
-/// Reads journald's protocol.
+/// Parses journald's protocol.
 enum JournalText {
   static func fields(_ bytes: [UInt8]) -> [String: String] {
     var fields: [String: String] = [:]
@@ -61,7 +63,7 @@ enum JournalText {
   }
 }
 
-/// A datagram socket of a test's own, in journald's place.
+/// A datagram socket that replaces journald's in a test.
 final class DatagramListener {
   struct Message {
     var bytes: [UInt8]
@@ -83,17 +85,18 @@ final class DatagramListener {
 
   func close() {
     Glibc.close(descriptor)
-    // A test that leaves its directory behind has nothing else to clean up.
+    // There is nothing else to clean up in a directory that this test cannot remove.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 
-  /// What was sent before: nothing is waited for.
+  /// Receives a message that was sent before; the call does not wait.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    // A control message with one descriptor: 16 bytes of header and 4 of it, to the next 8.
+    // The buffer holds a control message with one descriptor: a header of 16 bytes and 4 bytes, padded to a multiple of
+    // 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
-    // Both buffers outlive the call, and their sizes are as passed.
+    // Both buffers outlive the call, and the sizes passed are theirs.
     unsafe bytes.withUnsafeMutableBytes { data in
       unsafe control.withUnsafeMutableBytes { extra in
         var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)
@@ -111,7 +114,7 @@ final class DatagramListener {
     guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
     if file < 0 { return Message(bytes: Array(bytes.prefix(count)), isFile: false, seals: 0) }
     let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    // F_GET_SEALS, which Swift does not see.
+    // The number is F_GET_SEALS, which Swift does not import.
     let seals = fcntl(file, 1_034)
     try handle.seek(toOffset: 0)
     return Message(bytes: Array(try handle.readToEnd() ?? Data()), isFile: count == 0, seals: seals)

@@ -12,7 +12,7 @@ struct ScrubbingTests {
     return try SinkEvent(Sample.received(id: "aa11", more: more), scrubbedBy: TextScrubber(rules))
   }
 
-  @Test("scrubbing removes secrets, mail addresses and user names, and keeps what identifies the crash")
+  @Test("scrubbing removes secrets, mail addresses and user names, and keeps the data that identify the crash")
   func standard() throws {
     let event = try scrubbed(
       #""annotations":{"DB_Password":"hunter2","mail":"to anna@example.org","ben@example.org":"x"},"#
@@ -20,7 +20,7 @@ struct ScrubbingTests {
     #expect(
       event.report.annotations
         == ["DB_Password": "[scrubbed]", "mail": "to [scrubbed]", "[scrubbed]": "x"])
-    // Also in what this version knows nothing of.
+    // Scrubbing also applies to keys that this version does not define.
     #expect(event.json["later"]?["path"] == .array([.string("/home/[user]/shop")]))
     #expect(event.report.id == "aa11")
     #expect(event.report.group.key == "k")
@@ -43,7 +43,7 @@ struct ScrubbingTests {
     #expect(event.json["later"] == .array([.string("0x3132333435363738"), .string("0x[scrubbed] ")]))
   }
 
-  @Test("the metadata of a breadcrumb is scrubbed as annotations are: by its keys, too")
+  @Test("the metadata of a breadcrumb is scrubbed like annotations, including by its keys")
   func breadcrumbs() throws {
     let event = try scrubbed(
       #""breadcrumbs":[{"time":"t","text":"pay","level":"info","category":"checkout","#

@@ -13,7 +13,7 @@ struct SentrySinkTests {
     return SentrySink(dsn, http: HTTPClient(), environment: environment, host: "web-1")
   }
 
-  @Test("a Sentry envelope has header, item header with length, and event, one line each")
+  @Test("a Sentry envelope has a header, an item header with the length, and the event, on one line each")
   func envelope() throws {
     let server = try StubServer { _, _ in .init(body: #"{"id":"aa11"}"#) }
     defer { server.stop() }
@@ -30,7 +30,7 @@ struct SentrySinkTests {
     #expect(JSONValue.decoded(lines[2])?["event_id"] == .string("aa11"))
   }
 
-  @Test("a Sentry event has the group as fingerprint, the innermost frame last, and in-app frames marked")
+  @Test("a Sentry event has the group as fingerprint, the innermost frame last, and marked in-app frames")
   func event() throws {
     let frames = #"""
       "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[
@@ -62,14 +62,14 @@ struct SentrySinkTests {
     #expect(json["transaction"] == .string("buy()"))
   }
 
-  @Test("a Sentry event has release, environment, user and tags of the report, and its machine as contexts")
+  @Test("a Sentry event has the report's release, environment, user and tags, and the machine as contexts")
   func fields() throws {
     let report = try Sample.event(id: "aa11", more: Sample.facts).report
     let json = SentryEvent(report: report, environment: nil, release: nil, host: "other").json
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // Sentry would drop them as tags.
+    // Sentry would drop these tags.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -85,7 +85,7 @@ struct SentrySinkTests {
     #expect(own["release"] == .string("r") && own["environment"] == .string("production"))
   }
 
-  @Test("a Sentry event of a report without these facts has no empty context, and crash-forward's host")
+  @Test("a Sentry event of a report without these facts has no empty context, and has crash-forward's host")
   func noFacts() throws {
     let report = try Sample.event(id: "aa11").report
     let json = SentryEvent(report: report, environment: nil, release: nil, host: "web-1").json
@@ -97,7 +97,7 @@ struct SentrySinkTests {
     #expect(json["server_name"] == .string("web-1") && json["user"] == nil && json["environment"] == nil)
   }
 
-  @Test("a Sentry breadcrumb has the level, category and data of the breadcrumb, and only those that it has")
+  @Test("a Sentry breadcrumb has exactly the level, category and data that the breadcrumb has")
   func breadcrumbs() throws {
     let event = try Sample.event(
       id: "aa11",
@@ -125,7 +125,7 @@ struct SentrySinkTests {
     #expect(SentryEvent.debugID("ab") == nil)
   }
 
-  @Test("a DSN may have a path before its project, a port and an old second key")
+  @Test("a DSN may have a path before its project, a port, and an old second key")
   func dsn() throws {
     let dsn = try #require(SentryDSN("https://abc:old@sentry.example.org:8443/errors/7"))
     #expect(dsn.envelopeURL == "https://sentry.example.org:8443/errors/api/7/envelope/")
@@ -149,7 +149,7 @@ struct SentrySinkTests {
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
       (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
       (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
-      // It may be anybody's: the key does not go there.
+      // The key is not sent to the new address, which may belong to a stranger.
       (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {
@@ -172,7 +172,7 @@ struct SentrySinkTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test("a 400 before the first accepted event may be a wrong server, and the event is retried")
+  @Test("a 400 before the first accepted event may come from a wrong server, and the event is retried")
   func unproven() throws {
     let server = try StubServer { _, before in before == 1 ? .init() : .init(status: 400) }
     defer { server.stop() }
@@ -185,13 +185,13 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }
 
-  @Test("a proxy's password is in no message")
+  @Test("a proxy's password appears in no message")
   func proxy() {
     let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))
   }
 
-  @Test("a connection that breaks before the answer is retried later over a new one")
+  @Test("after a connection that breaks before the answer, the event is retried over a new connection")
   func brokenOff() throws {
     let server = try StubServer { _, before in before == 0 ? nil : .init() }
     defer { server.stop() }
@@ -204,7 +204,7 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
   }
 
-  @Test("a long report is sent in one piece")
+  @Test("a long report is sent in one request")
   func long() throws {
     let server = try StubServer { _, _ in .init() }
     defer { server.stop() }

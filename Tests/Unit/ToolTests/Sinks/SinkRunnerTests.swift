@@ -10,11 +10,13 @@ import Testing
 
 @Suite("SinkRunner")
 struct SinkRunnerTests {
-  /// A crashd with these events, which a subscriber has until it acknowledges them.
+  /// A crashd with these events.
+  ///
+  /// A subscriber gets each event until it acknowledges the event.
   final class Crashd: Sendable {
     let daemon: FakeDaemon
 
-    /// `answer` may answer a subscription by itself; `acknowledged` gets each cursor.
+    /// `answer` may answer a subscription itself; `acknowledged` receives each cursor.
     init(
       _ events: [(cursor: String, id: String)],
       answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false },
@@ -51,7 +53,7 @@ struct SinkRunnerTests {
     var calls: [String] { lines.withLock { $0 } }
   }
 
-  /// Gives the listed answers, then the last one for ever, and logs what it got.
+  /// A sink that gives the listed answers, then repeats the last one, and logs the events that it got.
   struct Script: Sink {
     let name = "script"
     let got = SharedLog()
@@ -63,7 +65,9 @@ struct SinkRunnerTests {
     }
   }
 
-  /// Runs until the last event is acknowledged; returns what was logged, and the waits.
+  /// Runs until the last event is acknowledged.
+  ///
+  /// Returns the log lines and the waits.
   private func run(
     _ sink: any Sink, _ events: [(cursor: String, id: String)], until last: String, perMinute: Int = 60_000,
     limitBytes: Int = 64 << 20, timePasses: Bool = false,
@@ -96,7 +100,7 @@ struct SinkRunnerTests {
     var all: [Duration] { durations.withLock { $0 } }
   }
 
-  @Test("delivered events are acknowledged one by one and in order")
+  @Test("delivered events are acknowledged one by one, in order")
   func inOrder() throws {
     let sink = Script(answers: [.delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2"), ("c3", "a3")], until: "c3")
@@ -109,7 +113,7 @@ struct SinkRunnerTests {
     #expect(subscription.contains(#""subscriber":"t.script""#) && subscription.contains(#""name":"sho""#))
   }
 
-  @Test("a deferred event is retried before the next one, and acknowledged only when delivered")
+  @Test("a deferred event is retried before the next one, and acknowledged only when it is delivered")
   func later() throws {
     let sink = Script(answers: [.later("busy"), .later("busy", after: .seconds(90)), .delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
@@ -118,11 +122,11 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 2)
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
-    // One line for a failure that stays the same, one when it ends.
+    // There is one line for a failure that stays the same, and one when it ends.
     #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
-  @Test("an event that the sink refuses for good is dropped, counted and logged, and the next one is sent")
+  @Test("an event that the sink permanently refuses is dropped, counted and logged, and the next one is sent")
   func refused() throws {
     let sink = Script(answers: [.refused("413"), .delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
@@ -156,7 +160,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 1, retries: tries))
   }
 
-  /// Gives the answer for one event, and accepts the others.
+  /// A sink that gives the answer for one event, and accepts all others.
   struct Refusing: Sink {
     let name = "script"
     let id: String
@@ -230,7 +234,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 2, repeated: 1))
   }
 
-  @Test("after crashd has closed the stream a sink runner resumes behind the acknowledged events")
+  @Test("after crashd has closed the stream, a sink runner resumes after the acknowledged events")
   func closed() throws {
     let sink = Script(answers: [.delivered])
     let connections = SharedLog()
@@ -266,11 +270,11 @@ struct SinkRunnerTests {
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // A burst of two is allowed; the clock stands still, so the fourth is due later than the third.
+    // A burst of two is allowed. The clock stands still, so that the fourth event is due later than the third.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 
-  @Test("a stop ends the wait for an event that cannot be sent")
+  @Test("a stop signal ends the wait for an event that cannot be sent")
   func stopped() throws {
     let stop = try StopSignal()
     let crashd = try Crashd([("c1", "a1")]) { _ in }

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on a port of its own that answers as a test says.
+/// An HTTP server on its own port that gives the answers of a test.
 final class StubServer: Sendable {
   struct Request: Sendable {
-    /// Such as `POST /api/1/envelope/ HTTP/1.1`.
+    /// The request line, such as `POST /api/1/envelope/ HTTP/1.1`.
     var line: String
-    /// By name in lower case.
+    /// The header values by lowercase name.
     var headers: [String: String]
     var body: [UInt8]
   }
@@ -24,7 +24,9 @@ final class StubServer: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
 
-  /// libcurl would ask a proxy for this machine. (`unsetenv` moves what other threads may read: only where it must.)
+  /// Removes the proxy variables, with which libcurl would use a proxy for this machine.
+  ///
+  /// unsetenv() can move memory that other threads read, so it is called only for variables that are set.
   private static let ignoreProxies: Void = {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
       // The name is read during the calls only.
@@ -32,7 +34,8 @@ final class StubServer: Sendable {
     }
   }()
 
-  /// `answer` gets each request and how many came before it; nil: the connection is closed without one.
+  /// `answer` receives each request and the number of earlier requests; with nil, the server closes the connection
+  /// without an answer.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
     Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -41,7 +44,7 @@ final class StubServer: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // A sockaddr_in may be read and written as a sockaddr: that is what the socket calls are declared for.
+    // A sockaddr_in may be accessed as a sockaddr, which the socket calls require.
     let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         if unsafe bind(listener, address, size) != 0 || listen(listener, 16) != 0 { return Int32(-1) }
@@ -52,7 +55,7 @@ final class StubServer: Sendable {
     port = Int(UInt16(bigEndian: address.sin_port))
     Thread.detachNewThread { [self] in
       while true {
-        // It fails once `stop` has shut the listener down.
+        // accept() fails after `stop` has shut the listener down.
         let connection = accept(listener, nil, nil)
         if connection < 0 && errno == EINTR { continue }
         guard connection >= 0 else { break }
@@ -63,12 +66,14 @@ final class StubServer: Sendable {
     }
   }
 
-  /// Ends it: must be called once.
+  /// Ends the server.
+  ///
+  /// Precondition: called once.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
     defer {
-      // A child of another test may have a copy.
+      // A child process of another test may have a copy of the descriptor.
       shutdown(connection, Int32(SHUT_RDWR))
       close(connection)
     }
@@ -82,7 +87,8 @@ final class StubServer: Sendable {
       let text =
         "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(answer.body.utf8.count)\r\n\(answer.headers)\r\n\(answer.body)"
       let bytes = Array(text.utf8)
-      // The answers are short: they go in one piece. The pointer covers the array and is used during the call only.
+      // The answers are short enough to be sent in one call. The pointer covers the array and is used during the call
+      // only.
       guard unsafe send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
     }
   }

@@ -14,7 +14,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
-    // Never that of all others.
+    // The delay is random between 30 and 60 seconds, so that not all clients retry at the same time.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
@@ -34,13 +34,13 @@ struct SupportTests {
     let start = ContinuousClock.now
     #expect(
       (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
-    // An idle time restores no larger burst.
+    // Idle time does not allow a larger burst.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }
 
   @Test(
-    "S10: sinks send a freed object's class, the recorded one rather than the expected one",
+    "S10: sinks send a freed object's class, and prefer the recorded class to the expected class",
     arguments: [
       (#""expectedClass":"Session""#, "Session"), (#""className":"shop.Session","expectedClass":"A""#, "shop.Session"),
     ])
@@ -55,7 +55,7 @@ struct SupportTests {
     #expect(JournalText.fields(JournalEntry(plain, json: nil).bytes)["CRASH_CLASS"] == nil)
   }
 
-  @Test("the duplicate filter forgets the oldest crash first")
+  @Test("the duplicate filter evicts the oldest crash first")
   func recent() throws {
     var recent = RecentEvents(limit: 2)
     let keys = try ["a1", "a2", "a3"].map { RecentEvents.Key(try Sample.event(id: $0).report) }
@@ -73,10 +73,10 @@ struct SupportTests {
     #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
   }
 
-  @Test("a stop signal works with a copied socket, and may come twice")
+  @Test("a stop signal works through a copied socket, and may arrive twice")
   func stopSignal() throws {
     let stop = try StopSignal()
-    // As a child has it that another thread makes.
+    // The copy is like the one in a child process that another thread creates.
     let copy = fcntl(stop.writer.number, F_DUPFD_CLOEXEC, 0)
     try #require(copy >= 0)
     defer { close(copy) }

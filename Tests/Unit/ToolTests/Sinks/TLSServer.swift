@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// `Tests/Kit/Support/tls_server.py` with a certificate of its own for 127.0.0.1, which no machine trusts.
+/// Runs `Tests/Kit/Support/tls_server.py` with its own certificate for 127.0.0.1, which no machine trusts.
 final class TLSServer {
   let port: Int
   let proxyPort: Int
-  /// The certificate, for `ca-file`.
+  /// The path of the certificate, for `ca-file`.
   let certificate: String
   private let process = Process()
   private let directory: URL
@@ -35,10 +35,11 @@ final class TLSServer {
     proxyPort = try #require(ports.last.flatMap { Int($0) })
   }
 
-  /// Ends it; what it was asked, a line each.
+  /// Ends the server and returns the requests, one per line.
   ///
-  /// From a file, and by a signal: another test may start a process at any moment, which then holds our pipes open. It
-  /// has the signal mask of the thread that started it, and such a thread of libdispatch blocks SIGTERM.
+  /// The requests are in a file, because a process that another test starts at the same time would hold a pipe open.
+  /// The signal is SIGKILL, because the server inherits its signal mask from a libdispatch thread, which blocks
+  /// SIGTERM.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

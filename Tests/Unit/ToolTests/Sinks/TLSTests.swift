@@ -8,10 +8,12 @@ import Testing
 
 private let right: Int32 = 42
 
-/// HTTPS by a certificate of one's own, and by a proxy: each in a process of its own, since libcurl reads the environment.
+/// Tests HTTPS with a private certificate and through a proxy.
+///
+/// Each test runs in its own process, since libcurl reads the environment.
 @Suite("Sinks over TLS")
 struct TLSTests {
-  @Test("a server with its certificate in ca-file gets the event over TLS")
+  @Test("a server whose certificate is in ca-file gets the event over TLS")
   func trusted() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -23,7 +25,7 @@ struct TLSTests {
     #expect(asked.count == 1 && asked.first?.hasPrefix("POST /api/42/envelope/ ") == true, "\(asked)")
   }
 
-  @Test("an event is retried when the server's certificate is unknown or for another name")
+  @Test("an event is retried if the server's certificate is unknown or for another name")
   func untrusted() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -40,7 +42,7 @@ struct TLSTests {
     #expect(try server.stop() == [])
   }
 
-  @Test("https_proxy tunnels with its user, no_proxy bypasses it, and an unreachable proxy is an error")
+  @Test("https_proxy tunnels with its user, no_proxy bypasses the tunnel, and an unreachable proxy is an error")
   func proxy() async throws {
     let server = try TLSServer()
     let port = server.port
@@ -78,13 +80,13 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
   if case .later(let why, _, _) = delivery { why.hasPrefix(beginning) && why.count > beginning.count } else { false }
 }
 
-/// Ends the process by 42 where what came of a delivery is as wanted.
+/// Ends the process with status 42 if the delivery has the expected result.
 ///
-/// `environment` has all the proxies that there are.
+/// `environment` has all proxy variables.
 private func deliver(
   to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
 ) {
-  // This process has one thread that reads the environment: this one. The texts are copied.
+  // Only this thread of the process reads the environment. setenv() copies the texts.
   for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] { unsafe unsetenv(name) }
   for (name, value) in environment { unsafe setenv(name, value, 1) }
   do {

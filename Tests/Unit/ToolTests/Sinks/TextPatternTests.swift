@@ -39,7 +39,7 @@ struct TextPatternTests {
       #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, "to a.b@c.example.org., x@y", ["a.b@c.example.org"]),
   ]
 
-  @Test("a pattern finds the leftmost longest match, then the next", arguments: cases)
+  @Test("a pattern finds the leftmost longest match, then the next match after it", arguments: cases)
   func found(each: Case) throws {
     let text = Array(each.text.utf8)
     let ranges = try #require(try TextPattern(each.pattern).ranges(in: text))
@@ -61,21 +61,22 @@ struct TextPatternTests {
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
-    // Repetitions of nothing in one another make no steps, and would be as many as 255 to the power of 20.
+    // Nested repetitions of an empty pattern take no steps. Expanded, they would be as many as 255 to the power of 20.
     let nested = String(repeating: "(", count: 20) + String(repeating: "){255}", count: 20)
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
 
-  @Test("a pattern search with quadratic work is given up")
+  @Test("a pattern search that would take quadratic time is stopped")
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // What begins nowhere, or once, is no work: Swift's Regex takes minutes for the first of these.
+    // A pattern that starts nowhere in the text, or only once, takes little work. Swift's Regex takes minutes for the
+    // first of these.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }
 
-  @Test("a text that is too much work for a pattern is scrubbed as a whole")
+  @Test("a text that needs too much work for a pattern is scrubbed as a whole")
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]

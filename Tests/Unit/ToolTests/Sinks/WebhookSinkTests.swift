@@ -24,7 +24,7 @@ struct WebhookSinkTests {
     return (delivery, try #require(server.requests.first))
   }
 
-  @Test("a webhook gets a summary of the crash as JSON, with the headers of the settings and the query of its URL")
+  @Test("a webhook gets a JSON summary of the crash, with the headers of the settings and the query of its URL")
   func summary() throws {
     let (delivery, request) = try deliver()
     #expect(delivery == .delivered)
@@ -43,13 +43,13 @@ struct WebhookSinkTests {
     #expect(json["environment"] == nil)
   }
 
-  @Test("the names that templates may use are those of the summary's fields")
+  @Test("templates may use exactly the names of the summary's fields")
   func names() throws {
     let fields = WebhookSummary(report: try Sample.event(id: "aa11").report).fields
     #expect(fields.map(\.name) == WebhookSummary.names)
   }
 
-  @Test("Slack's body is one text, in which a program's name is no markup")
+  @Test("Slack's body is one text, in which a program's name cannot become markup")
   func slack() throws {
     let process =
       #""process":{"pid":7,"uid":0,"name":"<!channel> & ```","executable":"/x","buildID":"","startTime":""},"#
@@ -77,7 +77,7 @@ struct WebhookSinkTests {
     #expect(WebhookTemplate.slackText(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
   }
 
-  @Test("a template keeps its shape, whatever a report has in the words' places")
+  @Test("a template keeps its structure, whatever texts a report has in the placeholders")
   func template() throws {
     let template = try WebhookTemplate(
       #"{"summary": "${program} ${signal} on ${host}", "line": 1, "details": [{"${id}": "${line}${unit}"}, true]}"#)
@@ -92,7 +92,7 @@ struct WebhookSinkTests {
         ]))
   }
 
-  @Test("long texts of a report are cut")
+  @Test("long texts of a report are truncated")
   func long() throws {
     let (_, request) = try deliver(more: #""reason":"\#(String(repeating: "é", count: 5_000))","#)
     let reason = try #require(JSONValue.decoded(request.body)?["reason"]?.string)
@@ -100,7 +100,7 @@ struct WebhookSinkTests {
   }
 
   @Test(
-    "the server's answer decides as for other sinks, and no message repeats the path, which is the key",
+    "the server's answer has the same effect as for other sinks, and no message repeats the path, which is the key",
     arguments: [
       (404, "", Delivery.later("HOST answers 404", maybeNever: true)),
       (429, "Retry-After: 3\r\n", .later("HOST answers 429", after: .seconds(3))),
@@ -149,7 +149,7 @@ struct WebhookSettingsTests {
     try body(path)
   }
 
-  @Test("the URL comes from a file or the environment, is never shown, and stands in no settings file")
+  @Test("the URL comes from a file or the environment, is never printed, and is refused in a settings file")
   func secrets() throws {
     try withFile("https://hooks.example.org/T0/hidden\n") { path in
       let settings = try read("webhook: {url-file: \(path), format: slack, rate: 6}")
@@ -179,7 +179,7 @@ struct WebhookSettingsTests {
     }
   }
 
-  @Test("without a sink there is nothing to run, and that is no error")
+  @Test("settings without a sink are valid, and nothing is run")
   func idle() throws {
     let stop = try StopSignal()
     let forwarder = try CrashForwarder(
@@ -188,7 +188,7 @@ struct WebhookSettingsTests {
     #expect(forwarder.isIdle)
   }
 
-  @Test("a malformed URL of a webhook is an error of the settings that does not repeat it")
+  @Test("a malformed URL of a webhook is a settings error that does not repeat the URL")
   func malformed() throws {
     let settings = try read("", ["CRASH_FORWARD_WEBHOOK_URL": "hidden"])
     let stop = try StopSignal()

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads just enough of an ELF file to choose addresses and to know which names mean the same one.
+/// Reads from an ELF file what the tests need to choose addresses and to detect several names of one function.
 struct ELFFile {
   /// Link addresses of `.text`.
   let text: Range<UInt64>
-  /// Every function of the symbol tables.
+  /// The address of every function in the symbol tables.
   let addressOfFunction: [String: UInt64]
 
   private let bytes: [UInt8]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A small program, built as a release is: optimised, with inlined and specialised Swift and a unit of C.
+/// A small program, built as a release build: optimized, with inlined and specialized Swift and a unit of C.
 enum OptimizedProgram {
   static let swiftSource = """
     protocol Priced { var price: Int { get } }
@@ -60,7 +60,7 @@ enum OptimizedProgram {
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    // A relative path: the file names of the C unit then count from its working folder.
+    // The source path is relative: the file names of the C unit are then relative to its working folder.
     try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
     try compile(

@@ -4,17 +4,17 @@ import Foundation
 import TestKit
 import Testing
 
-/// The programs and files that the tests work on.
+/// The programs and files that the tests use.
 enum Tools {
-  /// Whether this is a run under a sanitizer, which needs memory and system calls of its own.
+  /// Whether the test runs under a sanitizer, which needs additional memory and system calls.
   static var isSanitized: Bool {
-    // A look-up in what is loaded; the name is a C string for the time of the call.
+    // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
     ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
   }
 
-  /// A file that this process has mapped.
+  /// Finds a file that this process has mapped.
   static func mappedFile(named name: String) throws -> URL {
-    // Files of /proc have no size: they must be read to their end.
+    // Files of /proc have size 0: they must be read up to their end.
     let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
     for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") where line.hasSuffix("/" + name) {
       if let slash = line.firstIndex(of: "/") { return URL(fileURLWithPath: String(line[slash...])) }
@@ -22,7 +22,9 @@ enum Tools {
     throw CocoaError(.fileNoSuchFile)
   }
 
-  /// The llvm-symbolizer that came with this Swift; that of the system may be too old for its DWARF.
+  /// The llvm-symbolizer of this Swift toolchain.
+  ///
+  /// The system's llvm-symbolizer may be too old for the toolchain's DWARF.
   static func symbolizer() throws -> URL {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     for folder in path.split(separator: ":") {
@@ -37,12 +39,12 @@ enum Tools {
     throw CocoaError(.fileNoSuchFile)
   }
 
-  /// Runs a program to its end, with files for its three streams.
+  /// Runs a program until it exits, with files for its three standard streams.
   static func run(_ program: URL, _ arguments: [String], input: URL) throws -> TestProgram.Answer {
     try TestProgram.run(program, arguments, input: input)
   }
 
-  /// Makes the cache of an image in this process and opens it.
+  /// Builds the cache of an image in this process and opens it.
   static func cache(of image: URL, addresses: [UInt64]? = nil) throws -> SymbolCache {
     try withTemporaryFolder { folder in
       let output = folder.appendingPathComponent("cache")
