@@ -297,7 +297,7 @@ struct SettingsTests {
     #expect(
       error?.description == "--set forward: forward is a list of collectors, which only a settings file can contain")
     error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_FORWARD": "/run/a.sock"]) }
-    #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
+    #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a settings file") == true)
   }
 
   @Test("the sample file has every key with its default value")
