@@ -4,15 +4,17 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-// Work on a crash that is possible only after its process has ended.
+// The work on a crash that must wait until the process has ended.
 extension CrashAnalysis {
-  /// The maximum number of attempts to store the rebuilt report, because other changes may come in between.
+  /// The maximum number of attempts to store the rebuilt report.
+  ///
+  /// An attempt fails if another task changes the report in between.
   private static let endAttempts = 4
 
-  /// Puts the thread first whose signal ended the process, if several threads crashed.
+  /// If several threads crashed, rebuilds the report so that the thread whose signal ended the process comes first.
   ///
-  /// Takes a permit, because the rebuild needs as much memory as a reading. It uses the symbols that exist now. Late
-  /// symbols improve the report when they arrive.
+  /// Takes a permit, because the rebuild needs as much memory as a reading. The rebuild uses the symbols that are
+  /// available now. Symbols that arrive later improve the report at that time.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -23,10 +25,10 @@ extension CrashAnalysis {
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
-        // The report is held in memory, or was removed in the meantime.
+        // The report waits in memory for the store, or was removed in the meantime.
         return
       } catch {
-        // The task that maintains the store reports an outage.
+        // The store keeper reports outages of the store.
         if !error.isOutage {
           logger.warning("cannot record the signal that ended the process of report \(id): \(error), ignoring")
         }

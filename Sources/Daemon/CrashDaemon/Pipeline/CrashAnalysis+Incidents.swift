@@ -5,15 +5,17 @@ import Logging
 
 /// Moves non-fatal incidents from the ring to the store.
 extension CrashAnalysis {
-  /// The occurrences of each incident of a ring, by its key.
+  /// The number of occurrences of each incident of a ring.
+  ///
+  /// The key identifies the incident in the ring.
   typealias Occurrences = [UInt64: UInt64]
 
   /// Stores the incidents of a ring that are new or have occurred again.
   /// - Parameters:
   ///   - process: The process of the ring.
-  ///   - seen: The result of the last reading.
+  ///   - seen: The occurrences that the previous reading returned.
   ///   - whenUnstored: Called when the store did not accept the incidents, which must then be read again.
-  /// - Returns: The result of this reading.
+  /// - Returns: The occurrences that this reading found.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
   ) async -> Occurrences {
@@ -29,11 +31,12 @@ extension CrashAnalysis {
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
-      // One transaction per reading keeps a flood of incidents from delaying crashes.
+      // All incidents of one reading are stored in one transaction, so that a flood of incidents does not delay
+      // crashes.
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // The next reading treats the same incidents as new.
+      // The caller reads the incidents again, and `seen` does not contain them yet.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen
@@ -62,14 +65,16 @@ extension CrashAnalysis {
     ledger.lose(["incidents": count], of: process.facts.peer, process: process.facts.identity.name)
   }
 
-  /// Incidents with more occurrences than in `seen`.
+  /// Returns the incidents that have more occurrences than in `seen`.
   ///
-  /// Excludes incidents that were followed by a crash: they are part of the crash report.
+  /// Excludes incidents that were followed by a crash, because the crash report contains them.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
     incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }
 
-  /// Identifies a call site: the class, the access kind, and the three innermost in-app functions, without their lines.
+  /// Returns a key for a call site: the class, the access kind, and the names of the three innermost in-app functions.
+  ///
+  /// Line numbers are not part of the key.
   private static func group(of report: IncidentReport) -> String {
     let own = report.use.filter { $0.isOwn && !$0.function.isEmpty }.prefix(3).map(\.function)
     let place = own.isEmpty ? report.use.prefix(3).map(\.address.description) : own

@@ -3,15 +3,15 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 
-// The preliminary report of a crash, listed while the symbols of its build are read.
+// The preliminary report of a crash. It is listed while crash-analyse reads the symbols of the build.
 extension CrashAnalysis {
-  /// Lists a crash before its missing symbols arrive.
+  /// Lists a crash whose symbols are not available yet.
   ///
-  /// Names come only from existing caches, whose names were checked earlier, so no child process runs. A crash whose
-  /// earlier report is stored is listed with the stored report.
+  /// All names come from existing symbol caches. These names were checked earlier, so no child process runs. If the
+  /// store already has an earlier report of the crash, the list shows that report instead.
   ///
-  /// If the report has too many frames, the threads that did not crash are omitted. If that is not enough, nothing is
-  /// listed.
+  /// If the report would have too many frames, the threads that did not crash are omitted. If the crashed threads alone
+  /// have too many frames, no preliminary report is listed.
   func showPreliminary(_ contents: RingContents, of process: AttachedProcess) async {
     let (ring, user) = (RingKey(process.facts), process.facts.peer.uid)
     guard preliminary.hasRoom(for: user, limits), let contents = sized(contents) else { return }
@@ -21,7 +21,8 @@ extension CrashAnalysis {
     builder.noteHistory()
     guard var report = builder.report(id: ring.id) else { return }
     report.isPreliminary = true
-    // Without names, the group key would differ from the key of the final report.
+    // The group key stays empty, because a key computed without function names would differ from the key of the final
+    // report.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
     // If the store fails, no report is listed.

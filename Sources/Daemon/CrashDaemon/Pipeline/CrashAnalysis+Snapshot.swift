@@ -3,22 +3,22 @@ import CrashRing
 import LinuxSystem
 import Logging
 
-// The first step of a crash: the contents of its ring.
+// The first step of the analysis of a crash: reading the contents of its ring.
 extension CrashAnalysis {
   /// The contents of a ring at one moment.
   struct Snapshot: Sendable {
     var contents: RingContents
     var stamp: RingStamp
-    /// The copy of the ring that is stored beside the report.
+    /// The copy of the ring that is stored together with the report.
     var raw: [UInt8] = []
-    /// Contents, copy and stamp are from the same moment.
+    /// Whether `contents`, `raw` and `stamp` describe the same state of the ring.
     var isConsistent = false
     /// Whether the process recorded non-fatal incidents.
     var hasIncidents: Bool
     /// The losses that the first reading found.
     var losses: [String: Int]
 
-    /// The part of the ring that the report covers.
+    /// The contents that the report covers.
     var seen: Seen { Seen(contents, stamp: isConsistent ? stamp : nil) }
   }
 
@@ -51,7 +51,8 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // While the process runs, a torn record is still being written, and a silent thread may still answer.
+    // While the process runs, a torn record may still be completed, and a thread that has not answered the sweep may
+    // still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
@@ -59,8 +60,8 @@ extension CrashAnalysis {
 
   /// Whether no memory of the process is stored, whatever its ring contains.
   ///
-  /// Either the operator has set that, or the process had more privileges than its user and its library records memory
-  /// anyway.
+  /// This applies if the operator has configured it. It also applies if the process had more privileges than its user,
+  /// because its library should not have recorded memory but may have done so.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

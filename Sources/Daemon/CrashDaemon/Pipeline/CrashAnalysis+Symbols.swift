@@ -3,14 +3,17 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-// The second step of a crash: the symbols of its frames.
+// The second step of the analysis of a crash: finding the symbols of its frames.
 extension CrashAnalysis {
-  /// The maximum number of further symbol requests, which are needed if new frames refer to more images.
+  /// The maximum number of additional symbol requests.
+  ///
+  /// A request is needed when new frames refer to images without loaded symbols.
   private static let symbolRounds = 4
 
-  /// Finds the symbols of a snapshot, and updates the snapshot with the records written in the meantime.
+  /// Finds the symbols of a snapshot, and adds the records that the process wrote in the meantime.
   ///
-  /// The permit, the ring's pages and the snapshot's contents are released while symbols are built.
+  /// While the symbol caches are built, the permit is released and the ring's pages and the snapshot's contents are
+  /// freed.
   @inline(never)
   func symbolicate(
     _ snapshot: inout Snapshot, of source: some CrashSource, _ permit: FairSemaphore.Permit
@@ -30,11 +33,12 @@ extension CrashAnalysis {
       snapshot.contents = read(process, isFinal: source.isFinal)
       snapshot.hasIncidents = snapshot.contents.hasObservations
     }
-    // More threads may have crashed while symbols were built, perhaps in other images. The number of rounds is limited:
-    // if threads keep crashing, the last frames are stored as addresses without names.
+    // While the symbol caches were built, more threads may have crashed, perhaps in other images. The number of rounds
+    // is limited. If threads keep crashing, the frames of the last crashes are stored as addresses without names.
     for _ in 0..<Self.symbolRounds {
-      // The stamp is read before the contents and again after the copy. Equal stamps mean that contents and copy are
-      // from the same moment. Otherwise the copy could contain more records than the report, or fewer.
+      // The ring's stamp was read before the contents, and is read again after the copy was made. Equal stamps mean
+      // that the contents and the copy describe the same state of the ring. With different stamps, the copy could
+      // contain more or fewer records than the report.
       snapshot.raw = try excerpt(process)
       let after = process.ring.stamp()
       snapshot.isConsistent = after == snapshot.stamp && symbols.cover(snapshot.contents.addressesOfFrames)
@@ -45,14 +49,14 @@ extension CrashAnalysis {
         symbols = await openCaches(for: snapshot.contents, of: process)
       }
     }
-    // A ring that keeps changing is reported from its stored copy.
+    // The ring never stayed unchanged during a reading, so the report is built from the stored copy.
     if let copy = Reanalysis.process(ofOrphan: snapshot.raw) {
       snapshot.contents = read(copy, isFinal: source.isFinal)
     }
     return symbols
   }
 
-  /// Returns the contents of a ring that is no longer written, and the symbols available now.
+  /// Returns the contents of a ring that no process writes any more, and the symbols that are available now.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -62,13 +66,13 @@ extension CrashAnalysis {
     await openCaches(SymbolQuestion(contents), nil, for: process.facts.peer.uid)
   }
 
-  /// Returns the symbols that are available without waiting.
+  /// Returns the symbols that are available now, without waiting for caches that are being built.
   func openCachesThatAreThere(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let wanted = contents.addressesOfFrames
     return await judged(wanted, await caches.answer(to: wanted, for: process.facts.peer.uid, timeout_ms: 0))
   }
 
-  /// The symbols that the frames of a ring need.
+  /// The images and addresses whose symbols the frames of a ring need.
   private struct SymbolQuestion: Sendable {
     var wanted: [String: Set<UInt64>]
     var images: [ImageFile]
@@ -80,7 +84,7 @@ extension CrashAnalysis {
     }
   }
 
-  // Waits for symbols unless `ready` already has them.
+  // Opens the caches in `ready`, or waits for the caches if `ready` is nil.
   private func openCaches(
     _ question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
   ) async -> OpenCaches {
@@ -101,14 +105,15 @@ extension CrashAnalysis {
     return open
   }
 
-  /// Returns a builder that has the earlier report's state, if any, and the variables in scope where a bad pointer was
-  /// used.
+  /// Returns a builder that continues an earlier report, if there is one.
+  ///
+  /// The builder also gets the variables in scope where a bad pointer was used.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
     endSignal: Int32? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
-    // A report keeps the context that was recorded at the time of the crash.
+    // An existing report keeps its context, because that context was recorded at the time of the crash.
     builder.context = old.map { ProcessContext($0) } ?? process.context
     builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
@@ -119,12 +124,12 @@ extension CrashAnalysis {
       let scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
     {
       builder.codeBefore = scope.codeBefore
-      // Without debug information, only the code is described.
+      // Without debug information, the scope describes only the code and has no types.
       if !scope.types.isEmpty { builder.scope = scope }
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true
-    // All lookups share one deadline.
+    // All lookups in this loop share one deadline.
     let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
     for place in places where builder.namedClasses.isEmpty {
       guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,
@@ -140,7 +145,7 @@ extension CrashAnalysis {
 }
 
 extension RingContents {
-  /// Drops the payload to free its memory.
+  /// Removes the records, threads, images and incidents to free their memory.
   fileprivate mutating func forgetAll() {
     (records, threads, images, incidents) = ([], [], [], [])
     (breadcrumbs, annotations, protectedClasses) = ([], [:], [])

@@ -2,13 +2,14 @@ import CrashReport
 import CrashStore
 import Logging
 
-/// The unwind cross-check of a stored report, which does not delay subscribers.
+/// The unwind cross-check of a stored report. Subscribers receive the report before the cross-check.
 extension CrashAnalysis {
-  /// Unwinds the crashed threads of a final ring again, and adds the findings to the report.
+  /// Unwinds the crashed threads of a ring that no process writes any more, and adds the findings to the report.
   ///
-  /// If both results agree, no event is sent. If frames improved, subscribers receive the report again.
+  /// If both unwinders agree, no event is sent. If the cross-check improved frames, subscribers receive the report
+  /// again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // Checked before the ring is read: when crashes are most frequent, most calls get no permit.
+    // Checked before the ring is read, because during a storm of crashes most calls get no permit.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
@@ -29,7 +30,7 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Without its raw record, the report could never be analyzed again.
+      // Without its raw record, the changed report could never be analyzed again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {

@@ -6,19 +6,20 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The steps of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
+/// The steps of the analysis of one crash: read the ring, symbolicate, diagnose, group, store.
 struct CrashAnalysis: Sendable {
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
-  /// Permits for reading, symbolicating and storing rings.
+  /// The permits that tasks need to read, symbolicate and store rings.
   var permits: FairSemaphore
-  /// The time spent on reading each user's rings.
+  /// The CPU time spent on reading each user's rings.
   ///
   /// When a user exceeds the allowance, that user's rings are read at a lower priority.
   var lookTime: CPUAccounts
-  /// The time spent on reading each user's announced incidents.
+  /// The CPU time spent on reading each user's announced incidents.
   ///
-  /// When a user exceeds the allowance, that user's incidents wait. Crashes keep their priority.
+  /// When a user exceeds the allowance, the reading of that user's incidents waits. The priority of the user's crashes
+  /// does not change.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -27,17 +28,19 @@ struct CrashAnalysis: Sendable {
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
-  /// Selects the processes whose memory is not stored.
+  /// The settings, including the rules for processes whose memory is not stored.
   var settings = LiveSettings()
   /// Reports of crashes that wait for their symbols.
   var preliminary = PreliminaryReports()
-  /// Receives use-after-free crashes and the quarantine's incidents; nil in some tests.
+  /// Receives use-after-free crashes and the incidents of quarantined classes; nil in some tests.
   var policy: PolicyKeeper?
 
-  /// Charges the time of one reading, excluding the time spent waiting for symbols.
+  /// Charges a user for the CPU time of one reading.
+  ///
+  /// Time spent waiting for symbols is not charged.
   func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }
 
-  /// Charges the time of one reading of announced incidents.
+  /// Charges a user for one reading of announced incidents.
   func chargeIncidents(of uid: UInt32, since start_ns: UInt64) { charge(incidentTime, uid, since: start_ns) }
 
   private func charge(_ accounts: CPUAccounts, _ uid: UInt32, since start_ns: UInt64) {
@@ -50,22 +53,26 @@ struct CrashAnalysis: Sendable {
     /// No thread has crashed since the last reading.
     case nothingNew
     case stored(id: String, seen: Seen)
-    /// The report is held in memory until the store accepts it.
+    /// The report waits in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store is failing.
+    /// The store is failing, and the ring is in a spool file.
     ///
-    /// The report remains in its spool file, which is as safe as memory.
+    /// The report is not held in memory, because the spool file preserves the ring as safely.
     case unanswered(StoreError)
     case failed
   }
 
-  /// What one reading found, to decide whether the next reading finds more.
+  /// The contents that one reading found.
+  ///
+  /// The next reading compares its contents with them.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// Threads of the thread sweep; if a later reading finds more threads, the report is completed.
+    /// The threads of the thread sweep.
+    ///
+    /// If a later reading finds more threads, the report is completed.
     var threads: [Int32]
     var losses: [String: Int]
-    /// The stamp of the ring with exactly these contents; nil if the ring changed during the reading.
+    /// The stamp of the ring when it had exactly these contents; nil if the ring changed during the reading.
     var stamp: RingStamp?
 
     init(_ contents: RingContents, stamp: RingStamp? = nil) {
@@ -75,19 +82,19 @@ struct CrashAnalysis: Sendable {
       losses = contents.losses
     }
 
-    /// Ignores the stamps: two readings may find the same contents with different stamps.
+    /// Does not compare the stamps, because two readings may find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }
 
-    /// Whether a ring with this stamp contains nothing new, even after its process ends.
+    /// Whether a ring with this stamp contains nothing new, also after its process has ended.
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
-  /// Reads a ring, symbolicates what is new in it, and stores the report.
+  /// Reads a ring, symbolicates the new records, and stores the report.
   /// - Parameters:
   ///   - source: The ring.
-  ///   - permit: The caller's permit; it is released while symbols are built.
+  ///   - permit: The caller's permit, which is released while symbol caches are built.
   /// - Returns: The outcome, and whether the process recorded non-fatal incidents.
   func analyse(
     _ source: some CrashSource, _ permit: FairSemaphore.Permit

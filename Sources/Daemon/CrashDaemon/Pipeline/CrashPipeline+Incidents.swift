@@ -5,7 +5,7 @@ import Synchronization
 extension CrashPipeline {
   /// Reads announced incidents until crashd stops.
   ///
-  /// During the stop every ring is read once more anyway.
+  /// The loop may then end early, because crashd reads every ring once more when it stops.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -13,8 +13,8 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // The reading that already waits will store these incidents, or else `readUnannounced` will. Incidents
-          // recorded later are announced again.
+          // The queued reading will store these incidents. If it does not, `readUnannounced` stores them. The flag is
+          // cleared so that the process announces later incidents again.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -22,11 +22,12 @@ extension CrashPipeline {
     }
   }
 
-  /// Limits the readings, because processes decide how often they announce.
+  /// Reads the incidents of a ring after a pause.
   ///
-  /// Each ring has a pause after a reading, and each user has a share of the time.
+  /// The rate is limited, because processes decide how often they announce incidents. Each ring has a pause between two
+  /// readings, and each user has a limited share of CPU time.
   ///
-  /// A waiting reading does not retain the process, so a process that ends in the meantime is released.
+  /// During the pause this method does not retain the process, so a process that ends in the meantime is released.
   private func readIncidents(of ring: RingKey, first number: UInt64) async {
     let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
     let wait_ns = min(
@@ -36,19 +37,21 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: the flag is cleared before the reading, and later records are then announced again.
+    // Ordering: the flag is cleared before the incidents are read. An incident that is recorded after that sets the
+    // flag and is announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another reading already waits and will read these incidents too. At most one reading waits while another one
-    // waits for symbols.
+    // Another queued reading will read these incidents too. Therefore at most one reading is queued while another
+    // reading waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
-    // Runs as a separate task: if a stop canceled the reading, incidents would be stored without their symbols.
+    // The reading runs in a separate task, which a stop does not cancel. A canceled reading would store incidents
+    // without their symbols.
     await Task { await observe(process) }.value
     analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
 
-  /// Periodically reads what is not announced: the counters of protected classes, and incidents that no announced
-  /// reading has stored (docs/decisions/0125).
+  /// Periodically reads data that processes do not announce: the counters of protected classes, and incidents that no
+  /// announced reading has stored (docs/decisions/0125).
   func watch() async {
     while !Task.isCancelled {
       do {
@@ -62,7 +65,7 @@ extension CrashPipeline {
   func readUnannounced() async {
     for process in attached() {
       let ring = RingKey(process.facts)
-      // A ring that is already being read is skipped.
+      // Skips a ring that another task is reading.
       await observing.runIfFree(ring) {
         if process.ring.announcesIncidents() && !rings.isUnread(ring) {
           await analysis.sampleClasses(of: process)
@@ -73,14 +76,15 @@ extension CrashPipeline {
     }
   }
 
-  /// Returns when the process's incidents before this call are stored.
+  /// Stores the incidents that the process recorded before this call, and returns when they are stored.
   func observe(_ process: AttachedProcess) async {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Must not run twice at once for one ring: two concurrent readings would count new incidents twice for the policy.
+  /// Must not run twice at once for one ring, because two concurrent readings would pass new incidents to the policy
+  /// twice.
   private func observeAlone(_ process: AttachedProcess) async {
-    // The policy accepts incidents only of registered processes.
+    // The policy must register the process first, because it rejects incidents of unknown processes.
     await register.settle()
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
@@ -89,9 +93,10 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// Returns a process that has this ring: the process with this number, or another one if that process has ended.
+  /// Returns the attached process with this number, or another attached process with the same ring if the first one has
+  /// ended.
   ///
-  /// Calls that wait to read the same ring share one reading, although they may wait for different processes.
+  /// Processes that share a ring also share one queued reading, and any of them can provide the ring.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
     state.withLock { state in
       if let entry = state.entries[number] { return entry.process }

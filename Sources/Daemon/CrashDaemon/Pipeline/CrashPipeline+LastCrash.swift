@@ -4,20 +4,20 @@ import CrashStore
 import Logging
 import Synchronization
 
-// Notifies a new process of the last crash of its program.
+// Sends a new process the last crash of its program.
 extension CrashPipeline {
-  /// The maximum number of earlier processes to wait for.
+  /// The maximum number of earlier processes of the program to wait for.
   ///
-  /// A supervisor runs only one process at a time.
+  /// The limit is low, because a supervisor runs only one process at a time.
   private static let earlierLimit = 8
 
-  /// Sends a process the last stored crash of its program, that is, of the same user, executable and name.
+  /// Sends a process the last stored crash of its program.
   ///
-  /// A restarted process attaches before the report of its predecessor is stored. This method therefore waits for that
-  /// report.
+  /// The program is identified by user, executable and process name. A restarted process usually attaches before the
+  /// report of its predecessor is stored. This method therefore waits for that report.
   func tellLastCrash(to process: AttachedProcess) async {
     let (facts, key) = (process.facts, ServiceKey(process.facts))
-    // A user must not receive the reports of processes that had more privileges than the user.
+    // A user must not receive the reports of processes that had more privileges than that user.
     guard process.ring.takesLastCrash(), !key.isRestricted, !facts.identity.executable.isEmpty else { return }
     let earlier = state.withLock { state in
       state.entries.values.filter { entry in
@@ -32,7 +32,7 @@ extension CrashPipeline {
         uid: facts.peer.uid, executable: facts.identity.executable, name: facts.identity.name)
       lastCrashes.put(LastCrashNotice(report), for: process.number)
     } catch {
-      // The process receives no notice, as if crashd did not run.
+      // The process receives no last crash, as it would without crashd.
       analysis.logger.debug("the last crash of '\(facts.identity.name)' is unknown: \(error)")
     }
   }

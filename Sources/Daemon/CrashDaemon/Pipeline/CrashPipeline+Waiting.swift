@@ -3,14 +3,14 @@ import Synchronization
 
 // Waiting until the reports of a process are stored.
 extension CrashPipeline {
-  /// The state of a process, for `AwaitProcess`.
+  /// The state of a process, as `AwaitProcess` returns it.
   struct Progress: Sendable, Equatable {
     var isAttached: Bool
     var isSettled: Bool
     var reports: [String]
   }
 
-  /// Waits until everything that a process announced is stored, but at most `timeout_ms`.
+  /// Waits until everything that a process announced is stored, for at most `timeout_ms`.
   func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
     await wait(pid, timeout_ms: timeout_ms)
     let (all, ended, isSettled) = state.withLock { state in
@@ -21,11 +21,12 @@ extension CrashPipeline {
     guard let newest = live.last?.process.facts ?? past.last?.facts else {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
-    // A process that replaced its program (exec) attached more than once, and the ends may arrive in any order.
+    // A process that replaced its program (exec) attached more than once. The ends of these attachments may arrive in
+    // any order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
-    // A process that crashes while it connects may have two connections with one ring and report.
+    // A process that crashes while it connects may have two connections with the same ring and the same report.
     var seen: Set<String> = []
     reports.removeAll { !seen.insert($0).inserted }
     return Progress(isAttached: true, isSettled: isSettled, reports: reports)
@@ -42,7 +43,7 @@ extension CrashPipeline {
         if hasSettled(pid, state) { return true }
         state.nextWaiter += 1
         let number = state.nextWaiter
-        // The alarm starts under the lock, because it must find its waiter even if the time-out is very short.
+        // The time-out task is started under the lock, so that it finds its waiter even if the time-out is very short.
         let alarm = Task {
           do { try await Task.sleep(for: .milliseconds(timeout_ms)) } catch { return }
           giveUp(number)
@@ -58,10 +59,11 @@ extension CrashPipeline {
     state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
   }
 
-  /// Wakes the waiters of one process, or all.
+  /// Wakes the calls that wait for one process, or all waiting calls if `pid` is nil.
   func wakeWaiters(of pid: Int32? = nil) {
     let woken = state.withLock { state in
-      // Filtered by pid first: in a storm almost no call waits, and checking all entries takes time.
+      // Waiters are filtered by pid first. During a storm of crashes almost no call waits, and checking all entries
+      // would take time.
       let possible = state.waiters.filter { pid == nil || $0.value.pid == pid }
       let settled = possible.filter { hasSettled($0.value.pid, state) }
       for number in settled.keys { state.waiters[number] = nil }

@@ -6,11 +6,12 @@ import Synchronization
 
 /// Serializes the work per process.
 ///
-/// The pipeline consumes attach and spool events in order, never reads one ring from two tasks at once, and records
-/// when everything of a process is stored.
+/// The pipeline consumes attach events and spool events in order. It never reads one ring from two tasks at once, and
+/// it records when all reports of a process are stored.
 ///
-/// The pipeline is a class with a lock, not an actor. In a storm of crashes, each short job of an actor would queue
-/// behind the readings of all rings. Rings already read would stay until the storm ends (docs/decisions/0099).
+/// The pipeline is a class with a lock instead of an actor. During a storm of crashes, each short job of an actor would
+/// wait behind the readings of all rings. Rings that are already read would then stay mapped until the storm ends
+/// (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]
@@ -20,13 +21,13 @@ final class CrashPipeline: Service {
     var isStopping = false
   }
 
-  /// What `AwaitProcess` returns for a process that has ended.
+  /// The data that `AwaitProcess` returns for a process that has ended.
   struct Ended {
     var facts: ProcessFacts
     var reports: [String]
   }
 
-  /// A call that waits until a process is settled.
+  /// A call that waits until all reports of a process are stored.
   struct Waiter {
     var pid: Int32
     var continuation: CheckedContinuation<Void, Never>
@@ -37,33 +38,41 @@ final class CrashPipeline: Service {
   let limits: Limits
   /// Held only for short, non-blocking work.
   ///
-  /// While it is held, only the locks of `Outstanding` and `StoreOutage` may be taken, and these take no further locks.
+  /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. Those two types take no
+  /// further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
-  /// Receives the number of processes after each change.
+  /// Called with the number of processes after each change of that number.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Ordering: held during the callback, so that the last call reports the latest number.
+  /// Ordering: this lock is held during the callback, so that the last call reports the latest number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
   let rings = RingTable()
   let unwindings: SecondUnwindings
-  /// Ensures that one reading at a time handles the incidents of a ring.
+  /// Ensures that only one task at a time reads the incidents of a ring.
   let observing = SharedTurns<RingKey>()
-  /// Announced rings that are not read yet.
+  /// The number of announced rings that are not read yet.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>
-  /// Processes that have announced incidents, each at most once.
+  /// Processes that have announced incidents.
+  ///
+  /// Each process is in the stream at most once.
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
   private let heartbeat: Heartbeat
   private let images: RecentImages
-  /// Health changes of the store: one stream for calls that wait for a process, one stream for the spool.
+  /// Changes in the health of the store.
+  ///
+  /// One stream is for calls that wait for a process, the other for the spool.
   private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
-  /// Tasks that follow `changes` until the pipeline is deinitialized, because the last reports are stored after `run`
-  /// has returned.
+  /// The tasks that consume `changes`.
+  ///
+  /// They run until the pipeline is deinitialized, because the last reports are stored after `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
-  /// How often the improvement of a report is retried when the report changes in the meantime.
+  /// The number of attempts to improve a report.
+  ///
+  /// An attempt fails if the report changes in the meantime.
   private static let improvements = 4
 
   init(
@@ -99,7 +108,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // The reports are already stored, so systemd need not wait for unwind cross-checks.
+      // All reports are stored at this point, so a stop does not wait for unwind cross-checks.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -132,7 +141,7 @@ final class CrashPipeline: Service {
     case .asked: break
     case .attached(let process, let images):
       attach(process, images)
-      // The task is not part of the group, because a stop does not wait for it.
+      // The task is not part of the task group, so that a stop does not wait for it.
       Task { await tellLastCrash(to: process) }
     case .announced(let process):
       if announce(process) { begin(process) }
@@ -150,7 +159,7 @@ final class CrashPipeline: Service {
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
-      // No report waits for unwind tables.
+      // This task is not awaited here, because reports are stored without waiting for unwind tables.
       entry.tables = Task { await tables.prepare(files, for: user) }
     }
     register.note(.attached(process))
@@ -163,7 +172,7 @@ final class CrashPipeline: Service {
     telling.withLock { _ in whenChanged(state.withLock { $0.entries.count }) }
   }
 
-  /// - Returns: Whether a drain of the ring must begin.
+  /// - Returns: Whether the caller must begin a drain of the ring.
   private func announce(_ process: AttachedProcess) -> Bool {
     let hasEnded = process.hasEnded.load(ordering: .acquiring)
     let announcement = change(process.number) { entry in
@@ -176,13 +185,15 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Ordering: counted under the lock, so that a stop waits for every drain that began earlier.
+  /// Ordering: `drains` counts under the lock, so that a stop waits for every drain that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
   }
 
-  /// Returns nil if the entry does not exist.
+  /// Changes the entry of a process.
+  ///
+  /// Returns nil if there is no entry with this number.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in
@@ -194,7 +205,7 @@ final class CrashPipeline: Service {
 
   func entry(_ number: UInt64) -> ProcessLife? { state.withLock { $0.entries[number] } }
 
-  /// The number of attached processes, and how many of these have ended and wait for their last reading.
+  /// Returns the number of attached processes, and how many of them have ended but are not yet read for the last time.
   func count(mayRead: (Peer) -> Bool) -> (all: Int, ending: Int) {
     state.withLock { state in
       state.entries.values.reduce(into: (0, 0)) { counts, entry in
@@ -205,7 +216,7 @@ final class CrashPipeline: Service {
     }
   }
 
-  /// Processes that are attached now.
+  /// Returns the processes that are attached now.
   func attached() -> [AttachedProcess] {
     state.withLock { $0.entries.values.map(\.process) }.sorted { $0.number < $1.number }
   }
@@ -213,7 +224,7 @@ final class CrashPipeline: Service {
 
 // Late symbols.
 extension CrashPipeline {
-  /// Rebuilds reports whose symbols arrived late, one after the other.
+  /// Rebuilds reports whose symbols arrived late, one report after the other.
   private func improveLateReports() async {
     let reanalysis = Reanalysis(analysis)
     for await late in analysis.caches.lateReports where !state.withLock({ $0.isStopping }) {
@@ -222,14 +233,15 @@ extension CrashPipeline {
   }
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
-    // In the meantime more threads may be read, or stacks cross-checked, perhaps with the earlier symbols.
+    // Another task may change the report at the same time, for example after another crash or an unwind cross-check.
+    // That report may again lack the new symbols.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
-        // The report may also have been removed.
+        // The report may have been removed, which is not an error.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
         return
       }

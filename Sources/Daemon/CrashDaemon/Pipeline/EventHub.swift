@@ -1,9 +1,9 @@
 import CrashStore
 import Synchronization
 
-/// Notifies listeners that the store has something new.
+/// Notifies listeners that the store has new entries.
 ///
-/// Listeners read the new entries from the store. The hub queues nothing.
+/// Each listener reads the new entries from the store. The hub itself queues no entries.
 final class EventHub: Sendable {
   enum Topic { case reports, incidents }
 
@@ -19,7 +19,7 @@ final class EventHub: Sendable {
     var readers: [UInt64: StoreCursor] = [:]
   }
 
-  /// Permits of subscribers that hold a page of events.
+  /// The permits of subscribers that hold a page of events in memory.
   let pages: FairSemaphore
   private let state = Mutex(State())
 
@@ -28,15 +28,15 @@ final class EventHub: Sendable {
       PermitLimit(total: limits.connections, perUser: limits.eventPagesPerUser, hasReserve: false), limits.accounts)
   }
 
-  /// Notifies that a report was stored.
+  /// Notifies listeners that a report was stored.
   func notify() { notify { $0.topic == .reports } }
 
-  /// Notifies that incidents of a process were stored.
+  /// Notifies listeners that incidents of a process were stored.
   func notifyOfIncidents(of process: ProcessFacts) {
     notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
-  /// Notifies all listeners, because a replaced store may have something new for each topic.
+  /// Notifies all listeners, because a replaced store may have new entries for each topic.
   func notifyOfNewStore() { notify { _ in true } }
 
   private func notify(_ isMeant: (Listener) -> Bool) {
@@ -44,8 +44,8 @@ final class EventHub: Sendable {
     for listener in listeners { listener.continuation.yield() }
   }
 
-  /// Registers a reader that begins at a cursor.
-  /// - Returns: Its number, for `read` and `endReading`.
+  /// Registers a reader of events that begins at a cursor.
+  /// - Returns: The reader's number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in
       state.next += 1
@@ -59,13 +59,13 @@ final class EventHub: Sendable {
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
 
-  /// The cursor of the slowest current reader.
+  /// The cursor of the registered reader that is furthest behind.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// Returns a stream with one element for any number of changes since the last element.
+  /// Returns a stream of notifications.
   ///
-  /// An incident wakes only listeners whose `visibility` includes the process of the incident. A report wakes every
-  /// listener.
+  /// Several changes since the last element are combined into one element. An incident wakes only listeners whose
+  /// `visibility` includes the process of the incident. A report wakes every listener.
   func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Notifies the policy of attached and ended processes, in order.
+/// Informs the policy of attached and ended processes, in order.
 ///
-/// All pending notes are handled in one call of the policy's actor. During a storm, one call per note would wait behind
-/// many other calls, and each waiting caller would keep its ring mapped.
+/// One call of the policy's actor handles all pending notes. With one call per note, each call would wait behind many
+/// others during a storm of crashes, and each waiting caller would keep its ring mapped.
 final class PolicyRegister: Sendable {
   enum Note: Sendable {
     case attached(AttachedProcess)
     case ended(AttachedProcess)
-    /// The continuation is resumed after every earlier note was handled.
+    /// Resumes the continuation when every earlier note is handled.
     case settled(CheckedContinuation<Void, Never>)
   }
 
@@ -35,7 +35,7 @@ final class PolicyRegister: Sendable {
     if begins { Task.detached { await self.tell(policy) } }
   }
 
-  /// Returns when the policy has handled every note so far.
+  /// Returns when the policy has handled every note that was added before this call.
   func settle() async {
     guard state.withLock({ $0.isTelling }) else { return }
     await withCheckedContinuation { note(.settled($0)) }

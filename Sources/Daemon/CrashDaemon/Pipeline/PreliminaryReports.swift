@@ -3,17 +3,17 @@ import Synchronization
 
 /// Reports of crashes that wait for their symbols.
 ///
-/// They are listed until the store has the complete report.
+/// crashd lists them until the store has the complete report.
 ///
-/// The reports are only in memory. Groups do not count them, and subscribers do not receive them. If crashd ends, they
-/// are lost, but each ring stays until its report is stored.
+/// They exist only in memory. Crash groups do not count them, and subscribers do not receive them. If crashd ends, the
+/// preliminary reports are lost. No crash is lost, because each ring stays until its report is stored.
 final class PreliminaryReports: Sendable {
   private let reports = Mutex<[RingKey: CrashReport]>([:])
 
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// Whether one more report of this user may be listed.
+  /// The number is limited: during a storm of crashes of a new build, a few preliminary reports are enough.
   ///
   /// A storm of crashes of a new build does not need all of them.
   func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
@@ -28,7 +28,9 @@ final class PreliminaryReports: Sendable {
     }
   }
 
-  /// Removes the preliminary report after its ring was read, whether or not a final report could be stored.
+  /// Removes the preliminary report after its ring was read.
+  ///
+  /// This happens even if no final report could be stored.
   func remove(_ ring: RingKey) { reports.withLock { _ = $0.removeValue(forKey: ring) } }
 
   private static func hasRoom(in reports: [RingKey: CrashReport], for user: UInt32, _ limits: Limits) -> Bool {

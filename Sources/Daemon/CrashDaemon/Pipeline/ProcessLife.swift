@@ -1,7 +1,7 @@
-/// The life of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
+/// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four states change independently: the turn (when its ring is read), the presence of the process, the ring, and the
-/// outcome of its crash. An empty cell means no change.
+/// Four states change independently: the turn (whether the ring is queued, being read or idle), the presence of the
+/// process, the ring, and the outcome of the crash. An empty cell means no change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -18,21 +18,21 @@
 /// committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the reading found
 /// something new.
 ///
-/// A turn that makes the final reading of an ended process ends as follows: the pipeline reports an unreported exit, if
-/// there was one, and removes the process.
+/// After the final reading of an ended process, the pipeline reports an unreported exit, if there was one, and removes
+/// the process.
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
     /// The ring has unread records, and the process waits for a permit.
     case queued
     case reading
-    /// More records were announced since this reading began.
+    /// The process announced more records after this reading began.
     case readingAndDue
   }
 
   enum Presence: Sendable {
     case attached
-    /// The socket is closed, but the cause of the end is still unknown.
+    /// The socket is closed, but crashd has not learned yet how the process ended.
     case disconnected
     case ended(EndedProcess)
   }
@@ -42,30 +42,30 @@ struct ProcessLife: Sendable {
     case read
   }
 
-  /// The outcome of the last reading with news.
+  /// The outcome of the last reading that found something new.
   enum Crash: Sendable {
     case none
     case stored
-    /// The report is held in memory.
+    /// The report waits in memory for the store.
     case held
-    /// The report could not be stored, and is counted as lost.
+    /// The report could not be stored, and was counted as lost.
     case failed
   }
 
-  /// The effect of an announcement.
+  /// The effect of an announcement on the turn.
   enum Announcement: Sendable {
-    /// A reading must begin.
+    /// The caller must begin a reading.
     case begins
-    /// A reading is running or queued.
+    /// A reading is already running or queued.
     case joins
-    /// Too many wake-ups of this process brought nothing new.
+    /// The announcement is ignored, because too many announcements of this process brought nothing new.
     case isIgnored
   }
 
   let process: AttachedProcess
-  /// Ends when the symbol jobs for the process's images are queued; nil if they were already queued.
+  /// The task that queues the symbol jobs for the process's images; nil if the jobs were already queued.
   var preparation: Task<Void, Never>?
-  /// Ends when the jobs for the process's unwind tables are queued; nil if they were already queued.
+  /// The task that queues the jobs for the process's unwind tables; nil if the jobs were already queued.
   var tables: Task<Void, Never>?
 
   private(set) var turn = Turn.idle
@@ -79,9 +79,9 @@ struct ProcessLife: Sendable {
   init(process: AttachedProcess) { self.process = process }
 }
 
-// The events that change the state.
+// The events that change the state of a process.
 extension ProcessLife {
-  /// Notes that the ring has new records, or that the socket `isClosed`.
+  /// Records that the ring has new records, or that the socket is closed (`isClosed`).
   mutating func announce(isClosed: Bool, emptyWakesLimit: Int) -> Announcement {
     if isClosed, case .attached = presence { presence = .disconnected }
     if emptyWakes >= emptyWakesLimit && !isClosed { return .isIgnored }
@@ -100,7 +100,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // `unanswered` comes only from spool files. The report of an attached process is stored, held or lost.
+    // Only spool files have the outcome `unanswered`. For an attached process it is treated as `held`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }
@@ -139,29 +139,29 @@ extension ProcessLife {
   }
 }
 
-// Derived values.
+// Values derived from the state.
 extension ProcessLife {
-  /// How the process ended; nil until known.
+  /// How the process ended; nil until crashd receives the exit status.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }
 
   /// Whether a crash record was read, including a record that could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// A crashed process counts as settled when its record is read, because the crash most probably ends the process.
+  /// A crashed process is settled as soon as its record is read, because the crash most probably ends the process.
   var isSettled: Bool {
     guard turn == .idle else { return false }
     if case .disconnected = presence { return hasCrashed && ring == .read }
     return true
   }
 
-  /// Whether several threads crashed.
+  /// Whether several threads of the process crashed.
   ///
-  /// The exit status then shows which thread ended the process.
+  /// In that case the exit status shows which thread's signal ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
-  /// Whether everything of the process is stored and the process has exited.
+  /// Whether all reports of the process are stored and the process has exited.
   ///
-  /// A process that still runs may write another ring at any moment.
+  /// A process that still runs is not done, because it may write another ring to the spool.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

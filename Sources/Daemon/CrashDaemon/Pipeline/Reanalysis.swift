@@ -11,26 +11,26 @@ import LinuxSystem
 ///
 /// Each user may run one re-analysis at a time, because it costs as much as a crash and any user may request it.
 actor Reanalysis {
-  /// Why a report stays unchanged.
+  /// Why a re-analysis left the report unchanged.
   enum Failure: Error, Equatable {
     case store(StoreError)
-    /// The raw record is missing, or has another ring version.
+    /// The raw record is missing, or has another version of the ring format.
     case unreadable(String)
-    /// The symbols of these builds no longer exist, and the new report would contain less.
+    /// The symbols of these builds no longer exist, so the new report would have fewer names than the old one.
     case symbolsGone([String])
-    /// The report changed in the meantime, because more threads of its process were read.
+    /// The report changed in the meantime, for example because more threads of its process were read.
     case changed
     /// Another re-analysis of this user is running, or too many are running.
     case busy
   }
 
-  /// The result of a re-analysis.
+  /// The result of a successful re-analysis.
   struct Outcome: Sendable {
     var report: CrashReport
     var hasChanged: Bool
   }
 
-  /// The results of all rules for a stored crash.
+  /// The verdicts of all diagnosis rules for a stored crash.
   struct Explanation: Sendable {
     var report: CrashReport
     var rules: [CrashReport.RuleOutcome]
@@ -44,7 +44,7 @@ actor Reanalysis {
 
   /// Finds the report whose id begins with `prefix`, analyzes it again, and stores the result.
   ///
-  /// Without `waits`, the call fails with `busy` if it would have to wait for unwind cross-checks.
+  /// If `waits` is false and the call would have to wait for other unwind cross-checks, it fails with `busy`.
   func run(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
   ) async throws(Failure) -> Outcome {
@@ -56,14 +56,14 @@ actor Reanalysis {
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
-    // Losses are those of the first reading. The stored copy may have been taken while the ring was written, and would
-    // yield more losses.
+    // The losses are kept from the first reading. The stored copy may have been made while the process wrote the ring,
+    // and a reading of the copy would find more losses.
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // As in `unwindAgain`, an agreement causes no event.
+      // As in `unwindAgain`, no event is sent if both unwinders agree.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }
@@ -76,7 +76,9 @@ actor Reanalysis {
     return Outcome(report: new, hasChanged: change != .unchanged)
   }
 
-  /// Finds the report whose id begins with `prefix`, evaluates every current rule for it, and stores nothing.
+  /// Finds the report whose id begins with `prefix`, and evaluates every current diagnosis rule for it.
+  ///
+  /// The stored report does not change.
   func explain(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility
   ) async throws(Failure) -> Explanation {
@@ -91,14 +93,16 @@ actor Reanalysis {
     return Explanation(report: old, rules: builder.explanation())
   }
 
-  /// Marks the user as busy; the caller removes the mark.
+  /// Marks the user as busy.
+  ///
+  /// The caller removes the mark when the re-analysis ends.
   private func begin(_ user: UInt32, _ visibility: Visibility) throws(Failure) {
     guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
   }
 
   /// Reads the report and its raw record.
   ///
-  /// The builder uses the frames of an unwind cross-check where they are better.
+  /// The builder uses the frames of an unwind cross-check where these frames are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (
@@ -115,7 +119,7 @@ actor Reanalysis {
     } catch {
       throw .busy
     }
-    // The unwind tables of the earlier cross-check may no longer exist.
+    // The unwind tables that the earlier cross-check used may no longer exist.
     let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
     guard lost.isEmpty else {
       throw .unreadable("its frames come from an unwind cross-check, which is not possible now")
@@ -128,12 +132,12 @@ actor Reanalysis {
     return (before, builder, second?.findings)
   }
 
-  /// Returns the threads whose frames come from an unwind cross-check.
+  /// Returns the ids of the threads whose frames come from an unwind cross-check.
   private static func better(_ unwinding: [CrashReport.Unwinding]?) -> Set<Int> {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// An unreported exit stays an unreported exit, because only its report states how the process ended.
+  /// The report of an unreported exit is rebuilt as such, because the ring does not contain how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
     var report: CrashReport?
     if let death = old.death, let time = Moment(rfc3339: old.time) {
@@ -145,9 +149,9 @@ actor Reanalysis {
     return report
   }
 
-  /// Reconstructs the process at the time of the crash from the ring.
+  /// Reconstructs the process at the time of the crash from the raw record.
   ///
-  /// Facts that only crashd recorded come from the report.
+  /// Facts that are not in the ring come from the report.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
       throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record has another version")
@@ -171,7 +175,7 @@ actor Reanalysis {
 
   /// Reconstructs the process of a raw record that has no report.
   ///
-  /// The owner is set to crashd's own user.
+  /// The owner becomes crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
     guard let ring = RingExcerpt.unpack(raw) else { return nil }
     do {
@@ -194,7 +198,7 @@ actor Reanalysis {
     }
   }
 
-  /// Whether an address that had a name in the old report has no name in the new report.
+  /// Whether the new report lacks the name of an address that had a name in the old report.
   private static func losesNames(_ new: CrashReport, of old: CrashReport) -> Bool {
     let named = { (report: CrashReport) in
       Set(report.threads.flatMap { $0.frames.filter { !$0.function.isEmpty }.map(\.address) })

@@ -12,36 +12,37 @@ struct RingKey: Hashable, Sendable {
 
 /// The rings of attached processes.
 ///
-/// A ring may also be in the spool directory.
+/// A ring in this table may also have a file in the spool directory.
 final class RingTable: Sendable {
   private struct State {
-    /// The number of processes per ring.
+    /// The number of attached processes per ring.
     ///
-    /// A process that reconnects counts twice for a moment.
+    /// A process that reconnects counts twice until its first connection ends.
     var counts: [RingKey: Int] = [:]
-    /// The stored incidents of each ring.
+    /// The stored incidents of each ring, with the number of occurrences.
     ///
-    /// They are kept per ring, because one ring may arrive over many connections and must be read as one ring.
+    /// They are kept per ring, because one ring may arrive over several connections and its incidents must be counted
+    /// once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
-    /// The time of each ring's last incident reading.
+    /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]
     /// Rings with incidents that no announced reading has stored.
     ///
     /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []
-    /// Rings whose announced incidents wait to be read.
+    /// Rings whose announced incidents are queued for reading.
     ///
-    /// `waitingCounts` has their number per account.
+    /// `waitingCounts` has the number of these rings per account.
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
-    /// Rings without a process, oldest first.
+    /// Rings that have lost their last process, oldest first.
     ///
-    /// A ring in this list may have a process again.
+    /// A ring in this list may have a process again in the meantime.
     var left: [RingKey] = []
   }
 
   private let state = Mutex(State())
-  /// The maximum number of rings without a process whose incidents are remembered.
+  /// The maximum number of rings without a process whose stored incidents are remembered.
   private static let leftLimit = 1_024
 
   func add(_ ring: RingKey) { state.withLock { $0.counts[ring, default: 0] += 1 } }
@@ -65,7 +66,7 @@ final class RingTable: Sendable {
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
 
-  /// Records that a reading of incidents begins, if the ring has a process.
+  /// Records the time of an incident reading, if the ring has a process.
   func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
     state.withLock { state in
       state.unread.remove(ring)
@@ -73,7 +74,9 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Marks a ring as having unstored incidents that may not be announced again, if the ring has a process.
+  /// Marks a ring with unstored incidents that its process may not announce again.
+  ///
+  /// Has no effect if the ring has no process.
   func noteUnread(_ ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.unread.insert(ring) }
@@ -82,9 +85,9 @@ final class RingTable: Sendable {
 
   func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
 
-  /// Queues a ring's announced incidents until `endWaiting`.
-  /// - Returns: False if the incidents already wait, or if `limit` rings of the account wait. In the second case the
-  ///   ring is marked as unread.
+  /// Marks a ring's announced incidents as queued until `endWaiting`.
+  /// - Returns: False if the incidents are already queued, or if `limit` rings of the account are queued. If the
+  ///   account has reached its limit, the ring is marked as unread.
   func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
     state.withLock { state in
       if state.waiting.contains(ring) { return false }
@@ -105,7 +108,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Returns the time that must pass before the ring's incidents may be read again.
+  /// Returns how long a reading of the ring's incidents must still wait.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {

@@ -1,17 +1,17 @@
 /// Starts unwind cross-checks.
 ///
-/// A cross-check delays neither other rings nor readers of a report.
+/// The caller does not wait for the cross-check, so it delays neither other rings nor readers of the report.
 final class SecondUnwindings: Sendable {
   private let analysis: CrashAnalysis
   private let outstanding = Outstanding()
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// Precondition: the report is stored.
+  /// Starts a cross-check.
   ///
-  /// The ring stays mapped, so its file can be removed during the cross-check.
+  /// Precondition: the report is stored. The ring stays mapped, so its file may be removed during the cross-check.
   func start(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
-    // In a storm most cross-checks get no permit, and their rings need not be retained.
+    // During a storm of crashes most cross-checks get no permit. Returning here releases their rings.
     guard analysis.unwinder.isOpen(for: process.facts.peer.uid) else { return }
     outstanding.begin()
     Task.detached { [self] in
@@ -21,6 +21,6 @@ final class SecondUnwindings: Sendable {
     }
   }
 
-  /// Returns when all cross-checks started so far have ended.
+  /// Returns when all cross-checks that were started before this call have ended.
   func finish() async { await outstanding.finish() }
 }

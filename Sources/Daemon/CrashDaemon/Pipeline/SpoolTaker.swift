@@ -8,28 +8,31 @@ actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
   private let limits: Limits
-  /// Attached processes, whose spool files the pipeline handles.
+  /// The rings of attached processes.
+  ///
+  /// The pipeline handles the spool files of these rings.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
-  /// The last listing of the spool was truncated.
+  /// Whether the last listing of the spool was truncated.
   private var isListFull = false
-  /// The number of files that need no further reading, because they were removed or failed.
+  /// The number of files that were removed or failed, and therefore need no further reading.
   private var settledFiles = 0
-  /// Files that failed and have not changed since.
+  /// Files that could not be read, and that have not changed since then.
   ///
-  /// Reading them again would fail again, until the store has failed and recovered.
+  /// They are skipped, because another reading would fail again. They are read again when the store has failed and
+  /// recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that were refused because crashd lacked resources.
+  /// Names of files that could not be opened because crashd lacked a resource.
   ///
-  /// Each of these refusals is logged only once.
+  /// The set ensures that each of these files is logged only once.
   private var toldFiles: Set<String> = []
-  /// Files to read again after a change of the store, and the count of left files at the start of that pass.
+  /// The files to read again after a change of the store, and the value of `leavings` when that pass began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// When the directory was last tidied, and whether it must be tidied again.
+  /// The time when foreign and excess files were last removed, and whether the directory must be checked again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -41,20 +44,20 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// Ignores later changes of the store.
+  /// Stops reacting to changes of the store.
   func stop() { isStopping = true }
 
-  /// Returns when all requested files are read.
+  /// Returns when all requested files have been read.
   func finish() async { await taking?.value }
 }
 
-// Handling of changes in the health of the store.
+// Reactions to changes in the health of the store.
 extension SpoolTaker {
   /// Reads all files again.
   ///
-  /// If the store has recovered, this includes files that failed.
+  /// If the store has recovered, files that failed earlier are included.
   ///
-  /// Returns before the files are read, because more files may keep arriving.
+  /// Returns before the files are read, because new files may keep arriving.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
@@ -75,12 +78,13 @@ extension SpoolTaker {
 // Removal of foreign files and files beyond the quota.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
-  /// Events do not show that a file being written grows, so the directory is checked again after this time.
+  /// The directory is checked again after this time, because inotify does not report that a partially written file
+  /// grows.
   private static let whileWritten_ms = 10_000
 
   /// Removes foreign files and files beyond the quota.
   ///
-  /// It runs at most once a second, and once more if another call came in the meantime.
+  /// It runs at most once a second. Calls in between are combined into one more run.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -123,15 +127,15 @@ extension SpoolTaker {
 extension SpoolTaker {
   /// Reads a file if it exists.
   ///
-  /// The check does not run on this actor. In a storm of crashes hardly any file exists, and a caller that waits for
-  /// the actor would keep its ring mapped.
+  /// The check is not isolated to this actor. In a storm of crashes hardly any such file exists, and a caller that
+  /// waits for the actor would keep its ring mapped.
   nonisolated func takeIfThere(_ name: String) async {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the named files, or all files if `names` is nil.
+  /// Reads the named files, or all files of the spool if `names` is nil.
   ///
-  /// Only one file is read at a time across all callers.
+  /// Across all callers, only one file is read at a time.
   func take(_ names: [String]?) async {
     tidy()
     queueSpool(names)
@@ -144,7 +148,7 @@ extension SpoolTaker {
         pass?.names.remove(name)
         endPassIfDone()
       }
-      // The listing was truncated: continue with the rest as long as files leave the spool.
+      // If the listing was truncated, continue with the remaining files as long as files leave the spool.
       guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty
@@ -166,8 +170,10 @@ extension SpoolTaker {
     }
   }
 
-  /// Whether the file needs no reading: an attached process has the same ring and removes the file when it ends, or the
-  /// report is held in memory.
+  /// Whether the file must not be read here.
+  ///
+  /// Either an attached process has the same ring, and the pipeline removes the file when that process ends. Or the
+  /// report already waits in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }
@@ -176,7 +182,8 @@ extension SpoolTaker {
 
   private func takeSpoolFile(_ name: String) async {
     guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
-    // Stays open until the end, so that no other file can get the same inode number.
+    // The ring stays open until this function returns, so that the file system cannot give its inode number to a new
+    // file.
     var left: AttachedProcess?
     defer { withExtendedLifetime(left) {} }
     do throws(SpoolRefusal) {
@@ -184,7 +191,7 @@ extension SpoolTaker {
       guard let left else { return }
       guard await take(left, name, file) else { return }
     } catch {
-      // crashd lacks resources. The file is read again later, and the failure is logged once.
+      // If crashd lacks a resource, the file is read again later. Such a failure is logged once per file.
       if error.isPassing {
         analysis.outage.leaveFile()
         guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
@@ -197,8 +204,8 @@ extension SpoolTaker {
       if error.isPassing { return }
     }
     toldFiles.remove(name)
-    // A running process may have replaced the file in the meantime, which the watch reports. A file that its owner
-    // changed in place is read after the next listing.
+    // A running process may have replaced the file in the meantime. The inotify watch reports the new file. A file that
+    // its owner changed in place is read after the next listing.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
@@ -209,7 +216,7 @@ extension SpoolTaker {
     }
   }
 
-  /// Skips the file until it changes.
+  /// Leaves the file in the spool, and skips it until it changes.
   private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
     guard failedFiles.count < limits.spoolFiles else { return }
     failedFiles[name] = file
@@ -217,7 +224,8 @@ extension SpoolTaker {
   }
 
   /// Stores the contents of a file, unless everything in it is already stored.
-  /// - Returns: False if the contents are not stored yet. The file then stays for a later reading or the next start.
+  /// - Returns: False if the contents are not stored yet. The file then stays in the spool for a later reading or
+  ///   the next start of crashd.
   private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
     switch await analysis.compare(left) {
     case .stored: return true

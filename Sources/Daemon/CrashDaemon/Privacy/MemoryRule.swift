@@ -2,7 +2,7 @@ import CrashRing
 
 /// Selects processes whose memory crashd does not store (`privacy.no-memory`).
 ///
-/// A process must match all keys of a rule.
+/// A process must match all keys of the rule.
 public struct MemoryRule: Sendable, Equatable {
   /// A pattern for the path of the executable, as the process reports it.
   public var executable: String?
@@ -13,7 +13,7 @@ public struct MemoryRule: Sendable, Equatable {
   /// The numeric user ID.
   public var user: UInt32?
 
-  /// An empty rule, which matches no process.
+  /// Creates an empty rule, which matches no process.
   public init() {}
 
   /// Whether the rule has no key.
@@ -21,8 +21,8 @@ public struct MemoryRule: Sendable, Equatable {
 
   /// Whether the rule matches a process.
   ///
-  /// For a spooled ring, crashd has fewer facts. If the unit is unknown, a rule with a unit matches, because memory
-  /// stored by mistake cannot be withdrawn.
+  /// crashd has fewer facts about the process of a spooled ring. If the unit is not known, a rule with a unit matches.
+  /// This is the safe choice, because stored memory cannot be withdrawn later.
   func holds(for process: ProcessFacts) -> Bool {
     guard !isEmpty, user ?? process.peer.uid == process.peer.uid else { return false }
     if let executable, !Glob.matches(executable, process.identity.executable) { return false }
@@ -33,12 +33,14 @@ public struct MemoryRule: Sendable, Equatable {
 }
 
 extension [MemoryRule] {
-  /// Whether no memory of a process may be stored.
+  /// Whether any of these rules forbids storing the memory of a process.
   func hold(for process: ProcessFacts) -> Bool { contains { $0.holds(for: process) } }
 }
 
 extension ProcessFacts {
-  /// Whether a missing `unit` means that the process has none, because crashd read `/proc` while the process existed.
+  /// Whether crashd has determined the unit.
+  ///
+  /// If `unit` is nil although crashd has read the start time from `/proc`, the process has no unit.
   fileprivate var knowsUnit: Bool { unit != nil || startTime != nil }
 }
 
@@ -49,7 +51,8 @@ enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (place, at) = (0, 0)
-    // The last `*`, and the end of the text that it matches so far. The search backtracks only to the last `*`.
+    // The position of the last `*` in the pattern, and the end of the bytes in the text that it matches so far. Only
+    // the last `*` is needed for backtracking.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

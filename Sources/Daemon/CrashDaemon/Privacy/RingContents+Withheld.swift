@@ -2,9 +2,9 @@ import CrashRing
 import Glibc
 
 extension RingContents {
-  /// Removes the program's memory from the contents.
+  /// Removes the copies of the process's memory from the contents.
   ///
-  /// `cs_ring_slot_withhold` does the same in the ring stored beside the report.
+  /// `cs_ring_slot_withhold` removes the same data from the ring that is stored beside the report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)
@@ -16,9 +16,9 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// Whether the processor could not fetch the instruction at pc.
+  /// Whether the crash is a failed instruction fetch, that is, pc does not point to executable memory.
   ///
-  /// Then the bytes there can only be data.
+  /// The bytes at pc can then only be data of the process.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

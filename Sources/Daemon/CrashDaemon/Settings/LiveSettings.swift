@@ -4,9 +4,9 @@ import Synchronization
 
 /// The settings that can change while crashd runs.
 ///
-/// Components read the values each time, or subscribe to changes.
+/// Components read the current values, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// The values at one moment.
+  /// The values of all these settings at one time.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []
@@ -30,11 +30,14 @@ final class LiveSettings: Sendable {
 
   var current: Values { state.withLock { $0.values } }
 
-  /// Sets the callback that runs after a change, on any thread.
+  /// Sets the callback that runs after each change.
+  ///
+  /// It may run on any thread.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func change(to new: Values) {
-    // Ordering: listeners get the values under the lock, so that changes arrive in order. `yield` does not block.
+    // Ordering: the streams receive the values under the lock, so that changes arrive in order. This is safe because
+    // `yield` does not block.
     let wake = state.withLock { state in
       state.values = new
       for listener in state.listeners.values { listener.yield(new) }

@@ -3,7 +3,7 @@ import CrashSettings
 import CrashStore
 
 extension Settings {
-  /// All keys.
+  /// All keys of the settings.
   ///
   /// `systemd/crashd.yaml` explains each key.
   static let table = SettingsTable<Settings>(
@@ -20,7 +20,7 @@ extension Settings {
     .path("state-directory", \.stateDirectory),
     .path("analyse-path", \.analysePath),
     .path("fetch-path", \.fetchPath),
-    // In text, blanks separate the URLs, because URLs may contain commas.
+    // In the one-line form, blanks separate the URLs, because URLs may contain commas.
     .list(
       "debuginfod-urls", \.debuginfodURLs,
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",
@@ -85,7 +85,8 @@ extension Settings {
     .number(name, path, "a number", 1...1_000_000, isLive: isLive)
   }
 
-  // crash-fetch receives the URLs as arguments.
+  // crash-fetch receives the URLs as command-line arguments, so each URL must begin with its scheme and contain no
+  // blanks.
   private static func isServer(_ url: String) -> Bool {
     (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.contains { $0.isWhitespace || $0 == "\0" }
   }

@@ -3,7 +3,7 @@ import CrashSettings
 import Glibc
 
 extension Settings {
-  /// The collectors.
+  /// The collectors that events are forwarded to.
   static let collectors = SettingList<Settings>(
     "forward", of: "collectors", \.forward, takes: "a list, each with a path", example: "path: /run/collector.sock",
     empty: ForwardSettings(path: ""),
@@ -31,7 +31,7 @@ extension Settings {
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' is in the list twice" : nil
   }
 
-  /// A Varlink reply is already an acknowledgement, so the key has no effect on Varlink collectors.
+  /// The key has no effect on Varlink collectors, because each Varlink reply is already an acknowledgement.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
     key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }
@@ -50,7 +50,8 @@ extension Settings {
     "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
     example: "exe: /usr/bin/shop", empty: MemoryRule(),
     keys: [
-      // A path pattern that can never match is refused, because the rule would only seem to protect a program.
+      // A path pattern that can never match is refused, because the operator would believe that the program is
+      // protected.
       .text(
         "exe", \.executable, "a path, in which * stands for any characters",
         where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),
@@ -65,13 +66,13 @@ extension Settings {
     ], isInline: true
   ) { rule, _ in rule.isEmpty ? "each rule of privacy.no-memory needs a key, such as exe: /usr/bin/shop" : nil }
 
-  /// A number need not belong to a user of this machine, because containers have users of their own.
+  /// A numeric uid is accepted even if this machine has no such user, because containers have users of their own.
   private static func user(_ text: String) -> UInt32? {
     if let number = UInt32(text) { return number == .max ? nil : number }
     var entry = unsafe passwd()
     var found: UnsafeMutablePointer<passwd>?
     var bytes = [CChar](repeating: 0, count: 16_384)
-    // getpwnam_r writes into the entry and the bytes, and sets the pointer to the entry or to nil.
+    // getpwnam_r writes into `entry` and `bytes`, and sets `found` to the address of `entry` or to nil.
     let code = unsafe getpwnam_r(text, &entry, &bytes, bytes.count, &found)
     return unsafe code == 0 && found != nil ? entry.pw_uid : nil
   }

@@ -2,49 +2,49 @@ import CrashProtocol
 public import CrashReport
 public import CrashStore
 
-/// The operator's settings: from a file, the environment and the command line.
+/// The operator's settings, merged from a file, the environment and the command line.
 public struct Settings: Sendable, Equatable {
   /// The minimum level of log lines; nil means info.
   public var logLevel: String?
-  /// The directory of the sockets and the spool; nil means the directory from the environment.
+  /// The directory of the sockets and the spool; nil means that the environment determines it.
   public var runtimeDirectory: String?
-  /// The directory of reports and symbol caches; nil means the directory from the environment.
+  /// The directory of reports and symbol caches; nil means that the environment determines it.
   public var stateDirectory: String?
-  /// The path of crash-analyse; nil means the directory of crashd.
+  /// The path of crash-analyse; nil means that it is in the directory of the crashd executable.
   public var analysePath: String?
-  /// The path of crash-fetch; nil means the directory of crashd.
+  /// The path of crash-fetch; nil means that it is in the directory of the crashd executable.
   public var fetchPath: String?
   /// The debuginfod servers, in the order in which crashd queries them.
   ///
-  /// If empty, crashd queries no server.
+  /// If the list is empty, crashd queries no server.
   public var debuginfodURLs: [String] = []
   /// Whether crashd protects classes automatically when use-after-free crashes become more frequent.
   ///
   /// An operator's override for a program takes precedence.
   public var protectsAutomatically = false
-  /// The group whose members can read and change everything.
+  /// The group whose members can read all reports and change all data.
   public var accessGroup = AccessGroup.own
-  /// The retention of the store.
+  /// The limits on age, number and size of stored reports.
   public var retention = RetentionPolicy()
   /// The limits.
   public var limits = Limits()
 
-  /// The collectors that receive events.
+  /// The collectors that events are forwarded to.
   public var forward: [ForwardSettings] = []
-  /// The data that is scrubbed from events before they are sent.
+  /// The rules for scrubbing data from events before they are sent.
   public var privacy = PrivacySettings()
-  /// The processes whose memory is not stored.
+  /// The rules for processes whose memory is not stored.
   public var noMemory: [MemoryRule] = []
-  /// The file of metrics for node_exporter; nil means no file.
+  /// The text file with metrics for node_exporter; nil means that no file is written.
   public var metricsFile: String?
   /// The interval between two updates of the metrics file, in seconds.
   public var metricsInterval_s = 60
-  /// The loopback address where the metrics can be scraped, such as `127.0.0.1:9779`; nil means none.
+  /// The loopback address where metrics can be scraped, such as `127.0.0.1:9779`; nil means none.
   public var metricsListen: String?
-  /// An address for metrics that other machines can reach; nil means none.
+  /// The address where other machines can scrape metrics; nil means none.
   public var metricsListenExposed: String?
 
-  /// The defaults.
+  /// Creates the default settings.
   public init() {}
 
   /// The settings that can change while crashd runs.

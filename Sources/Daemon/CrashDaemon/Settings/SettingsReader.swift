@@ -2,21 +2,21 @@ public import CrashSettings
 
 /// Merges settings from a file, the environment and the command line.
 ///
-/// Later sources take precedence.
+/// The caller reads the sources in that order, and later sources take precedence.
 public struct SettingsReader: Sendable {
-  /// The settings so far.
+  /// The settings that have been read so far.
   public private(set) var settings = Settings()
 
-  /// Starts with the defaults.
+  /// Creates a reader with the default settings.
   public init() {}
 
   /// Reads a YAML or JSON file.
-  /// - Throws: `SettingsError`, which contains the line.
+  /// - Throws: `SettingsError`, which contains the line number.
   public mutating func read(file path: String) throws(SettingsError) {
     try Settings.table.read(file: path, into: &settings)
   }
 
-  /// Reads the text of a file.
+  /// Reads the settings from the text of a file.
   mutating func read(yaml text: String, at path: String) throws(SettingsError) {
     try Settings.table.read(yaml: text, at: path, into: &settings)
   }
@@ -43,8 +43,8 @@ public struct SettingsReader: Sendable {
     try Settings.table.set(name, .text(value), at: "--\(name)", in: &settings)
   }
 
-  /// Returns every key with its value, one per line, and the lists.
+  /// Returns the settings as text: one line for each key, followed by the lists.
   ///
-  /// A file with this text results in the same settings.
+  /// Reading this text as a settings file results in the same settings.
   public static func text(_ settings: Settings) -> String { Settings.table.text(settings) }
 }

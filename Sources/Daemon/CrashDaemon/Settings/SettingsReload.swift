@@ -4,18 +4,18 @@ import UnixSignals
 
 /// Handles SIGHUP: reads the settings again, and logs which settings changed and which need a restart.
 struct SettingsReload: Sendable {
-  /// The settings that crashd runs with.
+  /// The settings that crashd currently runs with.
   var settings: Settings
   var live: LiveSettings
   var logger: Logger
 
-  /// Reads the settings at each signal until the task is canceled.
+  /// Reads the settings again at each SIGHUP, until the task is canceled.
   func follow(_ hangups: UnixSignalsSequence, by read: @Sendable () throws(SettingsError) -> Settings) async {
     var settings = settings
     for await _ in hangups { settings = reload(settings, by: read) }
   }
 
-  /// - Returns: The settings that are in effect from now on.
+  /// - Returns: The settings that are in effect after the reload.
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
     do throws(SettingsError) { new = try read() } catch {
@@ -28,7 +28,8 @@ struct SettingsReload: Sendable {
     if !needRestart.isEmpty {
       logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
-    // Settings that need a restart keep their old value here, so each reload logs them again until crashd restarts.
+    // A changed setting that needs a restart keeps its old value here. Each reload therefore logs it again until crashd
+    // restarts.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
     running.noMemory = new.noMemory

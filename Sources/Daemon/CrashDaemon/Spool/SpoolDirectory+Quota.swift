@@ -2,16 +2,16 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// Quotas of the spool directory. Every user may write to the directory, so foreign files and files beyond the quota are
-// removed.
+// The quota of each user in the spool directory. Every user may write to the directory, so crashd removes foreign files
+// and files beyond the quota.
 extension SpoolDirectory {
-  /// What was removed from the directory.
+  /// The result of one removal of foreign and excess files.
   struct Tidying {
-    /// Files that the shield never creates, because of the name or because the file is not regular.
+    /// Files that the in-process library never creates, recognized by their name or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
-    /// The number of rings beyond the quota, by account.
+    /// The number of rings beyond the quota that were removed, by account.
     var excess: [UInt32: Int] = [:]
-    /// Whether a file is being written, or was left partially written.
+    /// Whether the directory contains a partial file, which is being written or was abandoned.
     var hasPartial = false
   }
 
@@ -22,17 +22,20 @@ extension SpoolDirectory {
     var changed: (Int, Int)
   }
 
-  /// The minimum size that is charged for a file, because an empty file still takes an inode and a name.
+  /// The minimum size that is charged for a file.
+  ///
+  /// Even an empty file takes an inode and a name.
   private static let leastBytes = 4_096
 
-  /// Whether the shield creates files with such a name.
+  /// Whether the in-process library creates files with this name.
   static func isOurs(_ name: String) -> Bool {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
   /// Removes foreign files.
   ///
-  /// For each account except root's, it then removes the least recently changed files until the rest fits the quota.
+  /// For each account except root's, this method then removes the files that changed least recently, until the
+  /// remaining files fit the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -43,7 +46,8 @@ extension SpoolDirectory {
         return true
       }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
-      // `st_blocks` counts blocks of 512 bytes on every file system. The kernel sets the change time.
+      // `st_blocks` counts blocks of 512 bytes on every file system. Files are sorted by the change time, which only
+      // the kernel sets.
       let bytes = Int(status.st_blocks) * 512
       let entry = Entry(
         name: name, bytes: max(bytes, Self.leastBytes), isEmpty: bytes == 0,
@@ -59,17 +63,17 @@ extension SpoolDirectory {
     return found
   }
 
-  /// The configured quota, but at most a quarter of the whole file system.
+  /// The configured quota, but at most a quarter of the size of the file system.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
-    // fstatvfs writes one structure.
+    // fstatvfs writes one struct statvfs.
     guard unsafe fstatvfs(directory.number, &space) == 0 else { return limits.spoolBytesPerUser }
     let all = Int(clamping: UInt64(space.f_blocks)).multipliedReportingOverflow(by: Int(clamping: space.f_frsize))
     return all.overflow || all.partialValue == 0
       ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
   }
 
-  /// - Returns: The number of removed files that were not empty.
+  /// Removes the files that changed least recently.
   private func removeOldest(of entries: [Entry], downTo quota: Int, files most: Int) -> Int {
     var (bytes, files, lost) = (entries.reduce(0) { $0 + $1.bytes }, entries.count, 0)
     for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota || files > most {
@@ -90,7 +94,7 @@ extension SpoolDirectory {
   /// The number of complete files.
   func count() -> Int {
     var count = 0
-    // If the directory cannot be read, the count is 0, and the log already reports the error.
+    // An error leaves the count at 0. Other readers of the directory log this error.
     try? forEachName { name in
       if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { count += 1 }
       return true

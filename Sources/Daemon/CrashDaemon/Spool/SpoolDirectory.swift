@@ -9,29 +9,30 @@ import LinuxSystem
 struct SpoolRefusal: Error, Equatable {
   var owner: Peer
   var reason: String
-  /// crashd lacks a resource, such as a free descriptor.
+  /// Whether crashd lacks a resource at the moment, such as a free descriptor.
   ///
-  /// The file can be read later.
+  /// In that case the file can be read later.
   var isPassing = false
-  /// There was no room for the ring.
+  /// Whether the ring's contents are lost, because the process had no room to write them.
   ///
-  /// The crash is reported without its contents.
+  /// The report then contains the crash without these contents.
   var isLoss = false
 }
 
-/// A file name chosen by another user, made safe for the log.
+/// Makes a file name that another user chose safe for the log.
 enum CleanName {
   static func of(_ name: String) -> String { CleanText.line(String(name.prefix(64))) }
 }
 
 /// The directory where processes leave their rings when crashd is unreachable.
 ///
-/// Every user may put files there, so each file is checked. The owner of a file counts as the user of its process.
+/// Every user may put files there, so each file is checked. crashd takes the owner of a file as the user of its
+/// process.
 struct SpoolDirectory: Sendable {
   let path: String
   let directory: Descriptor
 
-  /// If a partial file has not changed for this time, the process that wrote it has ended.
+  /// The age after which an unchanged partial file is abandoned: the process that wrote it has ended.
   private static let partialAge_s = 600
 
   init(path: String) throws(SystemError) {
@@ -41,7 +42,9 @@ struct SpoolDirectory: Sendable {
     directory = Descriptor(owning: number)
   }
 
-  /// Lists the complete files except the `known` ones, and removes partial files that are old at the time `now_s`.
+  /// Lists the complete files except the `known` ones, and removes abandoned partial files.
+  ///
+  /// `now_s` is the current time.
   func list(limit: Int, except known: Set<String> = [], at now_s: Int = time(nil)) throws(SystemError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -52,19 +55,20 @@ struct SpoolDirectory: Sendable {
     return names.sorted()
   }
 
-  /// Calls `body` with each name of the directory until `body` returns false.
+  /// Calls `body` with the name of each directory entry until `body` returns false.
   func forEachName(_ body: (String) -> Bool) throws(SystemError) {
-    // Opens a new descriptor, because a duplicate would share its read position with concurrent readers.
+    // Opens the directory again, because a duplicated descriptor would share its read position with concurrent readers.
     let copy = unsafe openat(directory.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw SystemError("read '\(path)'") }
-    // fdopendir takes ownership of the copy, and closedir closes it.
+    // fdopendir takes ownership of `copy`, and closedir closes it.
     guard let stream = unsafe fdopendir(copy) else {
       close(copy)
       throw SystemError("read '\(path)'")
     }
     defer { unsafe closedir(stream) }
     while let entry = unsafe readdir(stream) {
-      // d_name ends with a zero byte. It is a buffer inside the entry, which stays valid until the next readdir.
+      // d_name is a null-terminated string. It is a buffer inside the directory entry, which stays valid until the next
+      // readdir.
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
@@ -74,7 +78,7 @@ struct SpoolDirectory: Sendable {
 
   /// Opens the ring in a file.
   ///
-  /// Returns nil for a foreign, partial or removed file.
+  /// Returns nil if the file is foreign, partial, or no longer exists.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let unknown = Peer(pid: 0, uid: geteuid())
@@ -95,7 +99,7 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
-      // A second name means that the file was not created by rename, and that it may be another user's file.
+      // A file with a second hard link was not created by rename, and may be another user's file.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
@@ -120,13 +124,14 @@ struct SpoolDirectory: Sendable {
       }
       throw SpoolRefusal(owner: owner, reason: "is not a ring: \(error)")
     }
-    // The name must be the id of the ring.
+    // The file name must be the id of the ring.
     guard Self.ringID(of: name) == contents.identity.ringID else {
       throw SpoolRefusal(owner: owner, reason: "has the name of another ring")
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
-    // The machine facts are valid only if the file is from the current boot, because the kernel may have changed.
+    // The facts about this machine apply only if the file was written during the current boot, because the kernel may
+    // have changed since then.
     if cd_file_is_of_this_boot(file.number) { facts.context.machine = MachineFacts.here }
     facts.isPIDClaimed = true
     facts.times = .file(file)
@@ -140,13 +145,13 @@ struct SpoolDirectory: Sendable {
     return id.utf8.count == 32 && CacheName.isBuildID(id) ? id : nil
   }
 
-  /// Returns the file name of a ring.
+  /// Returns the file name for a ring id.
   static func name(of ringID: String) -> String { ringID + CS_ATTACH_SPOOL_SUFFIX }
 
   /// Returns the owner of a file, or nil if the file does not exist.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
-  /// A file and its state.
+  /// Identifies a file and its state.
   ///
   /// The change time is included, because a file system may reuse the inode number of a removed file.
   struct FileIdentity: Equatable {
@@ -171,9 +176,9 @@ struct SpoolDirectory: Sendable {
 
   /// Removes the copy of a stored ring.
   ///
-  /// A file of the same name that belongs to another user stays.
+  /// A file with the same name that belongs to another user stays.
   ///
-  /// Between the check and the removal only the owner can replace the file, because the directory is sticky.
+  /// The directory is sticky. Therefore, between the check and the removal, only the owner can replace the file.
   func removeCopy(of ringID: String, owner: UInt32) {
     for name in [Self.name(of: ringID), Self.name(of: ringID) + CS_ATTACH_PARTIAL_SUFFIX]
     where self.owner(of: name) == owner {
@@ -189,7 +194,8 @@ struct SpoolDirectory: Sendable {
   }
 
   private func removeIfOld(_ name: String, at now_s: Int) {
-    // Uses the change time, which only the kernel sets. The owner can set the other times.
+    // The age is measured by the change time, which only the kernel sets. The file's owner can set the access and
+    // modification times.
     guard let status = status(of: name), status.st_ctim.tv_sec < now_s - Self.partialAge_s else { return }
     try? remove(name)
   }

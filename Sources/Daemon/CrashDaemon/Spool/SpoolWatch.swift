@@ -3,18 +3,20 @@ import LinuxSystem
 
 /// Watches the spool directory with inotify.
 ///
-/// It reports which files were put there, and whether new files were begun.
+/// It reports which complete files appeared, and whether new files were begun.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
   /// The events since the last call of `read`.
   struct News: Equatable {
     var names: [String] = []
-    /// Whether a file was created that may be foreign or beyond the quota.
-    var hasBegun = false
-    /// Whether the kernel's queue overflowed.
+    /// Whether a file was created.
     ///
-    /// The whole directory must then be read.
+    /// It may be foreign or beyond the quota.
+    var hasBegun = false
+    /// Whether the kernel's event queue overflowed.
+    ///
+    /// In that case the whole directory must be listed.
     var overflowed = false
   }
 
@@ -29,10 +31,10 @@ struct SpoolWatch: Sendable {
     }
   }
 
-  /// Reads the pending events without blocking.
+  /// Returns the pending events without blocking.
   ///
-  /// Reads a limited number of times, because a process that keeps renaming files could otherwise block crashd. The
-  /// next call continues.
+  /// The number of reads per call is limited, because a process that keeps renaming files could otherwise block crashd.
+  /// The next call continues with the remaining events.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)

@@ -4,27 +4,27 @@ import CrashStore
 
 /// The result of comparing a ring in the spool with its stored report.
 ///
-/// A process that has announced its crash also leaves its ring in the spool. If crashd was killed, it may have stored
-/// the ring, or an earlier state of the ring, without removing the file.
+/// A process may both announce its crash and leave its ring in the spool. If crashd was killed, it may have stored this
+/// ring, or an earlier state of it, without removing the file.
 enum SpooledRing: Sendable {
-  /// The store has everything in the ring.
+  /// The store has everything that is in the ring.
   case stored
-  /// The store has only part of the ring, or nothing.
+  /// The store lacks at least a part of the ring.
   ///
-  /// The associated value has the known facts of the process.
+  /// The associated value is the process with the facts that are known about it.
   case news(AttachedProcess)
-  /// The store is failing, and the comparison is not possible.
+  /// The store is failing, so the comparison is not possible.
   case unknown(StoreError)
 
   /// Whether the ring contains anything that the stored report lacks.
   static func hasNews(_ found: CrashAnalysis.Seen, beside stored: CrashAnalysis.Seen) -> Bool {
     var generations: [UInt64: UInt64] = [:]
     for record in stored.records where record.count == 2 { generations[record[0]] = record[1] }
-    // If a slot was reused after the file was written, the file has the older generation.
+    // If a slot of the ring was reused after the file was written, the file contains the older generation of that slot.
     let hasRecord = found.records.contains { record in
       record.count == 2 && generations[record[0]].map { $0 < record[1] } ?? true
     }
-    // Otherwise the file has news only if it has the same crash with more threads of the sweep.
+    // If the file has no new record, it has news only if it has the same crash with more threads of the sweep.
     return hasRecord || (found.records == stored.records && found.threads.count > stored.threads.count)
   }
 }
@@ -37,18 +37,18 @@ extension CrashAnalysis {
     do throws(StoreError) {
       (_, old, raw) = try stored(facts)
     } catch {
-      // Any other error occurs again when the ring is stored, and is counted at that time.
+      // Any other error occurs again when the ring is stored, and is counted then.
       return error.isOutage ? .unknown(error) : .news(process)
     }
-    // The id alone is no proof, because a process of another user may have chosen the same id.
+    // An equal id does not prove that it is the same ring, because a process of another user may have chosen that id.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
     if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))
     {
       return .stored
     }
-    // A connection provides the pid, unit, privileges and context. A file provides none of them, so they come from the
-    // report.
+    // The pid, unit, privileges and context are known only from a connection. A spool file does not contain them, so
+    // they are copied from the report.
     var known = facts
     known.peer.pid = Int32(clamping: old.process.pid)
     known.unit = old.process.unit
@@ -58,10 +58,10 @@ extension CrashAnalysis {
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 
-  /// Returns the report with the ring's id, even if its user may not read it: the report of a restricted process is
-  /// visible only to root.
+  /// Returns the report with the ring's id, even if its user may not read it.
   ///
-  /// Retries, because late symbols or an unwind cross-check may rebuild the report at the same time.
+  /// The report of a restricted process is visible only to root. Retries if the report changes during the call, for
+  /// example when late symbols or an unwind cross-check rebuild it.
   private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoreCursor, CrashReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {

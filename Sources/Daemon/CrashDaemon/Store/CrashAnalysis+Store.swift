@@ -3,22 +3,22 @@ import CrashRing
 import CrashStore
 import Logging
 
-// The third step of a crash: storing the report, or holding it in memory during an outage of the store.
+// The third step of the analysis of a crash: storing the report, or holding it in memory during an outage of the store.
 extension CrashAnalysis {
-  /// Where a report was put.
+  /// Where a report is kept.
   enum Place: Sendable {
     case store
     case memory
   }
 
-  /// How many ids are tried for one report.
+  /// The number of ids that are tried for one report.
   static let attempts = 8
 
   /// Builds the report of a snapshot, and stores it.
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can withdraw its records, which leaves nothing to report.
+    // A process can withdraw its records, so the ring may contain no crash any more.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var builder = await builder(snapshot.contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
@@ -39,20 +39,20 @@ extension CrashAnalysis {
     }
   }
 
-  /// Returns what the stored report of a ring records about its process.
+  /// Returns the context of the process from the stored report of its ring.
   ///
-  /// A later reading has less information about the time of the crash. After a restart of crashd, for example, the
-  /// memory of the process may no longer exist.
+  /// It is preferred, because a later reading has less information about the time of the crash. After a restart of
+  /// crashd, for example, the process and its memory may no longer exist.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
-    // An error is ignored here, because storing the report meets the same error and reports it.
+    // An error is ignored here. If it persists, it occurs again when the report is stored, and is reported then.
     guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
     return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }
 
   /// Stores a report under the ring's id.
   ///
-  /// If a report of another process already has that id, by chance or on purpose, the id is derived from the identity
-  /// of the process. The id of a process's second report is also derived.
+  /// If a report of another process already has that id, by chance or on purpose, a new id is derived from the identity
+  /// of this process. The second report of a process also gets a derived id.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
@@ -77,8 +77,9 @@ extension CrashAnalysis {
   }
 
   /// Stores a report, and notifies subscribers.
-  /// - Throws: `StoreError`. An outage is thrown only if the source keeps the ring, or if memory has no room for the
-  ///   report.
+  ///
+  /// During an outage the source may hold the report in memory instead.
+  /// - Throws: `StoreError`. An outage is thrown only if the source did not hold the report.
   private func keep(
     _ report: CrashReport, raw: [UInt8], of source: some CrashSource
   ) throws(StoreError) -> Place {
@@ -104,11 +105,11 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds the report of a raw record that has lost its report.
+  /// Rebuilds a lost report from its raw record.
   ///
-  /// The owner was lost with the report, and the owner that the ring states is not verified. Only users who may read
-  /// everything can read the new report.
-  /// - Returns: Whether the report exists now.
+  /// The owner was part of the lost report, and the owner in the ring is not verified. Therefore only users who may
+  /// read all reports can read the new report.
+  /// - Returns: Whether the store now has the report.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }
     let (contents, symbols) = await openAgain(process)

@@ -2,7 +2,7 @@ import Glibc
 
 /// Free space of a file system.
 enum FileSystemSpace {
-  /// Returns the bytes that a non-root user may still write, or nil if the call fails.
+  /// Returns the number of bytes that a user other than root can still write, or nil if the call fails.
   static func freeBytes(at path: String) -> Int? {
     var space = statvfs()
     // statvfs writes one struct statvfs.

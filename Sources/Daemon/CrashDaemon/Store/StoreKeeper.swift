@@ -9,21 +9,21 @@ actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
-    /// The directory whose file system must keep some free space.
+    /// The directory on whose file system some space must stay free.
     var directory: String
-    /// The status line that shows an outage; nil means none.
+    /// The systemd status line that shows an outage; nil if there is none.
     var status: StatusLine?
     var descriptors: DescriptorStore?
-    /// The corrupt database that was set aside at the start.
+    /// The corrupt database that was set aside when crashd started.
     var setAside: ReportStore.SetAside?
-    /// Creates missing directories.
+    /// Creates the directories of the store if they are missing.
     var makeDirectories: @Sendable () -> Void = {}
     /// The heartbeat for the watchdog.
     var heartbeat = Heartbeat("store")
   }
 
   private static let hour_ms = 3_600_000
-  /// How often the keeper checks that the database's file is still in place.
+  /// The interval of the check that the database file still exists and is the same file.
   private static let betweenComparisons_ms = 60_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
@@ -34,7 +34,7 @@ actor StoreKeeper: Service {
   private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// When the files left in the spool are read again.
+  /// The time when the files left in the spool are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -50,7 +50,7 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // No other task stores reports any more. Files left in the spool stay for the next crashd.
+    // At this point no other task stores reports any more. The files left in the spool stay for the next crashd.
     await keepOpen()
     if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
     let lost = outage.count
@@ -68,8 +68,8 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         outage.wake()
-        // One round handles all events of this interval. In a storm of crashes, one round per event would cost as much
-        // as storing.
+        // All events of this interval are handled in one round. During a storm of crashes, one round per event would
+        // cost as much as storing the reports.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
     }
@@ -107,7 +107,7 @@ actor StoreKeeper: Service {
     let isStored = storeHeld()
     let isWell = recover()
     tell()
-    // While reports wait in memory, spool files cannot be stored either.
+    // If reports still wait in memory, the store would not accept spool files either.
     let isDue = outage.count == 0 && outage.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
@@ -117,7 +117,7 @@ actor StoreKeeper: Service {
   }
 
   /// Stores the waiting reports, oldest first.
-  /// - Returns: Whether fewer reports wait than before.
+  /// - Returns: Whether at least one report no longer waits.
   private func storeHeld() -> Bool {
     var isStored = false
     while let item = outage.first {
@@ -130,7 +130,7 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // The store refused the report for good, for example because its id was taken in the meantime.
+        // Another attempt cannot succeed, for example because another report has taken the id in the meantime.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -144,14 +144,14 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// - Returns: Whether the store had failed and no report or file waits any more.
+  /// Records that the store has recovered, if no report waits.
   private func recover() -> Bool {
     guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
     return outage.recovered()
   }
 
-  /// Logs the beginning of an outage as critical, and its end as a notice.
+  /// Logs the beginning of an outage at the critical level, and its end as a notice.
   private func tell() {
     let isWrong =
       outage.count > 0 || !store.isOpen || store.displacement() != nil
@@ -183,7 +183,7 @@ extension StoreKeeper {
       {
         configuration.heartbeat.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
-        // Yields, because storing crashes takes precedence.
+        // Lets other tasks run, because storing crashes takes precedence.
         await Task.yield()
       }
       try store.forgetHistory(policy, now_ns: now)
@@ -195,14 +195,14 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // For example a full disk, on which removal fails too. Waiting reports are logged separately.
+        // The cause may be a full disk, on which removal fails too. Waiting reports are logged by another method.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
 }
 
-// Handling of a database that is not open, or whose file was removed.
+// Recovery when the database is not open, or when its file was removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {
@@ -223,11 +223,12 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// Writes the contents of the open database to a new file, because its own file was removed or replaced and the
-  /// contents would be lost when crashd ends.
+  /// Writes the contents of the open database to a new file.
+  ///
+  /// The database's own file was removed or replaced, so the contents would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); writing the contents that crashd has open to a new file")
-    // Copying a large database takes minutes. No heartbeat is expected meanwhile.
+    // Copying a large database takes minutes. The watchdog expects no heartbeat during that time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
@@ -239,7 +240,9 @@ extension StoreKeeper {
     logger.critical("\(sentence)")
   }
 
-  /// Runs on a dedicated thread, because the work takes minutes and threads of Swift's pool are few.
+  /// Runs work on a dedicated thread.
+  ///
+  /// The work takes minutes, and Swift's thread pool has only a few threads.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -249,16 +252,16 @@ extension StoreKeeper {
           continuation.resume(returning: .failure(error))
         }
       }
-      // If no thread can be started, the work runs here.
+      // If no thread can be started, the work runs on the current thread.
       do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
     }
     return try result.get()
   }
 }
 
-// Handling of a corrupt database.
+// Recovery when the database is corrupt.
 extension StoreKeeper {
-  /// Reads the whole database once after the start, on a dedicated thread.
+  /// Reads and checks the whole database once after the start, on a dedicated thread.
   private func check() async {
     let store = store
     let problem: String? = await withCheckedContinuation { continuation in
@@ -273,7 +276,7 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // Reading a large database takes minutes. No heartbeat is expected meanwhile.
+    // Reading a large database takes minutes. The watchdog expects no heartbeat during that time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     do throws(StoreError) {

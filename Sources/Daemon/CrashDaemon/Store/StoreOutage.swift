@@ -2,7 +2,7 @@ import CrashReport
 import CrashStore
 import Synchronization
 
-/// Failures of the store, and the reports that wait in memory until it recovers.
+/// Records failures of the store, and holds the reports that wait in memory until the store recovers.
 ///
 /// During an outage, such as a full disk or a replaced database, no crash is lost as long as the reports fit into
 /// memory.
@@ -13,21 +13,22 @@ final class StoreOutage: Sendable {
     var raw: [UInt8]
     var owner: Peer
     var process: String
-    /// The pid in the process's own namespace.
+    /// The pid of the process in its own PID namespace.
     var ownPID: Int?
     /// The name of the ring in systemd's descriptor store, which holds the ring until the report is stored.
     var keptName: String?
-    /// Whether the descriptor store may drop the ring as soon as the report is stored.
+    /// Whether systemd may drop the ring as soon as the report is stored.
     var mayForget = false
 
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// A partial or full recovery of the store: waiting reports are stored, or files left in the spool are due again.
+  /// A partial or full recovery of the store: waiting reports were stored, or files left in the spool should be read
+  /// again.
   struct Change: Sendable {
-    /// Whether the store had failed and no report or file waits any more.
+    /// Whether the store has recovered completely, that is, no report or file waits any more.
     ///
-    /// Work that failed may then succeed.
+    /// Work that failed during the outage may then succeed.
     var isWell: Bool
   }
 
@@ -39,7 +40,7 @@ final class StoreOutage: Sendable {
     var since: String?
     var corruption: String?
     var notes: [String] = []
-    /// How many times a spool file was left in place.
+    /// The number of times that a spool file was left in place.
     var leavings: UInt64 = 0
     var hasLeftFiles = false
 
@@ -53,22 +54,26 @@ final class StoreOutage: Sendable {
 
   private let state = Mutex(State())
   private let limits: Limits
-  /// A stream with one element for any number of reasons to check the store.
+  /// Wakes the store keeper.
+  ///
+  /// Several requests are combined into one element.
   let wakeUps: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  /// `failure` is the reason why the store is not open at the start, or nil if it is open.
+  /// `failure` is the reason why the store could not be opened at the start, or nil if it is open.
   init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     if let failure { note(failure) }
   }
 
-  /// Makes the store keeper check the store.
+  /// Requests a check of the store by the store keeper.
   func wake() { waker.yield() }
 
-  /// Returns a stream of all later changes, without dropping any.
+  /// Returns a stream of all later changes.
+  ///
+  /// No change is dropped.
   func changes() -> AsyncStream<Change> {
     let (stream, continuation) = AsyncStream.makeStream(of: Change.self)
     state.withLock { $0.listeners.append(continuation) }
@@ -85,8 +90,8 @@ final class StoreOutage: Sendable {
   /// Holds a report that the store did not accept.
   /// - Returns: False if there is no room.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    // Ordering: the store keeper is woken last. If it saw the failure without the report, it would consider the store
-    // recovered.
+    // Ordering: the store keeper is woken after the report was added. If the store keeper read the failure without the
+    // report, it would consider the store recovered.
     defer { if error.isOutage { wake() } }
     return state.withLock { state in
       state.note(error)
@@ -102,22 +107,22 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Records a failed read or write, and wakes the store keeper.
+  /// Records that an operation of the store failed, and wakes the store keeper.
   func notice(_ error: StoreError) {
     note(error)
     if error.isOutage { wake() }
   }
 
-  /// Records a failure that the store keeper itself found.
+  /// Records a failure that the store keeper itself detected.
   ///
-  /// The store keeper retries on its own schedule.
+  /// The store keeper is not woken, because it retries at fixed intervals.
   func note(_ error: StoreError) {
     state.withLock { $0.note(error) }
   }
 
   /// Records that a file stays in the spool, because the store is failing or crashd lacks a resource.
   ///
-  /// The store keeper later triggers another reading of the spool.
+  /// The store keeper later requests another reading of the spool.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in
@@ -125,14 +130,16 @@ final class StoreOutage: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // Only the first left file wakes the store keeper. It retries the others on its own schedule.
+    // Only the first of these files wakes the store keeper. For the others it is already waiting to retry.
     if isFirst { wake() }
   }
 
-  /// How many times files were left, or nil if no file waits.
+  /// The number of times that files were left in the spool, or nil if no file waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// Records that all files that existed when `leavings` was read have been read again.
+  /// Records that a pass has read all files that were left before the pass began.
+  ///
+  /// `leavings` is the count at that time.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
@@ -140,7 +147,7 @@ final class StoreOutage: Sendable {
     wake()
   }
 
-  /// Returns the recorded corruption and clears it, so that it is handled once.
+  /// Returns the recorded corruption and clears it, so that it is handled only once.
   func takeCorruption() -> String? {
     state.withLock { state in
       defer { state.corruption = nil }
@@ -148,7 +155,9 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Adds a sentence for the operator, which stays until crashd restarts.
+  /// Adds a sentence to the status for the operator.
+  ///
+  /// It stays until crashd restarts.
   func note(_ sentence: String) {
     state.withLock { state in
       state.notes.append(sentence)
@@ -178,8 +187,8 @@ final class StoreOutage: Sendable {
 
   /// Whether systemd may now drop the ring of an ended process.
   ///
-  /// If not, systemd drops the ring when the report is stored.
-  /// - Returns: True if no held report needs the ring.
+  /// If not, the ring is dropped when the report is stored.
+  /// - Returns: True if no waiting report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.keptName == keptName }) else { return true }
@@ -188,21 +197,21 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Whether the store is known to fail.
+  /// Whether a failure of the store is recorded.
   var isFailing: Bool { state.withLock { $0.failure != nil } }
 
   /// Records that the store accepts reports again.
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // If another report was held in the meantime, the store has failed again.
+      // A report that was added in the meantime means that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
     }
   }
 
-  /// Sentences for the operator; empty if the store has not failed.
+  /// The sentences about the store for the operator; empty if there was no failure.
   var sentences: [String] {
     state.withLock { state in
       var sentences = state.notes
@@ -220,7 +229,7 @@ final class StoreOutage: Sendable {
 }
 
 extension StoreError {
-  /// Whether the store as a whole is failing, as opposed to one operation.
+  /// Whether the store as a whole fails, as opposed to a single operation.
   var isOutage: Bool {
     switch self {
     case .unavailable, .corrupt: true
