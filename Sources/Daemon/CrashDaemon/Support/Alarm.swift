@@ -1,11 +1,11 @@
-/// A single wake-up of an actor, at the earliest of the requested times.
+/// Schedules one call of an actor at the earliest of the requested times.
 struct Alarm {
   private var task: Task<Void, Never>?
   private var due_ns = UInt64.max
 
-  /// Calls `ring` after the given time, unless an earlier call is already scheduled.
+  /// Calls `ring` after the given time, unless a call at an earlier time is already scheduled.
   ///
-  /// `ring` must call `end`, and must set the alarm again if there is more to wait for.
+  /// `ring` must call `end`. It must also set the alarm again if the actor has to wait for something else.
   mutating func set(after wait_ns: UInt64, _ ring: @escaping @Sendable () async -> Void) {
     let (time_ns, isTooLate) = Moment.monotonic_ns().addingReportingOverflow(wait_ns)
     guard !isTooLate, time_ns < due_ns else { return }
@@ -17,6 +17,6 @@ struct Alarm {
     }
   }
 
-  /// Marks the alarm as no longer scheduled.
+  /// Records that no call is scheduled any more.
   mutating func end() { (task, due_ns) = (nil, .max) }
 }

@@ -3,23 +3,24 @@ import Synchronization
 
 /// Limits the CPU time that each user may consume in crashd and its children, with one token bucket per user.
 ///
-/// A user who exceeds the limit waits, but is not refused. Root and crashd's own user have no bucket.
+/// The work of a user who exceeds the limit is delayed, but not refused. Root and crashd's own user have no bucket and
+/// therefore no limit.
 final class CPUAccounts: Sendable {
   /// The bucket of one user.
   struct Allowance: Sendable, Equatable {
-    /// CPU time that can be consumed at once.
+    /// The CPU time that a user with a full bucket can consume at once.
     var burst_ms: Int
-    /// CPU time per 100 ms of wall-clock time, in the long run.
+    /// The CPU time per 100 ms of wall-clock time that a user can consume permanently.
     var share_percent: Int
   }
 
-  /// The account that the current call charges.
+  /// The account to charge for the work of the current task.
   @TaskLocal static var current: Charge?
 
   /// Adds the cost of work to a user's account.
   ///
-  /// This is a class, because a task-local closure crashes in code optimized by Swift 6.3.1 if it is bound around an
-  /// asynchronous call.
+  /// This type is a class because of a bug in Swift 6.3.1: a task-local closure that is bound around an asynchronous
+  /// call crashes in optimized code.
   final class Charge: Sendable {
     private let accounts: CPUAccounts
     private let uid: UInt32
@@ -31,11 +32,11 @@ final class CPUAccounts: Sendable {
 
   private let allowance: Allowance
   private let users: UserAccounts
-  /// The time when each bucket is full again.
+  /// For each user, the time when the bucket will be full again.
   private let full_ns = Mutex<[UInt32: UInt64]>([:])
   /// The maximum number of remembered buckets.
   ///
-  /// A full bucket need not be remembered.
+  /// A full bucket is not remembered.
   private static let limit = 4_096
 
   init(_ allowance: Allowance, users: UserAccounts) { (self.allowance, self.users) = (allowance, users) }
@@ -44,7 +45,8 @@ final class CPUAccounts: Sendable {
   func charge(_ uid: UInt32, _ cost_ns: UInt64, at now_ns: UInt64 = Moment.monotonic_ns()) {
     if UserAccounts.isTrusted(uid) { return }
     let account = users.account(of: uid)
-    // With this limit (13 days of CPU time, more than any work costs) the product cannot overflow.
+    // The limit of 2^50 ns is 13 days of CPU time, which is more than any work costs. It keeps the product below from
+    // overflowing.
     let refill_ns = min(cost_ns, 1 << 50) * 100 / UInt64(max(1, allowance.share_percent))
     full_ns.withLock { full_ns in
       full_ns[account] = max(full_ns[account] ?? 0, now_ns) + refill_ns
@@ -52,7 +54,7 @@ final class CPUAccounts: Sendable {
     }
   }
 
-  /// Returns how long a user has to wait before more work is done for that user, or 0 for no wait.
+  /// Returns how long the next work for a user must wait; 0 if it need not wait.
   func wait_ns(for uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt64 {
     if UserAccounts.isTrusted(uid) { return 0 }
     let full = full_ns.withLock { $0[users.account(of: uid)] ?? 0 }

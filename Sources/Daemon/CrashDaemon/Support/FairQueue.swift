@@ -1,10 +1,10 @@
-/// The limits of permits for one kind of work.
+/// The limits on the permits for one kind of work.
 struct PermitLimit: Sendable {
-  /// The maximum for all users together.
+  /// The maximum number of permits for all users together.
   var total: Int
-  /// The maximum for one user.
+  /// The maximum number of permits for one user.
   var perUser = Int.max
-  /// Whether a sixteenth of the total, at least one permit, is reserved for root and crashd's own user.
+  /// Whether a sixteenth of `total`, but at least one permit, is reserved for root and crashd's own user.
   var hasReserve = true
 
   fileprivate func allows(_ isTrusted: Bool, beside all: Int, own: Int) -> Bool {
@@ -12,9 +12,10 @@ struct PermitLimit: Sendable {
   }
 }
 
-/// The owner of a permit.
+/// A user who waits for or holds a permit, with the account to charge.
 ///
-/// The account stays the same from `append` to `giveBack`, even if `UserAccounts` changes in the meantime.
+/// The account stays the same from `append` to `giveBack`, even if `UserAccounts` assigns the uid to another account in
+/// the meantime.
 struct FairUser: Sendable {
   var uid: UInt32
   var account: UInt32
@@ -26,24 +27,27 @@ extension UserAccounts {
   func fairUser(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: account(of: uid)) }
 }
 
-/// The permits of one kind of work and the waiters for these permits, with fairness between users.
+/// Distributes the permits of one kind of work fairly between users.
 ///
-/// The user with the fewest permits gets the next one. Among users with equally few permits, `Order` decides.
-/// `UserAccounts` defines which uids count as one user.
+/// The next permit goes to the waiting user who holds the fewest permits. `Order` decides between users who hold
+/// equally many permits. `UserAccounts` defines which uids are treated as one user.
 ///
-/// This is a value type: an actor keeps its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
+/// This type is a value type. An actor keeps its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
 ///
-/// Complexity: `next` is linear in the number of users that wait, however many waiters one user has. `makeUrgent` and
-/// `remove` are linear in the number of all waiters.
+/// Complexity: `next` is linear in the number of waiting users, but does not depend on the number of waiters per user.
+/// `makeUrgent` and `remove` are linear in the total number of waiters.
 struct FairQueue<Waiter> {
   enum Order: Sendable {
-    /// Serves urgent waiters first, then the user whose last permit is the oldest, then in order of arrival.
+    /// Serves urgent waiters first, then the user whose last permit is the oldest. Waiters of equal rank are served in
+    /// order of arrival.
     case turns
     /// Serves urgent waiters first, then in order of arrival.
     case arrival
   }
 
-  /// The uids that share one waiting line, because the limits treat them as one user.
+  /// Identifies a waiting line.
+  ///
+  /// Uids that the limits treat as one user share a line.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -51,7 +55,7 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// When the account last received a permit.
+    /// The sequence number of the last permit that the account received.
     var turn: UInt64 = 0
   }
 
@@ -61,20 +65,20 @@ struct FairQueue<Waiter> {
   /// Accounts that wait or hold a permit.
   private var known: [UInt32: Account] = [:]
   private var clock: UInt64 = 0
-  /// Permits in use.
+  /// The number of permits that are in use.
   private(set) var permitCount = 0
   private(set) var waitingCount = 0
-  /// Permits that were handed out so far.
+  /// The number of permits that were ever handed out.
   private(set) var handedOut: UInt64 = 0
 
   init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
 
-  /// Returns the waiters that match, in no particular order.
+  /// Returns the waiters for which `isMeant` returns true, in no particular order.
   func waiting(where isMeant: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
 
-  /// Whether a user may add one more waiter.
+  /// Whether the limits allow the user to add one more waiter.
   func mayWait(_ user: FairUser, _ limit: PermitLimit) -> Bool {
     let own = Self.keys(of: user.account).reduce(0) { $0 + (lines[$1]?.count ?? 0) }
     return limit.allows(user.isTrusted, beside: waitingCount, own: own)
@@ -90,8 +94,8 @@ struct FairQueue<Waiter> {
     waitingCount += 1
   }
 
-  /// Hands a permit to the next waiter.
-  /// - Parameter mayRun: Called for each user that waits; returns whether the user may get a permit now.
+  /// Hands a permit to the waiter that is next.
+  /// - Parameter mayRun: Called for each waiting user; returns whether the user may get a permit now.
   /// - Returns: Nil if no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
@@ -126,7 +130,7 @@ struct FairQueue<Waiter> {
     forgetIfIdle(user.account)
   }
 
-  /// Moves the matching waiters in front of the other waiters of their user.
+  /// Moves the matching waiters before all other waiters of the same user.
   mutating func makeUrgent(where isMeant: (Waiter) -> Bool) {
     for key in Array(lines.keys) { lines[key]?.makeUrgent(where: isMeant) }
   }

@@ -2,11 +2,12 @@ import Synchronization
 
 /// The permits of one kind of work, for tasks and callbacks.
 ///
-/// They are limited in total and per user, and fair between users.
+/// The permits are limited in total and per user, and are distributed fairly between users.
 ///
-/// A waiting callback has no task and therefore no task stack, so thousands can wait (docs/decisions/0099).
+/// A waiting callback has no task and therefore no task stack. This allows thousands of callbacks to wait
+/// (docs/decisions/0099).
 ///
-/// Ordering: each callback runs once, outside the lock, in the call that made a permit available.
+/// Ordering: each callback runs once, outside the lock, on the thread that made a permit available.
 final class FairSemaphore: Sendable {
   private typealias Callback = @Sendable (_ isGranted: Bool) -> Void
 
@@ -24,7 +25,7 @@ final class FairSemaphore: Sendable {
     state = Mutex(State(queue: FairQueue(limit, order: .turns)))
   }
 
-  /// The number of waiters.
+  /// The number of waiting tasks and callbacks.
   var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
   /// The number of callers that wait in `calm()`.
   var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
@@ -46,14 +47,14 @@ final class FairSemaphore: Sendable {
   ///
   /// The caller must give the permit back.
   ///
-  /// After `stop` the permit is void, that is, not held.
+  /// After `stop`, this method returns a void permit, which is not held.
   func enter(_ uid: UInt32) async -> Permit {
     await withCheckedContinuation { continuation in enter(uid) { continuation.resume(returning: $0) } }
   }
 
   /// Calls `begin` with a permit as soon as one is free.
   ///
-  /// This method returns at once.
+  /// This method returns without waiting.
   ///
   /// The callback owns the permit and must give it back.
   func enter(_ uid: UInt32, then begin: @escaping @Sendable (Permit) -> Void) {
@@ -68,9 +69,9 @@ final class FairSemaphore: Sendable {
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends all waiting, now and later.
+  /// Ends all waiting, also for later callers.
   ///
-  /// All waiters receive void permits.
+  /// All waiters receive void permits, which are not held.
   func stop() {
     let (ended, calm): ([Callback], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.isStopped = true
@@ -91,7 +92,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// Wakes at most one waiter, because one returned permit makes room for one waiter.
+  /// Wakes at most one waiter, because one returned permit is enough for one waiter.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)
@@ -105,19 +106,17 @@ final class FairSemaphore: Sendable {
   }
 }
 
-// The permit that a caller holds.
+// The permits that callers hold.
 extension FairSemaphore {
-  /// One permit of a semaphore, in use until it is given back.
+  /// One permit of a semaphore.
   ///
-  /// Only one task may use it at a time.
+  /// It is in use until it is given back. Only one task at a time may use it.
   final class Permit: Sendable {
     private let user: FairUser
     private let semaphore: FairSemaphore
     private let held: Atomic<Bool>
 
-    /// Whether the permit is in use.
-    ///
-    /// False if it was given back or is void.
+    /// Whether the permit is in use, that is, neither void nor given back.
     var isHeld: Bool { held.load(ordering: .acquiring) }
 
     fileprivate init(_ semaphore: FairSemaphore, _ user: FairUser, isHeld: Bool) {
@@ -127,12 +126,12 @@ extension FairSemaphore {
 
     /// Gives the permit back.
     ///
-    /// Has no effect if the permit is not held.
+    /// This method has no effect if the permit is not held.
     func giveBack() {
       if held.exchange(false, ordering: .acquiringAndReleasing) { semaphore.giveBack(user) }
     }
 
-    /// Gives the permit back while `body` runs, and waits for a new permit afterwards.
+    /// Gives the permit back while `body` runs, and then waits for a new permit.
     func whileReleased<Value>(_ body: () async -> Value) async -> Value {
       giveBack()
       let value = await body()
@@ -149,7 +148,7 @@ extension FairSemaphore {
 
 // Waiting for idle periods.
 extension FairSemaphore {
-  /// Returns when no caller waits for a permit.
+  /// Returns as soon as no caller waits for a permit.
   func calm() async {
     await withCheckedContinuation { continuation in
       let isCalm = state.withLock { state in
@@ -160,10 +159,11 @@ extension FairSemaphore {
     }
   }
 
-  /// Returns when no caller waits and no permit was handed out for `quiet_ms`.
+  /// Returns when no caller waits and no permit was handed out during the last `quiet_ms`.
   ///
-  /// Between two crashes of a storm, no caller waits for a moment. `quiet_ms` bridges such moments. After `patience_ms`
-  /// this method returns as soon as no caller waits.
+  /// Between two crashes of a storm, there are short periods without waiting callers. `quiet_ms` must be longer than
+  /// such a period. After `patience_ms`, this method returns as soon as no caller waits, even if a permit was handed
+  /// out recently.
   func calm(
     quiet_ms: Int, patience_ms: Int,
     sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

@@ -2,36 +2,40 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// A run of `crash-analyse` or `crash-fetch`, which do risky work in a separate process.
+/// Runs `crash-analyse` or `crash-fetch`.
+///
+/// These programs do risky work outside of crashd's process.
 struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
-  /// Receives the CPU time of the child, even if the child failed.
+  /// Called with the CPU time of the child, even if the child failed.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// A failure of the child, with one readable line that gives the reason.
+  /// A failure of the child, with a one-line reason.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether a retry may succeed, because the child timed out, was killed, or could not write.
-    var isPassing = false
-    /// The exit status of the child, or 128 plus the signal that ended it.
+    /// Whether a retry may succeed.
     ///
-    /// Nil if crashd stopped the child.
+    /// It may if the child timed out, was killed, or could not write its output.
+    var isPassing = false
+    /// The exit status of the child, or 128 plus the number of the signal that ended it.
+    ///
+    /// Nil if crashd itself ended the child.
     var status: Int32?
   }
 
   private static let errorTextLimit = 512
-  /// How long to wait for the end of a killed child.
+  /// The maximum time to wait until a killed child ends.
   ///
-  /// A child that waits for a failed disk can take longer.
+  /// The kernel may take longer, for example if the child waits for a failed disk.
   private static let end_ms: Int32 = 5_000
   /// EX_IOERR, the exit status of crash-analyse for input/output errors.
   private static let inputOutputStatus: Int32 = 74
 
   /// Runs the child.
   ///
-  /// Blocks until the child has ended, unless the kernel cannot end the child.
+  /// Returns when the child has ended, or when the kernel does not end a killed child in time.
   func run(input: Descriptor, output: Descriptor) throws {
     var (reader, writer): (Int32, Int32) = (-1, -1)
     try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
@@ -47,7 +51,8 @@ struct HelperChild {
 
   private func spawn(_ input: Descriptor, _ output: Descriptor, _ error: Descriptor) throws(SystemError) -> Int32 {
     var pid: Int32 = 0
-    // The strings exist until the end of this function, and the child has its own copy. The list ends with nil.
+    // The strings exist until this function returns, and the child gets its own copy. The array ends with nil, as
+    // execve requires.
     var pointers = unsafe ([program] + arguments).map { unsafe strdup($0) }
     unsafe pointers.append(nil)
     defer { unsafe pointers.forEach { unsafe free($0) } }
@@ -56,13 +61,13 @@ struct HelperChild {
     return pid
   }
 
-  /// Returns the exit status of the child.
+  /// Waits for the child, and returns its exit status.
   ///
-  /// At the time-out, the child is killed with SIGKILL.
+  /// After the time-out, the child is killed with SIGKILL.
   private func wait(for pid: Int32) throws -> Int32 {
     let pidfd: Descriptor
     do throws(SystemError) { pidfd = try Descriptor(ofProcess: pid) } catch {
-      // Without a pidfd the wait cannot have a time-out, so the child is killed.
+      // Without a pidfd, crashd cannot wait with a time-out, so it kills the child at once.
       kill(pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
       throw error
@@ -83,27 +88,27 @@ struct HelperChild {
     return status
   }
 
-  /// Waits for the child on another thread, without a time-out.
+  /// Waits on another thread until the child ends, without a time-out.
   private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
     do throws(SystemError) {
       try Thread.start(named: "reaper") {
         _ = isReadable(pidfd.number, timeout_ms: -1)
         var status: Int32 = 0
-        // The result is ignored, because the caller has already received an error.
+        // The exit status and the CPU time are ignored, because the caller has already received an error.
         var cpu_ns: UInt64 = 0
         _ = unsafe cd_child_status(pid, &status, &cpu_ns)
       }
     } catch {
-      // Without a thread, the child stays a zombie until crashd ends.
+      // If the thread cannot be started, the child stays a zombie until crashd ends.
     }
   }
 
   private static func firstLine(of pipe: Descriptor) -> String {
     var bytes = [UInt8](repeating: 0, count: errorTextLimit)
-    // read writes at most as many bytes as the array has. The pipe does not block.
+    // read writes at most as many bytes as the array has. The pipe is non-blocking, so read returns at once.
     let count = unsafe read(pipe.number, &bytes, bytes.count)
     let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    // The line may quote an untrusted file, so only printable characters go to the log.
+    // The line may quote bytes of an untrusted file, so non-printable characters are replaced.
     return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 

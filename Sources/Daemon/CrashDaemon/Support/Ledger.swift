@@ -4,18 +4,19 @@ import Synchronization
 
 /// The process and user at the other end of a socket, or the owner of a file.
 struct Peer: Sendable, Hashable, CustomStringConvertible {
-  /// The process id; 0 if only the user is known.
+  /// The pid; 0 if only the user is known.
   var pid: Int32
   var uid: UInt32
 
   var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
 }
 
-/// Counts what was stored, refused and lost, and logs it with a rate limit so that no process can flood the log.
+/// Counts stored reports, refused input and lost data.
 ///
-/// The limit is one line per kind, user and second. Reports may first use a burst of eight lines.
+/// It also logs them, with a rate limit so that no process can flood the log. The rate limit is one line per second for
+/// each kind of line and user. Eight lines about stored reports may follow each other immediately.
 ///
-/// The next line that is logged includes the number of suppressed lines.
+/// When lines were suppressed, the next logged line contains their number.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -23,12 +24,14 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// The time until which the lines logged so far use up the rate of one line per second.
+    /// Each logged line moves this time forward by one second.
+    ///
+    /// Lines are suppressed while this time is too far in the future.
     var until_ns: UInt64
     var omitted: Int
   }
 
-  /// The counts of one user.
+  /// The losses and refusals of one user.
   private struct Share {
     var account: UInt32
     var losses: [String: Int] = [:]
@@ -48,19 +51,19 @@ final class Ledger: Sendable {
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
-  /// The number of reports of a user that are logged in a burst.
+  /// The number of stored reports of a user that can be logged immediately after each other.
   ///
-  /// If several services crash together, all of them appear in the log.
+  /// Thanks to this burst, all services that crash together appear in the log.
   private static let reportsAtOnce: UInt64 = 8
 
   /// The maximum number of losses of one kind that one ring can report.
   ///
-  /// The counters come from the process and are untrusted.
+  /// The limit exists because the counters come from the process and are untrusted.
   static let mostLosses = 1 << 32
 
   /// Adds two counters.
   ///
-  /// The sum saturates instead of wrapping.
+  /// The sum saturates at the maximum instead of overflowing.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isTooMuch) = left.addingReportingOverflow(right)
     return isTooMuch ? .max : sum
@@ -75,7 +78,9 @@ final class Ledger: Sendable {
     return state.shares[uid] != nil || limits.hasPlace(uid, beside: taken, of: all, most: max(1, all / 16))
   }
 
-  /// Changes the counts of a uid if there is room to remember them.
+  /// Changes the counts of a user.
+  ///
+  /// Does nothing if the maximum number of users is reached and the user is new.
   private func change(_ uid: UInt32, _ state: inout State, _ body: (inout Share) -> Void) {
     guard remembers(uid, state) else { return }
     body(&state.shares[uid, default: Share(account: limits.account(of: uid))])
@@ -90,21 +95,21 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
-  /// The losses of a user.
+  /// Returns the losses of a user.
   ///
-  /// Counts are kept only for a limited number of users.
+  /// The counts are kept only for a limited number of users.
   func losses(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.losses ?? [:] } }
   func refusals(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.refusals ?? [:] } }
   /// The number of reports that retention removed, by reason.
   var removals: [String: Int] { state.withLock { $0.removals } }
-  /// The number of stored reports, including rebuilt ones.
+  /// The number of reports stored since crashd started, including rebuilt reports.
   var stored: Int { state.withLock { $0.stored } }
 
   func count(removed: [String: Int]) {
     state.withLock { $0.removals.merge(removed.mapValues { max(0, $0) }, uniquingKeysWith: Self.sum) }
   }
 
-  /// Records that untrusted input was refused.
+  /// Counts and logs that crashd refused untrusted input.
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
     let omitted = state.withLock { state in
       Self.add([kind: 1], to: &state.refusals)
@@ -115,7 +120,7 @@ final class Ledger: Sendable {
     logger.notice("refused \(kind) from \(peer): \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
-  /// Records that a report of a process was stored.
+  /// Counts and logs that a report of a process was stored.
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
       state.stored = Self.sum(state.stored, 1)
@@ -126,7 +131,7 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
-  /// Records that data of a process cannot be stored now, and stays where it is.
+  /// Logs that data of a process cannot be stored now, and stays where it is.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
       Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)
@@ -135,7 +140,7 @@ final class Ledger: Sendable {
     logger.error("cannot store \(what) of '\(name)' (\(peer)) now: \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
-  /// Records that data of a process is lost.
+  /// Counts and logs that data of a process is lost.
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }
     let omitted = state.withLock { state in

@@ -1,39 +1,41 @@
 import CrashReport
 import Glibc
 
-/// A point of time in nanoseconds since 1970.
+/// A point in time, in nanoseconds since 1970.
 ///
-/// The text form is RFC 3339 in UTC with microseconds. All texts have equal length, so they sort in the order of time.
+/// The text form is RFC 3339 in UTC with microseconds. All of these strings have the same length, so their alphabetical
+/// order is the order of time.
 struct Moment: Sendable, Hashable, CustomStringConvertible {
   var nanoseconds: UInt64
 
   init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-  /// Creates the point of time that a policy states.
+  /// Creates the point in time that a policy contains.
   ///
-  /// An invalid time becomes 1970.
+  /// An invalid time becomes 1970-01-01.
   init(seconds: Double) { self.init(nanoseconds: UInt64(seconds > 0 ? min(seconds, 1e10) * 1e9 : 0)) }
 
   static func now() -> Moment { Moment(nanoseconds: clock(CLOCK_REALTIME)) }
 
-  /// CLOCK_MONOTONIC in nanoseconds.
+  /// Returns CLOCK_MONOTONIC in nanoseconds.
   static func monotonic_ns() -> UInt64 { clock(CLOCK_MONOTONIC) }
 
-  /// The CPU time of this thread in nanoseconds.
+  /// Returns the CPU time of this thread in nanoseconds.
   static func thread_ns() -> UInt64 { clock(CLOCK_THREAD_CPUTIME_ID) }
 
   private static func clock(_ id: clockid_t) -> UInt64 {
     var time = timespec()
-    // clock_gettime writes one timespec. The three clocks always exist.
+    // clock_gettime writes one timespec. The call cannot fail, because Linux always has the three clocks that this file
+    // uses.
     unsafe clock_gettime(id, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   var description: String { Timestamp.string(since1970_ns: nanoseconds) }
 
-  /// Reads RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`.
+  /// Parses RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`.
   ///
-  /// Nil for any other text.
+  /// Returns nil for any other string.
   init?(rfc3339 text: String) {
     guard let nanoseconds = Timestamp.nanoseconds(rfc3339: text) else { return nil }
     self.nanoseconds = nanoseconds

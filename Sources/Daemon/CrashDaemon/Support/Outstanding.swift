@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Counts work that has begun but not ended, so that a stop can wait for it.
+/// Counts work that has begun but not ended.
+///
+/// A stop waits until the count is zero.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0
@@ -21,7 +23,7 @@ final class Outstanding: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when no work is outstanding.
+  /// Returns when the count is zero.
   func finish() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in

@@ -14,9 +14,9 @@ enum SHA256 {
     hash(message).flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
   }
 
-  /// Returns the HMAC (RFC 2104) of a message.
+  /// Returns the HMAC-SHA-256 (RFC 2104) of a message.
   ///
-  /// The key has at most 64 bytes.
+  /// Precondition: the key has at most 64 bytes.
   static func authentication(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
     let key = key + [UInt8](repeating: 0, count: 64 - key.count)
     return bytes(key.map { $0 ^ 0x5c } + bytes(key.map { $0 ^ 0x36 } + message))

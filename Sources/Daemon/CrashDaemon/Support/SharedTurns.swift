@@ -1,29 +1,29 @@
 import Synchronization
 
-/// Runs work at most once at a time for each key.
+/// Runs at most one piece of work at a time for each key.
 ///
-/// The result of one run serves all callers that asked before the run began.
+/// One run serves all callers that requested it before it began.
 ///
-/// Two concurrent readers of one ring would otherwise both count the same entries as new.
+/// This prevents two concurrent readers of one ring from both counting the same entries as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
 
   private struct Turn {
-    /// Callers that asked before the run began.
+    /// The callers that requested the current run before it began.
     var served: [Asker] = []
-    /// Callers that asked later.
+    /// The callers that arrived after the current run began.
     ///
-    /// The event that they ask about may have happened after the run began, so they need another run.
+    /// The data that they want to be read may have been written after the run began, so they need another run.
     var next: [Asker] = []
   }
 
-  /// Current runs, by key.
+  /// The current run for each key.
   private let turns = Mutex<[Key: Turn]>([:])
 
-  /// Returns when `work` has run for the key, in a run that began after this call.
+  /// Returns when a run of `work` for the key has ended that began after this call.
   ///
-  /// This caller or another one runs it.
+  /// Either this caller or another waiting caller executes the run.
   func run(_ key: Key, _ work: @Sendable () async -> Void) async {
     let role: Role = await withCheckedContinuation { asker in
       let leads = turns.withLock { turns in
@@ -41,7 +41,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Runs `work`, unless it is already running for that key.
+  /// Runs `work`, unless a run for that key is active.
   func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
     let leads = turns.withLock { turns in
       if turns[key] != nil { return false }
@@ -53,12 +53,12 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// The number of callers that wait for a run that has not begun.
+  /// The number of callers that wait for the next run.
   func waitingCount(_ key: Key) -> Int { turns.withLock { $0[key]?.next.count ?? 0 } }
 
   /// Ends a run.
   ///
-  /// The first waiting caller makes the next run for all waiting callers.
+  /// If callers wait for the next run, the first of them executes it for all of them.
   private func end(_ key: Key) {
     let (served, leader): ([Asker], Asker?) = turns.withLock { turns in
       guard let turn = turns[key] else { return ([], nil) }

@@ -1,11 +1,12 @@
 import Glibc
 import LinuxSystem
 
-/// Files that are read and written in one piece.
+/// Reads and writes small files in one piece.
 enum SmallFile {
-  /// Returns the beginning of a file, at most `limitBytes`, or nil if the file cannot be read.
+  /// Returns the beginning of a file, or nil if the file cannot be read.
   ///
-  /// Does not use the file size, because kernel files report none.
+  /// The limit is `limitBytes`. Does not use the file size, because the files of `/proc` and `/sys` report a wrong
+  /// size.
   static func text(at path: String, limitBytes: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -21,8 +22,8 @@ enum SmallFile {
     guard number >= 0 else { throw SystemError("write '\(temporary)'") }
     let file = Descriptor(owning: number)
     let bytes = Array(text.utf8)
-    // Sets the mode explicitly, because other users must be able to read the file whatever the umask is. write reads as
-    // many bytes as the array has.
+    // Sets the mode explicitly, because other users must be able to read the file even with a restrictive umask. write
+    // reads as many bytes as the array has.
     guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(temporary)'")
     }

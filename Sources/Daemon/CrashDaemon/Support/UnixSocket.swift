@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Listening Unix sockets and their peers.
+/// Listening Unix sockets, and the credentials of their peers.
 enum UnixSocket {
   enum Kind: CaseIterable {
     case packets
@@ -16,11 +16,11 @@ enum UnixSocket {
     }
   }
 
-  /// Binds and listens.
+  /// Creates a listening socket at a path.
   ///
-  /// An existing socket at the path is replaced.
+  /// An existing socket at that path is replaced.
   ///
-  /// Every user may connect. The peer's credentials decide what the peer may do.
+  /// Every user may connect to it. crashd decides by the peer's credentials what the peer may do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -53,14 +53,16 @@ enum UnixSocket {
     return Peer(pid: peer.pid, uid: peer.uid)
   }
 
-  /// Whether the peer was in a group when it connected.
+  /// Whether the peer was a member of a group when it connected.
   static func isPeer(of socket: Int32, in group: UInt32) throws(SystemError) -> Bool {
     var isMember = false
     try SystemError.check(unsafe cd_socket_peer_is_in_group(socket, group, &isMember), "read the groups of a peer")
     return isMember
   }
 
-  /// Returns a pidfd of the peer, which becomes readable when the peer has ended.
+  /// Returns a pidfd of the peer.
+  ///
+  /// It becomes readable when the peer has ended.
   static func process(of socket: Int32, pid: Int32) throws(SystemError) -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_peer_process(socket, pid, &number), "open process \(pid)")

@@ -1,6 +1,6 @@
 /// The waiters of one user.
 ///
-/// Urgent waiters come first. Within each kind, the order of arrival counts.
+/// Urgent waiters come first. Among urgent waiters, and among all others, the order is the order of arrival.
 struct WaitingLine<Waiter> {
   struct Entry {
     var waiter: Waiter
@@ -12,7 +12,7 @@ struct WaitingLine<Waiter> {
   private var others = Lane()
 
   var head: Entry? { urgent.head ?? others.head }
-  /// Whether the head is urgent.
+  /// Whether the first waiter is urgent.
   var isUrgent: Bool { urgent.head != nil }
   var count: Int { urgent.count + others.count }
 
@@ -36,7 +36,9 @@ struct WaitingLine<Waiter> {
     (urgent.remove(where: isMeant) + others.remove(where: isMeant)).map(\.waiter)
   }
 
-  /// A first-in, first-out queue whose operations on one entry have constant cost.
+  /// A first-in, first-out queue.
+  ///
+  /// Each operation on one entry takes constant time.
   private struct Lane {
     /// Nil marks a removed entry.
     private var entries: [Entry?]

@@ -2,9 +2,10 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// The symbol caches and unwind files on disk, limited in total size.
+/// The directory of symbol caches and unwind files.
 ///
-/// Files for all users are in the directory itself. Each user's own files are in a subdirectory.
+/// Its total size is limited. Files that serve all users are in the directory itself. Files that serve only one user
+/// are in a subdirectory for that user.
 struct CacheDirectory {
   let path: String
 
@@ -18,29 +19,30 @@ struct CacheDirectory {
     }
   }
 
-  /// Sets the time of last use to now, because the file system may not record reads.
+  /// Sets the access time of a file to now, because the file system may not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // utimensat reads two times. If the time cannot be set, the file is only removed sooner.
+    // utimensat reads the two timespec values of the array. An error is ignored. Its only effect is that the file is
+    // removed sooner.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
-  /// Removes the least recently used files until the rest fits.
+  /// Removes the least recently used files until the remaining files fit the limits.
   ///
-  /// A file that is mapped stays readable until it is closed.
+  /// A removed file stays readable for processes that have mapped it.
   ///
-  /// The largest directory is pruned first, so that the files of one user never evict the smaller share of another
-  /// user.
+  /// The largest subdirectory is pruned first. Therefore the files of one user never evict the files of a user who
+  /// needs less space.
   ///
   /// - Parameters:
-  ///   - limitBytes: The limit for all files together.
-  ///   - shareBytes: The limit for one directory.
+  ///   - limitBytes: The limit for the total size of all files.
+  ///   - shareBytes: The limit for the total size of one directory.
   /// - Throws: An error if a directory cannot be read or a file cannot be removed.
   func prune(to limitBytes: Int, shareBytes: Int) throws {
     var shares: [[File]] = []
     for directory in try directories() {
       var files = try files(in: directory).sorted { $1.isOlder(than: $0) }
-      // Sorted so that the next file to remove is last.
+      // The array is sorted in descending order of last use, so that the next file to remove is last.
       while Self.bytes(files) > shareBytes, let oldest = files.popLast() { try remove(oldest) }
       shares.append(files)
     }
@@ -52,15 +54,15 @@ struct CacheDirectory {
     }
   }
 
-  /// Removes files until the rest fits crashd's limits.
+  /// Removes the least recently used files until the remaining files fit the configured limits.
   func prune(_ limits: Limits) throws { try prune(to: limits.cacheBytes, shareBytes: limits.cacheDirectoryBytes) }
 
-  /// Removes unfinished files of an earlier crashd.
+  /// Removes the partial files that an earlier crashd left behind.
   func removeLeftovers() throws {
     for directory in try directories() {
       for name in try names(in: directory) where name.hasSuffix(".partial") {
-        // Skips files of this process, whose jobs may already run. Names have the form
-        // BUILDID.cssym.PID.NUMBER.partial.
+        // Skips files with the pid of this process, because its jobs may already be writing them. The names have the
+        // form BUILDID.cssym.PID.NUMBER.partial.
         let parts = name.split(separator: ".")
         if parts.count >= 3, parts[parts.count - 3] == "\(getpid())" { continue }
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
@@ -68,7 +70,7 @@ struct CacheDirectory {
     }
   }
 
-  /// Returns the directory itself and the users' directories.
+  /// Returns the main directory and the users' subdirectories.
   private func directories() throws -> [String] {
     [path] + (try names(in: path).filter { UInt32($0) != nil }.map { "\(path)/\($0)" })
   }
@@ -81,14 +83,15 @@ struct CacheDirectory {
     let names = try names(in: directory).filter { $0.hasSuffix(".cssym") || $0.hasSuffix(CacheName.unwindSuffix) }
     return names.compactMap { name in
       var status = stat()
-      // lstat fills the struct whose address it gets.
+      // lstat writes one struct stat.
       guard unsafe lstat("\(directory)/\(name)", &status) == 0 else { return nil }
       return File(path: "\(directory)/\(name)", bytes: Int(status.st_size), lastUse: status.st_atim)
     }
   }
 
   private func remove(_ file: File) throws(SystemError) {
-    // Two actors prune symbols and unwind tables, so the other actor may already have removed the file.
+    // The actors of symbols and of unwind tables both prune this directory, so another actor may already have removed
+    // the file.
     guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
   }
 

@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// Downloads the debug information of one build with `crash-fetch`, and builds its symbol cache with `crash-analyse`.
 struct FetchJob: Sendable {
-  /// The debuginfod servers and the program that queries them.
+  /// The debuginfod servers, and the programs that query them and build the cache.
   struct Servers: Sendable {
     /// The path of `crash-fetch`.
     var program: String
@@ -16,32 +16,36 @@ struct FetchJob: Sendable {
   /// The path of `crash-analyse`.
   var analyseProgram: String
   var buildID: String
-  /// The path of the new cache, which replaces the cache without line numbers.
+  /// The path of the new cache.
+  ///
+  /// It replaces the existing cache, which has no line numbers.
   var output: String
   var limits: Limits
 
-  /// Exit status 66 of `crash-fetch`: every server replied that it has no debug information for this build.
+  /// The exit status 66 of `crash-fetch`.
+  ///
+  /// It means that every server replied that it lacks the debug information of this build.
   private static let notThere: Int32 = 66
 
-  /// Runs both children and waits for them.
+  /// Runs `crash-fetch` and then `crash-analyse`, and waits for both.
   ///
-  /// If this returns true, the new cache is at `output`.
+  /// If the result is true, the new cache is at `output`.
   ///
-  /// - Returns: Whether a server had the debug information.
+  /// - Returns: Whether one of the servers had the debug information.
   func run() throws -> Bool {
     let path = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // The only variadic argument is the mode, which open reads because of O_CREAT.
+    // open reads one variadic argument, the mode, because O_CREAT is set. The mode is the only variadic argument here.
     let writer = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard writer >= 0 else { throw SystemError("create '\(path)'") }
     let target = Descriptor(owning: writer)
-    // Removes the name, so that the file disappears however this function ends.
+    // Removes the name, so that the file disappears even if this function throws. The open descriptor stays usable.
     defer { _ = unsafe unlink(path) }
     let reader = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard reader >= 0 else { throw SystemError("open '\(path)'") }
     let file = Descriptor(owning: reader)
     _ = unsafe unlink(path)
     guard try fetch(into: target) else { return false }
-    // The child checks the build id, because a server may send any file.
+    // `crash-analyse` checks the build id, because a server may send any file.
     try SymbolJob(
       program: analyseProgram, image: file, buildID: buildID, output: output, timeout_ms: limits.symbolJob_ms
     ).replace()

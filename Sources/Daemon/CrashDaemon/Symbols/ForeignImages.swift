@@ -3,12 +3,13 @@ import LinuxSystem
 
 /// Opens images by paths that processes reported.
 ///
-/// The file systems of these paths may never answer.
+/// The file systems of these paths may block forever.
 enum ForeignImages {
-  /// Opens the images that are not open yet, and determines their origin.
+  /// Opens the images that are not open yet, and determines the origin of each file.
   ///
-  /// A directory that blocks delays only its own images, which are refused after `imageLook_ms`. The user is charged
-  /// for the CPU time. A user who has exceeded the CPU time limit is refused.
+  /// If a directory blocks, only the images in that directory are delayed. They are refused after `imageLook_ms`. The
+  /// user is charged for the CPU time of this work. If the user has exceeded the CPU time limit, all images are
+  /// refused.
   /// - Returns: The opened images, and the refused images with the reasons.
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration

@@ -3,7 +3,9 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// An image whose symbols may be needed, with its path and the descriptor that the process may have sent.
+/// An image whose symbols may be needed.
+///
+/// It has a path, and a descriptor if the process sent one.
 struct ImageFile: Sendable {
   var buildID: String
   var path: String
@@ -11,16 +13,18 @@ struct ImageFile: Sendable {
   var descriptor: Descriptor?
   var origin = Origin.unseen
 
-  /// The origin of the open file, if already determined.
+  /// Where the open file comes from, if that is already determined.
   enum Origin: Sendable {
     case unseen
-    /// crashd reaches the file by its path, on a mount where only root decides who owns files.
+    /// crashd can reach the same file by its path, on a mount where only root can change the owners of files.
     case machine
-    /// Only the process can reach the file, which may be in a container or on a disk of its user.
+    /// Only the process can reach the file, for example in a container or on a disk image of its user.
     case process
   }
 
-  /// Returns the images of a ring that can have symbols, with the executable first.
+  /// Returns the images of a ring that can have symbols.
+  ///
+  /// The executable comes first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
     let named = images.filter { !$0.path.hasPrefix("[") || $0.path == KernelImage.path }
     let files = named.filter { CacheName.isBuildID($0.buildID) }.map { image in
@@ -31,16 +35,16 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// The open file and its owner.
+  /// The open file, the users that its cache may serve, and its identity.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
     var identity: Identity
   }
 
-  /// The identity of a file, independent of its name.
+  /// Identifies a file independently of its name.
   ///
-  /// A file whose contents were replaced has a new identity.
+  /// If the contents of a file change, its identity changes too.
   struct Identity: Sendable, Hashable {
     var device: UInt
     var number: UInt
@@ -56,19 +60,19 @@ struct ImageFile: Sendable {
     }
   }
 
-  /// Checks the descriptor that the process sent.
+  /// Checks the descriptor that the process sent, and returns the open file.
   ///
-  /// Only a regular file that is open read-only is accepted.
+  /// The descriptor must refer to a regular file and must be open read-only.
   ///
-  /// Makes no call that could block on a file system.
-  /// - Returns: Nil if `look` must be called first.
+  /// This method makes no call that could block on a file system.
+  /// - Returns: The open file, or nil if `look` must be called first.
   func opened(for user: UInt32) throws(SystemError) -> Opened? {
     if path == KernelImage.path { return try KernelImage.open() }
     guard let descriptor else { return nil }
     let facts = try descriptor.facts()
     guard facts.isRegular else { throw SystemError(what, code: ENOTSUP) }
-    // The helper process gets this descriptor. If a hostile image compromised the helper, it must not be able to write
-    // to its user's files.
+    // crashd passes this descriptor to the helper process. If a malicious image compromised the helper, the helper must
+    // not be able to write to the user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
       throw SystemError("\(what): its descriptor is not read-only", code: EACCES)
     }
@@ -76,12 +80,13 @@ struct ImageFile: Sendable {
     return Opened(descriptor: descriptor, owner: owner, identity: Identity(facts))
   }
 
-  /// Opens the path, which the process may have invented, or compares the file there with the descriptor.
+  /// Opens the file at the path.
   ///
-  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of another process and is not
-  /// opened. If the process sent no descriptor, the file must meet three conditions: it is regular, it belongs to root,
-  /// to crashd's own user or to the process's user, and the process's user can read it. The call may block on a file
-  /// system for ever, so only threads of ``ForeignFileWork`` may make it.
+  /// If the process sent a descriptor, this method compares both files instead. The path is untrusted. A path through a
+  /// link of `/proc`, such as `/proc/PID/root`, is not opened, because it leads into the mounts of another process.
+  /// Without a descriptor, the file must meet three conditions. It is a regular file. Its owner is root, crashd's own
+  /// user or the process's user. The process's user can read it. The call may block on a file system forever, so only
+  /// threads of ``ForeignFileWork`` may make it.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
@@ -100,9 +105,9 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Calls `opened` and, if necessary, `look`.
+  /// Calls `opened`, and also `look` if `opened` returns nil.
   ///
-  /// Must run on a thread that may block.
+  /// This method must run on a thread that may block.
   func open(for user: UInt32) throws(SystemError) -> Opened {
     if let opened = try opened(for: user) { return opened }
     guard let opened = try look(for: user).opened(for: user) else { throw SystemError(what, code: EACCES) }
@@ -111,29 +116,30 @@ struct ImageFile: Sendable {
 
   /// The directory of the file.
   ///
-  /// Files in one directory are on one file system and block together.
+  /// All files of one directory are on one file system, so if one of them blocks, all of them block.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
 
   private var what: String { "open image '\(path)'" }
 
   private static func isVouchedFor(_ file: Descriptor) -> Bool {
     var isVouchedFor = false
-    // The call writes one Bool.
+    // cd_file_is_vouched_for writes one Bool.
     return unsafe cd_file_is_vouched_for(file.number, &isVouchedFor) == 0 && isVouchedFor
   }
 }
 
-/// The users that a cache may serve.
+/// The users that a symbol cache may serve.
 ///
-/// A user could send a forged file under the build id of another program. Therefore only a file that root or crashd's
-/// user alone can change serves all users. In a container or on a disk image, a user can own files of root. Such a file
-/// counts only if root or crashd's user sent it, or if crashd reaches it by its path. Any other file serves only
-/// processes of the user who sent it.
+/// A user could send a forged file with the build id of another program. Therefore a cache serves all users only if
+/// no user except root and crashd's user can change its file. In a container or on a disk image, however, a user can
+/// create files that belong to root. A file of root is therefore trusted only in two cases: root or crashd's user sent
+/// it, or crashd can reach it by its path. The cache of any other file serves only processes of the user who sent the
+/// file.
 enum CacheOwner: Sendable, Hashable {
   case allUsers
   case user(UInt32)
 
-  /// - Returns: Nil if the answer depends on the file's origin, which is not determined yet.
+  /// - Returns: Nil if the result depends on the file's origin, which is not determined yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
@@ -146,16 +152,17 @@ enum CacheOwner: Sendable, Hashable {
   }
 }
 
-/// The name of a symbol cache.
+/// Identifies a symbol cache.
 ///
-/// It is the key in memory, and `BUILDID.cssym` on disk. A user's own caches are in a directory named after the uid.
+/// It is the key of the cache in memory. On disk, the name of the cache is `BUILDID.cssym`. Caches that serve only one
+/// user are in a directory named after the uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner
 
-  /// Whether the text consists only of lower-case hexadecimal digits.
+  /// Whether the string consists only of lower-case hexadecimal digits.
   ///
-  /// This is required because the build id becomes part of a path.
+  /// This check is necessary because the build id becomes part of a path.
   static func isBuildID(_ text: String) -> Bool {
     (2...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
@@ -171,5 +178,5 @@ struct CacheName: Sendable, Hashable {
   func path(in caches: String) -> String { "\(directory(in: caches))/\(buildID).cssym" }
 }
 
-// O_PATH of <fcntl.h>, which Swift does not import.
+// The value of O_PATH in <fcntl.h>, which Swift does not import.
 private let openPathOnly: Int32 = 0o10_000_000

@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The vDSO: the image with clock functions that the kernel maps into every process.
+/// Reads the vDSO, the image with clock functions that the kernel maps into every process.
 ///
-/// It exists only in memory, not in a file.
+/// The vDSO exists only in memory, not in a file.
 ///
-/// All processes of a machine have the same vDSO, so crashd uses its own copy. Data from the process is not used. The
-/// build id shows whether both are the same.
+/// All processes of a machine have the same vDSO, so crashd reads its own copy instead of memory of the process. The
+/// build id shows whether the vDSO of the process is the same.
 enum KernelImage {
-  /// The name that the ring reader gives to the vDSO.
+  /// The path that the ring reader reports for the vDSO.
   static let path = "[vdso]"
-  /// An identity that no file has.
+  /// A device number and an inode number that no file has.
   private static let identity = ImageFile.Identity(device: .max, number: .max)
 
   /// Opens a read-only copy of the vDSO.
@@ -19,7 +19,7 @@ enum KernelImage {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps these pages readable as long as the process runs, and they are copied at once.
+    // The kernel keeps these pages mapped and readable as long as crashd runs, and the bytes are copied at once.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)
@@ -28,7 +28,7 @@ enum KernelImage {
     return ImageFile.Opened(descriptor: Descriptor(owning: number), owner: .allUsers, identity: identity)
   }
 
-  /// Finds the range of the vDSO in the text of /proc/self/maps.
+  /// Finds the address range of the vDSO in the contents of /proc/self/maps.
   static func find(in maps: String) -> (start: UInt, count: Int)? {
     guard let line = maps.split(separator: "\n").last(where: { $0.hasSuffix(" \(path)") }) else { return nil }
     let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }

@@ -2,22 +2,24 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-/// Decides which linkage names crashd may demangle itself.
+/// Decides which linkage names may be demangled in crashd's own process.
 ///
-/// These are names that a sandboxed process has demangled before without a crash.
+/// A sandboxed child process demangles each name first. Names that do not crash the child are safe.
 ///
-/// The check is necessary because names come from caches, which were built from untrusted files.
+/// The check is necessary because the names come from caches, which were built from untrusted files.
 actor NameJudge {
   private let configuration: SymbolCaches.Configuration
-  /// Earlier verdicts.
+  /// The verdicts so far: whether each name is safe to demangle.
   ///
-  /// Because of these verdicts, a program that crashes repeatedly needs only one child process.
+  /// They are kept so that a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
   /// Returns the names that must stay mangled.
+  ///
+  /// May run a child process.
   func unreadable(of names: Set<String>) async -> Set<String> {
     let mangled = names.filter(Demangler.isMangled)
     let fresh = mangled.filter { known[$0] == nil }.sorted()
@@ -31,9 +33,9 @@ actor NameJudge {
     return mangled.filter { known[$0] != true }
   }
 
-  /// Returns the names that must stay mangled, but only for builds whose names all have verdicts.
+  /// Returns the names that must stay mangled.
   ///
-  /// Never waits for a child process.
+  /// Builds with a name that has no verdict yet are omitted. This method never waits for a child process.
   func judged(_ namesOfBuilds: [String: Set<String>]) -> [String: Set<String>] {
     var judged: [String: Set<String>] = [:]
     for (build, names) in namesOfBuilds {
@@ -51,7 +53,7 @@ actor NameJudge {
     }
   }
 
-  /// Runs the child on a dedicated thread, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
   private func ask(_ names: [String], _ program: String) async throws -> [UInt8] {
     let (timeout_ms, limitBytes) = (configuration.limits.judgeNames_ms, configuration.limits.judgedNamesBytes)
     return try await withCheckedThrowingContinuation { continuation in
@@ -67,7 +69,7 @@ actor NameJudge {
 
   /// Returns a verdict for each name.
   ///
-  /// The verdict is 0 for names that the child did not reach.
+  /// The verdict is 0 for names that the child did not reach before it ended.
   private static func verdicts(
     on names: [String], _ program: String, _ timeout_ms: Int, _ limitBytes: Int
   ) throws -> [UInt8] {
@@ -79,14 +81,14 @@ actor NameJudge {
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
-    // The output has a fixed size, so a compromised child cannot exhaust memory.
+    // The output file has a fixed size, so that a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {
       try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
         .run(input: input.descriptor, output: output.descriptor)
     } catch is HelperChild.Failure {
-      // One name crashed the child. The verdicts before that name are valid.
+      // The child crashed while it demangled a name. The verdicts for the names before that name are valid.
     }
     return try output.read(limitBytes: names.count)
   }

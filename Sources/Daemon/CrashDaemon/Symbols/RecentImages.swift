@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Remembers image lists whose symbolication started a moment ago.
+/// Remembers the image lists whose symbols were requested recently.
 ///
-/// Processes of one program have the same list. In a storm of crashes, requesting it again for each process would be
-/// useless.
+/// Processes of one program have equal image lists. During a storm of crashes, requesting the symbols of the same list
+/// for each process would be useless.
 ///
-/// A crash requests the images of its frames in any case.
+/// Each crash additionally requests the images of its frames, so it does not depend on this list.
 final class RecentImages: Sendable {
   private struct State {
-    /// Hashes of users, build ids and paths.
+    /// Hashes of the user, the build ids and the paths of each list.
     ///
-    /// Hashes keep hostile names from using memory, and a collision does no harm.
+    /// With hashes, long names from hostile processes do not use memory. A hash collision only skips one early request.
     var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }
@@ -21,9 +21,9 @@ final class RecentImages: Sendable {
 
   init(memory_ms: Int) { self.memory_ms = memory_ms }
 
-  /// Whether these images were not requested a moment ago.
+  /// Whether the symbols of these images were not requested recently.
   ///
-  /// A list with descriptors from the process always counts as new.
+  /// A list with descriptors from the process is always new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
     if images.contains(where: { $0.descriptor != nil }) { return true }
     var hasher = Hasher()

@@ -3,16 +3,17 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Describes the variables and types in scope at a fault, with the help of `crash-analyse`.
+/// Uses `crash-analyse` to describe the variables and types in scope at a fault.
 ///
-/// The description is made on demand after the crash. If the types of all images were stored, the symbol caches would
-/// be several times as large.
+/// The description is made on demand after a crash. Storing the types of all images in advance would make the symbol
+/// caches several times as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
-  /// A request for one address.
+  /// A request for one address of an image.
   ///
-  /// A program that crashes there repeatedly needs only one child process.
+  /// Answers are cached by request, so that a program that crashes repeatedly at one address needs only one child
+  /// process.
   private struct Question: Hashable {
     var user: UInt32
     var path: String
@@ -25,7 +26,7 @@ actor ScopeReader {
   /// Empty answers are cached too, because images without debug information are common.
   private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
-  /// A cached answer expires after this time, because debug information may have been installed since.
+  /// A cached answer expires after this time, because debug information may have been installed in the meantime.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) {
@@ -34,17 +35,17 @@ actor ScopeReader {
     permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
   }
 
-  /// Returns the scope at a link address of an image, or nil if there is no information or too many requests run.
+  /// Returns the scope at a link address of an image.
   ///
-  /// The file is opened by the path that the process reported. If another build is now at that path, there is no
-  /// information.
+  /// The result is nil if there is no information, or if too many requests are running. The file is opened by the path
+  /// that the process reported. If the file at that path belongs to another build, the result is nil.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
     await describe(image, pc, user, isOfClasses: false)
   }
 
-  /// Returns the classes that the function at the address refers to, from the image's own symbols.
+  /// Returns the classes that the function at the address refers to, read from the image's own symbols.
   ///
-  /// Nil if no child could run.
+  /// The result is nil if no child process could run.
   func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
     await describe(image, pc, user, isOfClasses: true)?.namedClasses
   }
@@ -70,7 +71,7 @@ actor ScopeReader {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // A temporary failure or a failure of crashd itself is not cached, because it does not depend on the address.
+      // A temporary failure or a failure of crashd itself does not depend on the address, so it is not cached.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)
@@ -78,13 +79,13 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // Empty answers are evicted first, because a program may crash at ever new addresses.
+    // Empty answers are evicted first, because a program may crash at a different address each time.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
   }
 
-  /// Runs the child on a dedicated thread, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
   private func ask(_ job: Job, _ image: ImageFile, _ user: UInt32) async throws -> ScopeDescription? {
     try await withCheckedThrowingContinuation { continuation in
       do {
@@ -104,13 +105,14 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Reads the image itself, or else the first debug file that has information.
+    /// Reads the image itself.
     ///
-    /// The code always comes from the image.
+    /// If the image has no debug information, reads the first debug file that has some. The bytes of the code always
+    /// come from the image.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try open(image, user)
       let own = try describe(opened.descriptor)
-      // Code and classes come only from the image, because debug files have no code.
+      // Code and classes come only from the image, because debug files do not contain code.
       if isOfClasses || !own.types.isEmpty { return own }
       var files = debugFiles
       files.owner = opened.owner
@@ -122,7 +124,9 @@ actor ScopeReader {
       return own.codeBefore.isEmpty ? nil : own
     }
 
-    /// Opens the image with the time-out of the description, because the file system of the image may block.
+    /// Opens the image.
+    ///
+    /// The time-out of the description applies, because the file system of the image may block.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
         CPUAccounts.measure { Result { try image.open(for: user) } }
@@ -133,7 +137,7 @@ actor ScopeReader {
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {
-      // The output has a fixed size, so a compromised child cannot exhaust memory.
+      // The output file has a fixed size, so that a compromised child cannot exhaust memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"

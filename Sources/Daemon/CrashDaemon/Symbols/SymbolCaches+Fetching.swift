@@ -3,27 +3,30 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The queue of requests to debuginfod servers, which handles one build at a time.
+/// The queue of requests to debuginfod servers.
+///
+/// It handles one build at a time.
 struct FetchQueue {
   var waiting: [CacheName] = []
   var running: CacheName?
   /// The time of the last request for each build.
   var asked: [CacheName: UInt64] = [:]
-  /// The counts of the outcomes `fetched`, `missing`, `failed` and `skipped`.
+  /// The number of requests with each outcome: `fetched`, `missing`, `failed` and `skipped`.
   var counts: [String: Int] = [:]
 }
 
-// Fetches debug information from servers for images that have none, neither in the image nor in an installed debug
-// file. When a process attaches, its caches are built, and then servers are queried. A crash in the meantime does not
-// wait: its report has names without lines, and gets the lines when they arrive.
+// Fetches debug information from servers for images that lack it. Such an image contains no debug information, and no
+// debug file is installed for it. When a process attaches, the caches of its images are built first. Then the servers
+// are queried. A crash in the meantime does not wait for the servers. Its report has names without line numbers until
+// the line numbers arrive.
 extension SymbolCaches {
-  /// The outcomes of requests since crashd started, and the number of builds that wait.
+  /// The number of requests with each outcome since crashd started, and the number of waiting builds.
   var fetches: [String: Int] {
     let waiting = queue.waiting.count + (queue.running == nil ? 0 : 1)
     return waiting == 0 ? queue.counts : queue.counts.merging(["waiting": waiting]) { $1 }
   }
 
-  /// Requests the debug information of a build from the servers, if the cache lacks it.
+  /// Requests the debug information of a build from the servers, if its cache lacks line numbers.
   func fetchDebugInformation(of name: CacheName) {
     guard isWorthAsking(name), case .ready(let cache, _) = entries[name], !cache.hasDebugInformation else { return }
     let limits = configuration.limits
@@ -40,17 +43,17 @@ extension SymbolCaches {
     startFetch()
   }
 
-  /// Whether the debug information of this build would be requested now.
+  /// Whether `fetchDebugInformation` would request this build now.
   ///
-  /// Only builds that root or crashd's user installed are requested. Otherwise a process without network access could
-  /// send data out in invented build ids.
+  /// Only builds whose file was installed by root or crashd's user are requested. Otherwise a process without network
+  /// access could send data to the servers in invented build ids.
   func isWorthAsking(_ name: CacheName) -> Bool {
     guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a request for this build runs or waits.
+  /// Whether a request for this build is running or queued.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

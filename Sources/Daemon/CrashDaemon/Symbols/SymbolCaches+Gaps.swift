@@ -2,14 +2,14 @@ import CrashSymbols
 
 /// Why the symbols of a build are incomplete.
 struct SymbolGap: Sendable, Equatable {
-  /// Readable text that continues the phrase "its symbols:".
+  /// The reason as readable text, such as "no file was found that has its build id".
   var reason: String
-  /// Whether the missing symbols may still arrive.
+  /// Whether the missing symbols may still arrive later.
   var mayFill = false
-  /// Whether the build has names but no lines, as is usual for system libraries.
+  /// Whether the build has function names but no line numbers, which is normal for system libraries.
   var isNamesOnly = false
 
-  /// The symbols are still being read.
+  /// The symbols were still being read when the report was built.
   static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
@@ -21,7 +21,9 @@ struct LateReport: Sendable, Hashable {
 }
 
 extension SymbolCaches {
-  /// Returns the gaps of these builds, given the caches that were found for `user`.
+  /// Returns the gaps of these builds.
+  ///
+  /// `found` has the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
     SymbolGap]
   {
@@ -35,7 +37,8 @@ extension SymbolCaches {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
-      // A partial cache already includes installed debug files. An older cache does not.
+      // A partial cache was built just now and includes installed debug files. For any other cache, a pending job may
+      // still add line numbers from an installed debug file.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -55,15 +58,15 @@ extension SymbolCaches {
   /// Publishes the report in `lateReports` when the symbols of these builds arrive.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
-    // The symbols have already arrived.
+    // The symbols have arrived in the meantime.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
   }
 
-  /// Publishes the reports that waited for a cache, once the cache exists.
+  /// Publishes the reports that waited for a cache, if the cache now exists.
   ///
-  /// They continue to wait for lines from a server.
+  /// If a server request for the build is pending, the reports also wait for the line numbers.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
     let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
@@ -71,10 +74,10 @@ extension SymbolCaches {
     for report in reports { lateContinuation.yield(report) }
   }
 
-  /// Publishes the reports that waited only for this build's lines from a server.
+  /// Publishes the reports for which this was the last pending request to a server.
   ///
-  /// Each library of a program is fetched separately. If a report changed after each fetch, there would be too many
-  /// events.
+  /// Each library of a program is requested separately. If a report were published after each request, subscribers
+  /// would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }
     for report in late.removeValue(forKey: name) ?? [] where !late.contains(where: { $0.value.contains(report) }) {
@@ -82,10 +85,10 @@ extension SymbolCaches {
     }
   }
 
-  /// Ends `lateReports`.
+  /// Ends the stream `lateReports`.
   func endLate() { lateContinuation.finish() }
 
-  /// Records why a build has no cache.
+  /// Records the reason why a build has no cache.
   func refuse(_ name: CacheName, because reason: String) {
     if refusals.count >= configuration.limits.openCaches { refusals = [:] }
     refusals[name] = reason

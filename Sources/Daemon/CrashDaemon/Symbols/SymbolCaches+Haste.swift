@@ -2,25 +2,25 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// Partial symbolication. The first crash of a build often comes before its cache is built, for example when a server
-// crashes right after its start. In that case the few units of the crash's frames are decoded first, in parallel with
-// the whole image.
+// Partial caches for crashes that wait. The first crash of a build often occurs before the cache of the build exists,
+// for example when a server crashes right after its start. In that case crash-analyse first decodes only the
+// compilation units of the crash's frames. In parallel, another job reads the whole image.
 extension SymbolCaches {
   /// A job that builds a partial cache for a waiting crash.
   ///
-  /// The cache contains only the given addresses.
+  /// The partial cache contains only the requested addresses.
   struct HastyJob {
     var name: CacheName
-    /// The number of the waiter that stands for the crash.
+    /// The number of the waiter for the crash.
     var number: UInt64
-    /// The user of the crash.
+    /// The user of the crashed process.
     var user: FairUser
     var addresses: Set<UInt64>
   }
 
-  /// Starts a job for each cache that a crash waits for, up to the limits.
+  /// Starts a job for each cache that a crash waits for, as far as the limits allow.
   ///
-  /// Further jobs are queued.
+  /// The remaining jobs are queued.
   func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
     for name in waiters[number]?.names ?? [] {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
@@ -32,13 +32,13 @@ extension SymbolCaches {
     startHastyJobs()
   }
 
-  /// Starts queued jobs fairly between users.
+  /// Starts queued jobs, with fairness between users.
   ///
-  /// The user with the fewest jobs is next, and no user gets all permits.
+  /// The user with the fewest running jobs is next, and no user can get all permits.
   private func startHastyJobs() {
-    // Removes the jobs that no crash waits for any more.
+    // Removes queued jobs whose crash no longer waits.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // If a user has no CPU time left, the crashes of that user wait for the whole caches.
+    // If a user has no CPU time left, the user's crashes get no partial caches and wait for the complete ones.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
@@ -53,7 +53,8 @@ extension SymbolCaches {
       debugFiles: debugFiles(of: source.path, hasty.name, for: source.user),
       charge: configuration.charge(hasty.user.uid))
     do throws(SystemError) {
-      // Each job has its own thread, because the thread blocks until the child ends. The limit on jobs is low.
+      // Each job has its own thread, because the thread blocks until the child ends. The number of threads is limited
+      // by the low limit on jobs.
       try Thread.start(named: "symbols-hasty") { [self] in
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
@@ -73,7 +74,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // Failures of the file are reported by the job that builds the whole cache.
+      // If the file itself is unusable, the job that builds the complete cache reports that.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

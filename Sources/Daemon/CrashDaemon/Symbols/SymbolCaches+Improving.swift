@@ -1,16 +1,16 @@
 import CrashSymbols
 
-// Improves a cache that has only names if a debug file was installed later. The check runs when a process attaches or
-// crashes, and when a report is analyzed again.
+// Rebuilds a cache without line numbers if a debug file was installed after the cache was built. The check runs when a
+// process attaches or crashes, and when a report is analyzed again.
 extension SymbolCaches {
-  /// The minimum time between two searches for debug files beside an image.
+  /// The minimum time between two searches for debug files in the directory of an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
-  /// Rebuilds the caches of an image from debug files that were installed after the caches were built.
+  /// Rebuilds the caches of an image if debug files were installed after the caches were built.
   ///
-  /// A crash waits for debug files in the system's directory as it waits for a first cache. After a failure or
-  /// time-out, it uses the names. No crash waits for debug files beside the image, because their file system may never
-  /// answer. The next crash uses them.
+  /// If the debug file is in the system's directory, a crash waits for the rebuilt cache. After a failure or time-out,
+  /// the crash uses the existing cache, which has only function names. A crash never waits for debug files in the
+  /// image's directory, because that file system may block forever. The next crash uses the cache with these files.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {
@@ -36,7 +36,7 @@ extension SymbolCaches {
   }
 
   private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
-    // Another job may have begun in the meantime.
+    // Another job for this cache may have begun in the meantime.
     guard case .ready = entries[name] else { return }
     var sources: [ImageFile.Identity: Source] = [:]
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {

@@ -3,11 +3,13 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The symbol caches of all images, built when a process attaches and found by build id when a process crashes.
+/// The symbol caches of all images. They are built when a process attaches, and are found by build id when a process
+/// crashes.
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// The cache is being built from one of these files; a process may have reported a file without this build id.
+    /// The cache is being built from one of these files. There may be several, because a process may report a file that
+    /// does not have this build id.
     case pending([ImageFile.Identity: Source])
   }
 
@@ -18,7 +20,7 @@ actor SymbolCaches {
     var user: UInt32
   }
 
-  /// A file that is not an image with this build id.
+  /// A file from which no cache with this build id could be built.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -31,23 +33,25 @@ actor SymbolCaches {
     var image: Descriptor
     var file: ImageFile.Identity
     var number: UInt64
-    /// Whether the file is a debug file for an image whose cache has only names.
+    /// Whether the file is a separate debug file, for an image whose existing cache has only function names.
     var isDebugFile = false
   }
 
   struct Configuration: Sendable {
-    /// The directory of the caches.
+    /// The directory of the symbol caches.
     var directory: String
-    /// The path of `crash-analyse`; nil if the program was not found, and then there are no symbols.
+    /// The path of `crash-analyse`; nil if the program was not found.
+    ///
+    /// Without it no symbols are available.
     var program: String?
     /// The directory of installed debug files.
     var debugDirectory = DebugFilePaths.standardDirectory
-    /// The servers for debug information, if any.
+    /// The debuginfod servers; nil means none.
     var servers: FetchJob.Servers?
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
-    /// The CPU time used for each user's images, for symbols and unwind tables together.
+    /// Limits the CPU time spent on each user's images, for symbols and unwind tables together.
     var cpu: CPUAccounts
 
     init(
@@ -61,46 +65,52 @@ actor SymbolCaches {
         users: limits.accounts)
     }
 
-    /// Charges a user for the CPU time of children.
+    /// Returns a function that charges the user for the CPU time of a child process.
     func charge(_ user: UInt32) -> @Sendable (UInt64) -> Void { { [cpu] in cpu.charge(user, $0) } }
   }
 
   let configuration: Configuration
   var entries: [CacheName: Entry] = [:]
-  /// The number of failures of each file.
+  /// The number of failed attempts for each file.
   private var failures: [Failure: Int] = [:]
   private var wrongClaims: WrongClaims
-  /// The number of attempts for a file that fails temporarily, because each job that times out takes a minute.
+  /// The maximum number of attempts for a file that fails temporarily.
+  ///
+  /// It is low, because each job that times out takes a minute.
   private static let attempts = 3
-  /// Jobs, fair between users; no user gets all permits, and jobs that a crash waits for are urgent.
+  /// The jobs, with fairness between users.
+  ///
+  /// No user gets all permits, and jobs that a crash waits for are urgent.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
-  /// Starts jobs of users whose CPU time limit allows work again.
+  /// Starts waiting jobs when their users have CPU time again.
   private var alarm = Alarm()
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
   var hastyJobs: FairQueue<HastyJob>
   var queue = FetchQueue()
-  /// Paths that could not be opened, with the time of the failure.
+  /// Paths that could not be opened, with the time of the attempt.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
-  /// The time of the last search for debug files beside an image.
+  /// The time of the last search for debug files in the directory of each image.
   var lookedBeside: [CacheName: UInt64] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// The caches that the crash still waits for.
+    /// The caches that this crash still waits for.
     var names: Set<CacheName>
-    /// Partial caches with the crash's own addresses, built while the whole caches are not ready.
+    /// Partial caches with the crash's own addresses, for builds whose complete caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
-    /// Nil when the crash no longer waits.
+    /// Resumes the waiting task; nil when the crash no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  /// Why caches do not exist, if the reason is known.
+  /// The reasons why caches do not exist, as far as they are known.
   var refusals: [CacheName: String] = [:]
-  /// Reports that wait for a cache in the background.
+  /// Stored reports whose symbols were incomplete.
+  ///
+  /// They are rebuilt when the cache arrives.
   var late: [CacheName: Set<LateReport>] = [:]
-  /// Reports whose caches have arrived.
+  /// Stored reports whose missing symbols have arrived.
   nonisolated let lateReports: AsyncStream<LateReport>
   let lateContinuation: AsyncStream<LateReport>.Continuation
 
@@ -122,7 +132,7 @@ actor SymbolCaches {
   }
 
   var waitingJobs: [Job] { jobs.waiting() }
-  /// The number of partial jobs that are running.
+  /// The number of running jobs that build partial caches.
   var hastyJobCount: Int { hastyJobs.permitCount }
 
   func tick() -> UInt64 {
@@ -131,9 +141,11 @@ actor SymbolCaches {
   }
 }
 
-// Building of caches.
+// Builds symbol caches.
 extension SymbolCaches {
-  /// Builds missing caches of these images, and returns when the jobs are queued.
+  /// Builds the missing caches of these images.
+  ///
+  /// Returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -148,8 +160,8 @@ extension SymbolCaches {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all work that does not need to open files.
-  /// - Returns: Images whose files must be opened first.
+  /// Begins all work that does not require opening files.
+  /// - Returns: The images whose files must be opened next.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
     for image in images {
@@ -186,8 +198,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // A process in a container reports paths that do not exist on the host. It can send descriptors of these files
-        // instead.
+        // A process in a container reports paths that do not exist on the host. Such a process can send descriptors of
+        // these files instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -198,7 +210,9 @@ extension SymbolCaches {
     return unseen
   }
 
-  /// Whether the image could not be opened a moment ago; in a storm of crashes only the first crash tries.
+  /// Whether opening the image failed a short time ago.
+  ///
+  /// During a storm of crashes only the first crash tries to open it.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
@@ -222,7 +236,8 @@ extension SymbolCaches {
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
-        // Each job has its own thread, because the thread blocks until the child ends. The limit on jobs is low.
+        // Each job has its own thread, because the thread blocks until the child ends. The number of threads is limited
+        // by the low limit on jobs.
         try Thread.start(named: "symbols") { [self] in
           let result = Result { next.isDebugFile ? try job.replace() : try job.run() }
           Task { await finish(next, result) }
@@ -233,7 +248,9 @@ extension SymbolCaches {
     }
   }
 
-  /// Returns the next job; jobs of users without CPU time wait.
+  /// Returns the next job.
+  ///
+  /// Jobs of users without CPU time are skipped and wait.
   private func takeNext() -> Job? {
     var soonest_ns = UInt64.max
     let next = jobs.next { user in
@@ -276,7 +293,7 @@ extension SymbolCaches {
     startJobs()
   }
 
-  /// Prunes the cache directories to their limits.
+  /// Removes the least recently used caches until the directories fit their limits.
   func prune() {
     do {
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
@@ -286,16 +303,16 @@ extension SymbolCaches {
   }
 }
 
-// Handling of failed jobs.
+// Handles failed jobs.
 extension SymbolCaches {
-  /// Whether the file has already failed for good.
+  /// Whether no further attempt is made for this file.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
     WrongClaims.Claim(account: configuration.limits.account(of: user), file: file)
   }
 
-  /// The build ids of waiting or running jobs with the same claim.
+  /// Returns the build ids of waiting or running jobs for the same file and account.
   private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
     let isOfClaim = { (job: Job) in
       job.user.account == claim.account && job.file == claim.file && !job.isDebugFile
@@ -303,53 +320,57 @@ extension SymbolCaches {
     return Set((jobs.waiting(where: isOfClaim) + running.filter(isOfClaim)).map(\.name.buildID))
   }
 
-  /// Records a failed job; another file of the same build may still succeed.
+  /// Records a failed job.
+  ///
+  /// Another file may still provide the cache of the same build.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
-      // The existing cache with names stays.
+      // If a debug file failed, the existing cache with function names is used again.
       if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
-    // A failure of crashd itself, such as a full disk, is not counted as a failure of the file.
+    // A failure of crashd itself, such as a full disk, is not the file's fault and is not counted.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
       wrongClaims.note(job.name.buildID, of: claim(of: job.user.uid, to: job.file))
     }
-    // A temporary failure counts as one attempt. Any other failure uses up all attempts.
+    // A temporary failure uses up one attempt. Any other failure uses up all attempts of the file.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }
 }
 
-// Lookup of caches.
+// Finds symbol caches.
 extension SymbolCaches {
-  /// The caches for some addresses, and the reasons why caches are incomplete, by build id.
+  /// The caches for the requested addresses.
+  ///
+  /// For incomplete caches, the answer also has the reason, by build id.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]
   }
 
-  /// Begins building missing caches of these images, and returns the answer if nothing has to be waited for.
+  /// Starts jobs for the missing caches of these images.
   ///
-  /// Everything runs in one call of the actor, because each call takes long in a storm of crashes. If the result is
-  /// nil, `prepare` continues the work.
+  /// Returns the answer if the caller need not wait for a job. Everything happens in one call of this actor, because
+  /// during a storm of crashes each call waits a long time. If the result is nil, `prepare` must continue the work.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// Returns the caches of builds that `user` may use, after waiting for caches that are being built.
+  /// Waits for the caches that are being built, and returns the caches of builds that `user` may use.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// Returns the caches that `user` may use for these link addresses, after waiting for caches being built.
+  /// Waits for the caches that are being built, and returns the caches that `user` may use for these link addresses.
   ///
-  /// If the whole caches take too long, the answer has partial caches with only these addresses.
+  /// If the complete caches take too long, the answer has partial caches with only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -359,14 +380,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // Uses the existing caches of images whose caches are being improved.
+    // If a cache is still being improved, the existing cache is used.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// Returns the ready caches of builds that `user` may use, without waiting or starting any work.
+  /// Returns the existing caches of builds that `user` may use, without waiting or starting jobs.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -403,7 +424,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Resumes a crash if all its caches are settled.
+  /// Resumes a waiting crash if each of its caches exists or has failed.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)
@@ -420,7 +441,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// Returns the names under which this build id is known or has a file on disk.
+  /// Returns the cache names with this build id that are known in memory or exist on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }
@@ -429,7 +450,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // The file has an older version or is damaged. It is built again.
+        // The file has an older format or is damaged. The cache is built again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }

@@ -2,23 +2,23 @@ import CrashSymbols
 import Glibc
 import LinuxSystem
 
-/// Builds one symbol cache.
+/// Builds one symbol cache from one image.
 ///
-/// It runs `crash-analyse build-cache`, which reads the untrusted file in a separate process.
+/// It runs `crash-analyse build-cache`, because the untrusted file must be parsed in a separate process.
 struct SymbolJob: Sendable {
   var program: String
   var image: Descriptor
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// The debug files for an image without debug information; nil means none.
+  /// Finds the debug files of an image without debug information; nil means that debug files are not used.
   var debugFiles: DebugFiles?
-  /// Receives the CPU time of each child.
+  /// Called with the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Runs the child and waits for it.
   ///
-  /// If this returns, the cache is at `output`. If it throws, no file is left.
+  /// If this method returns, the cache is at `output`. If it throws, it leaves no file behind.
   ///
   /// - Returns: The reasons why debug files of a stripped image were not used; empty if there are none.
   @discardableResult
@@ -33,9 +33,11 @@ struct SymbolJob: Sendable {
     return problems
   }
 
-  /// Replaces an existing cache with a cache of this file, if the file has debug information.
+  /// Builds a cache from this file.
   ///
-  /// - Returns: An empty list. If the file is not used, the method throws.
+  /// The new cache replaces the existing cache if the file has debug information.
+  ///
+  /// - Returns: An empty list. If the file has no debug information, the method throws.
   @discardableResult
   func replace() throws -> [String] {
     let partial = try make(of: image)
@@ -51,16 +53,17 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Builds a partial cache with these link addresses, which takes about a fifth of the time.
+  /// Builds a partial cache with these link addresses.
   ///
-  /// The returned cache is open, and its file is already unlinked.
+  /// This takes about a fifth of the time of a complete cache. The returned cache is open, and its file is already
+  /// unlinked.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
     defer { _ = unsafe unlink(better) }
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// Returns the cache of the first matching debug file, if the image's own cache at `partial` has only names.
+  /// Builds a cache from the first matching debug file, if the image's own cache at `partial` has only function names.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
@@ -82,10 +85,10 @@ struct SymbolJob: Sendable {
     return (partial, problems)
   }
 
-  /// Builds a cache under a temporary name, and returns its path.
+  /// Builds a cache at a temporary path, and returns that path.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // The only variadic argument is the mode, which open reads because of O_CREAT.
+    // open reads one variadic argument, the mode, because O_CREAT is set. The mode is the only variadic argument here.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     do {

@@ -5,20 +5,20 @@ import LinuxSystem
 
 /// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)).
 ///
-/// While crashd does not run, systemd holds the rings of attached processes and the pidfds that report how the
-/// processes ended.
+/// While crashd does not run, systemd holds two descriptors for each attached process: the ring, and the pidfd that
+/// will report how the process ended.
 ///
-/// Used only if the unit enables it (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
+/// The store is used only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and `FileDescriptorStoreMax=`.
 struct DescriptorStore: Sendable {
   private static let prefix = "process-"
   private static let connectionPrefix = "connection-"
 
   private let notifier: Notifier
   private let ledger: Ledger
-  /// Distinguishes the names of this crashd from names of an earlier crashd.
+  /// Distinguishes the descriptor names of this crashd from the names that an earlier crashd used.
   private let generation = String(Moment.monotonic_ns(), radix: 16)
 
-  /// Returns nil if the store is not enabled.
+  /// Returns nil if the environment does not enable the store.
   init?(environment: [String: String], notifier: Notifier, ledger: Ledger) {
     guard environment["CRASHD_DESCRIPTOR_STORE"] == "1", environment["NOTIFY_SOCKET"]?.isEmpty == false else {
       return nil
@@ -27,15 +27,17 @@ struct DescriptorStore: Sendable {
     self.ledger = ledger
   }
 
-  /// Returns the name of a process, which identifies the process to a later crashd.
+  /// Returns the descriptor name for a process.
+  ///
+  /// A later crashd identifies the process by this name.
   func name(of process: AttachedProcess) -> String {
     "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
   }
 
   /// Stores the ring and the pidfd of a process.
   func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
-    // Polling is off, because systemd would drop a pidfd when its process ends, and the pidfd is needed from that
-    // moment on.
+    // systemd must not poll the pidfd. It would drop the pidfd when the process ends, but crashd needs the pidfd after
+    // that.
     let isSent = notifier.send(
       "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
     if !isSent {
@@ -43,9 +45,9 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Stores a connection that has not sent its hello yet.
+  /// Stores a connection over which the process has not sent its hello yet.
   ///
-  /// Its process may already have ended, and then the data in the connection is all that remains.
+  /// If the process has already ended, the unread data in the connection is all that remains of it.
   /// - Returns: The name of the connection.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"
@@ -61,7 +63,7 @@ struct DescriptorStore: Sendable {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }
 
-  /// Returns the processes that an earlier crashd stored.
+  /// Returns the processes whose descriptors an earlier crashd stored.
   static func processes(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptProcess] {
     let names = Dictionary(grouping: passed.filter { $0.name.hasPrefix(prefix) }, by: \.name)
     return names.keys.sorted().compactMap { name in
@@ -69,7 +71,7 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Returns the connections that an earlier crashd stored before it read their hello.
+  /// Returns the connections that an earlier crashd stored before it had read their hello.
   static func connections(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptConnection] {
     passed.filter { $0.name.hasPrefix(connectionPrefix) }.map {
       KeptConnection(name: $0.name, socket: AttachSocket(descriptor: $0.descriptor))
@@ -79,7 +81,7 @@ struct DescriptorStore: Sendable {
   static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) || name.hasPrefix(connectionPrefix) }
 }
 
-/// A connection that an earlier crashd accepted.
+/// A connection that an earlier crashd accepted but did not read.
 struct KeptConnection: Sendable {
   var name: String
   var socket: AttachSocket
@@ -92,7 +94,8 @@ struct KeptProcess: Sendable {
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// Returns nil unless there are exactly one ring and one other descriptor, under a name that crashd creates.
+  /// Returns nil if the name is not one that crashd creates, or if there are not exactly one ring and one other
+  /// descriptor.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

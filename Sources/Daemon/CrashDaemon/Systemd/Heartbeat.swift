@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The heartbeat of one of crashd's loops.
+/// The heartbeat of one loop in crashd.
 ///
-/// The loop counts its iterations, and the watchdog reads the count.
+/// The loop counts its iterations, and the watchdog checks that the count increases.
 final class Heartbeat: Sendable {
   let name: String
   private let count = Atomic<UInt64>(0)
@@ -19,12 +19,12 @@ final class Heartbeat: Sendable {
     count.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Suspends the check until the next beat.
+  /// Suspends the check of this loop until its next beat.
   ///
-  /// The loop calls this when it waits for work or starts a task of unlimited length.
+  /// The loop calls this method before it waits for work, and before it starts a task of unlimited length.
   func rest() { rests.store(true, ordering: .relaxed) }
 
-  /// Requests an iteration of the loop, unless one was already requested since the last iteration.
+  /// Calls `nudge` to request an iteration, unless one was already requested since the last beat.
   func ask(_ nudge: () -> Void) {
     if !isAsked.exchange(true, ordering: .relaxed) { nudge() }
   }
@@ -33,7 +33,7 @@ final class Heartbeat: Sendable {
   var beats: UInt64 { count.load(ordering: .relaxed) }
 }
 
-/// Records which loops have completed an iteration since the last notification of systemd.
+/// Records which loops have completed an iteration since the last watchdog notification.
 struct HeartbeatBook {
   private let heartbeats: [Heartbeat]
   private var awaited: [(heartbeat: Heartbeat, beats: UInt64)] = []
@@ -46,13 +46,15 @@ struct HeartbeatBook {
   /// The names of the loops that have not completed an iteration.
   var late: [String] { awaited.map(\.heartbeat.name) }
 
-  /// Reads all heartbeats.
-  /// - Returns: Whether each loop has completed an iteration or was resting.
+  /// Reads the heartbeats of all loops.
+  /// - Returns: True if each loop has completed an iteration since `begin`, or was resting.
   mutating func look() -> Bool {
     awaited.removeAll { $0.heartbeat.isResting || $0.heartbeat.beats != $0.beats }
     return awaited.isEmpty
   }
 
-  /// Starts the next period, in which each loop must complete an iteration again.
+  /// Starts the next period.
+  ///
+  /// Each loop must complete an iteration in this period.
   mutating func begin() { awaited = heartbeats.map { ($0, $0.beats) } }
 }

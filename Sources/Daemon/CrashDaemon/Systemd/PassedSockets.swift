@@ -3,15 +3,17 @@ import LinuxSystem
 
 /// The sockets that systemd opened for crashd (sd_listen_fds(3)).
 ///
-/// The socket type identifies each socket. `FileDescriptorName=` cannot, because one socket unit has one name for all
-/// its sockets.
+/// crashd identifies each socket by its type. `FileDescriptorName=` cannot identify them, because all sockets of a
+/// socket unit have the same name.
 enum PassedSockets {
   private static let first: Int32 = 3
-  /// The limit covers the sockets and two descriptors for each process that an earlier crashd stored
-  /// (`DescriptorStore`).
+  /// The maximum number of passed descriptors: the sockets, and two descriptors for each process that an earlier crashd
+  /// stored (`DescriptorStore`).
   private static let limit: Int32 = 32_768
 
-  /// Returns the descriptors that systemd passed to this process; empty if there are none.
+  /// Returns the descriptors that systemd passed to this process.
+  ///
+  /// The list is empty if systemd passed none.
   static func parse(environment: [String: String], pid: Int32) -> [Int32] {
     guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == pid,
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...limit).contains(count)
@@ -19,7 +21,7 @@ enum PassedSockets {
     return Array(first..<first + count)
   }
 
-  /// Returns the names that systemd gave the descriptors, in the same order.
+  /// Returns the names that systemd gave to the descriptors, in the same order.
   ///
   /// A missing name becomes `unknown`.
   static func names(environment: [String: String], count: Int) -> [String] {
@@ -27,7 +29,9 @@ enum PassedSockets {
     return (0..<count).map { $0 < names.count ? String(names[$0]) : "unknown" }
   }
 
-  /// Returns the descriptors that an earlier crashd stored, ready for use, and the numbers of the remaining sockets.
+  /// Returns the descriptors that an earlier crashd stored.
+  ///
+  /// Also returns the numbers of the other descriptors, which are sockets.
   static func takeKept(
     _ numbers: [Int32], names: [String]
   ) -> (kept: [(name: String, descriptor: Descriptor)], sockets: [Int32]) {
@@ -44,7 +48,7 @@ enum PassedSockets {
     return (kept, sockets)
   }
 
-  /// Takes ownership of the sockets, after checking and preparing them.
+  /// Checks the sockets, sets their flags, and takes ownership of them.
   /// - Throws: `DaemonError.passedSocket` for a descriptor that is not a listening socket of crashd, or for a second
   ///   socket of the same kind.
   static func take(_ numbers: [Int32]) throws(DaemonError) -> [UnixSocket.Kind: Descriptor] {

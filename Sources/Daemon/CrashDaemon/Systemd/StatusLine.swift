@@ -4,11 +4,11 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// The status line of `systemctl status crashd`.
+/// Sends the status line that `systemctl status crashd` shows.
 ///
-/// It shows the number of processes and crashes, or that the store is failing.
+/// The line contains the number of processes and crashes, or states that the store is failing.
 ///
-/// It is sent only after changes, at most once per interval. An idle crashd sends nothing.
+/// crashd sends it only after a change, and at most once per interval. An idle crashd therefore sends nothing.
 final class StatusLine: Service {
   private struct State {
     var processes = 0
@@ -24,7 +24,7 @@ final class StatusLine: Service {
   private let changes: AsyncStream<Void>
   private let changed: AsyncStream<Void>.Continuation
 
-  /// Changes within one interval are sent together.
+  /// Changes within one interval are combined into one status line.
   init(notifier: Notifier, store: ReportStore, hub: EventHub, interval_ms: Int = 5_000) {
     self.notifier = notifier
     self.store = store
@@ -40,14 +40,14 @@ final class StatusLine: Service {
     changed.yield()
   }
 
-  /// Sets the reason why reports cannot be stored; nil if they can be stored.
+  /// Sets the reason why reports cannot be stored; nil if the store works.
   func note(outage: String?) {
     state.withLock { $0.outage = outage }
     changed.yield()
   }
 
   func run() async throws {
-    // If systemd does not listen, no other program reads the status.
+    // Without a notification socket of systemd, no program reads the status line.
     guard notifier.hasListener else { return try await gracefulShutdown() }
     await cancelWhenGracefulShutdown { await self.follow() }
   }
@@ -68,17 +68,18 @@ final class StatusLine: Service {
     if let outage {
       text = "CANNOT STORE: \(outage.prefix(300))"
     } else {
-      // If the store cannot be read, the store keeper reports that error.
+      // An error leaves the count out of the line. The store keeper reports errors of the store.
       let count = try? store.count()
       text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
     }
     guard state.withLock({ $0.told }) != text else { return }
-    // Sending does not wait for a full queue. An unsent text is sent with the next change.
+    // Sending does not block if systemd's queue is full. An unsent line is sent after the next change.
     if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
   }
 
-  /// Returns a text such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`, without relative
-  /// times.
+  /// Returns a line such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`.
+  ///
+  /// It has no relative times, because they would become outdated.
   static func text(processes: Int, crashes: Int?, newest: String?) -> String {
     let attached =
       switch processes {
@@ -95,15 +96,15 @@ final class StatusLine: Service {
 
 /// Notifies systemd when crashd is ready and when crashd stops.
 ///
-/// It starts among the last services and stops among the first.
+/// This service is among the last to start and among the first to stop.
 struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // The status line sends all other notifications.
+    // `StatusLine` sends all other notifications of the status.
     notifier.send("READY=1")
     try await gracefulShutdown()
-    // A full queue, for example in a test, must not keep crashd from ending.
+    // Sending does not block. A full queue, which occurs in tests, must not prevent crashd from ending.
     _ = notifier.connection()?.send("STOPPING=1\nSTATUS=Storing remaining reports")
   }
 }

@@ -3,34 +3,34 @@ import CrashReport
 import Glibc
 import LinuxSystem
 
-/// The result that systemd records for a service whose main process crashed.
+/// The result that systemd recorded for a service whose main process crashed.
 ///
-/// The result is read by running `systemctl`, which never delays the handling of a crash.
+/// It is read by running `systemctl`. The handling of the crash does not wait for that program.
 ///
-/// There is no result in three cases: without systemd, for a process that is not the main process of its unit, and for
-/// a unit that has already restarted.
+/// There is no result in three cases: the machine does not run systemd, the process was not the main process of its
+/// unit, or the unit has already restarted.
 struct UnitResult: Sendable, Equatable {
-  /// The result in systemd's own words, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  /// The result in systemd's terms, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
   var word: String
 
   private enum Answer: Equatable {
     case result(UnitResult)
-    /// systemd has not handled the exit yet.
+    /// systemd has not handled the exit of the process yet.
     case notYet
     case nothing
   }
 
   private static let program = "/usr/bin/systemctl"
-  /// A path that exists only if systemd is the init system (sd_booted(3)).
+  /// This path exists only if systemd is the init system (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
-  /// The pauses before each attempt.
+  /// The time to wait before each attempt.
   ///
-  /// systemd usually handles an exit at once, and the later attempts are for an overloaded machine.
+  /// systemd usually handles an exit at once. The later attempts are for an overloaded machine.
   private static let pauses_ms = [0, 50, 200, 800]
   private static let answerLimit = 4_096
 
-  /// Reads the result for a process that was ended by a signal.
+  /// Returns the result for a process that was ended by a signal.
   static func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard unsafe access(mark, F_OK) == 0, unsafe access(program, X_OK) == 0 else { return nil }
     for pause in pauses_ms {
@@ -44,12 +44,12 @@ struct UnitResult: Sendable, Equatable {
     return nil
   }
 
-  /// Reads the output of `systemctl show`.
+  /// Parses the output of `systemctl show`.
   /// - Parameters:
   ///   - text: Lines of the form `KEY=VALUE`.
-  ///   - pid: The process.
+  ///   - pid: The pid of the crashed process.
   ///   - signal: The signal that ended the process.
-  /// - Returns: The unit's result, if it refers to the end of this process.
+  /// - Returns: The unit's result, if it refers to the exit of this process.
   static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {
     if case .result(let result) = parse(text, pid: pid, signal: signal) { result } else { nil }
   }
@@ -61,7 +61,7 @@ struct UnitResult: Sendable, Equatable {
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
     guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
-    // 2 is CLD_KILLED, and 3 is CLD_DUMPED. The value is 0 until systemd has handled the exit.
+    // ExecMainCode 2 is CLD_KILLED, and 3 is CLD_DUMPED. It is 0 until systemd has handled the exit.
     switch values["ExecMainCode"].flatMap({ Int($0) }) {
     case 0: return .notYet
     case 2, 3: break
@@ -92,18 +92,19 @@ struct UnitResult: Sendable, Equatable {
       program: program, arguments: ["show", "--no-pager", "--property=\(properties)", "--", unit], timeout_ms: call_ms)
     try child.run(input: input, output: output)
     var bytes = [UInt8](repeating: 0, count: answerLimit)
-    // read writes at most as many bytes as the array has. A pipe can hold more than the four lines of output.
+    // read writes at most as many bytes as the array has. One read returns the whole output, because four lines always
+    // fit into a pipe.
     let count = unsafe Glibc.read(answer.number, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 }
 
-/// Limits concurrent runs of `systemctl`, which matters in a storm of crashes.
+/// Limits the number of concurrent `systemctl` processes during a storm of crashes.
 actor UnitResults {
   private var running = 0
   private static let limit = 2
 
-  /// Returns nil also if too many runs are active.
+  /// Returns nil if there is no result, and also if too many `systemctl` processes are running.
   func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard running < Self.limit else { return nil }
     running += 1

@@ -6,28 +6,28 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// systemd's watchdog (sd_watchdog_enabled(3)).
+/// Notifies systemd's watchdog (sd_watchdog_enabled(3)).
 ///
-/// It notifies systemd only after each of crashd's loops has completed an iteration since the last notification.
+/// A notification is sent only after each loop of crashd has completed an iteration since the last notification.
 ///
-/// The watchdog waits for no loop and runs on a dedicated thread. It can therefore still log which loop hangs.
+/// The watchdog runs on a dedicated thread and does not wait for any loop. It can therefore log which loop hangs.
 final class Watchdog: Service {
-  /// A watched loop.
+  /// A loop that the watchdog checks.
   struct Loop: Sendable {
     var heartbeat: Heartbeat
-    /// Makes an idle loop run an iteration.
+    /// Makes the loop run an iteration even if it is idle.
     var nudge: @Sendable () -> Void
   }
 
-  /// The request in systemd's environment variables.
+  /// The watchdog settings in systemd's environment variables.
   struct Request: Equatable {
     var limit_us: UInt64
 
-    /// The check interval while all loops make progress.
+    /// The check interval while every loop makes progress.
     var period_ms: Int32 { Int32(clamping: max(1, limit_us / 4_000)) }
     /// The check interval while a loop is late.
     ///
-    /// It is short, so that systemd is notified soon after the loop makes progress again.
+    /// It is shorter, so that systemd is notified soon after the loop makes progress again.
     var lateStep_ms: Int32 { Int32(clamping: max(1, limit_us / 32_000)) }
 
     init(limit_us: UInt64) { self.limit_us = limit_us }
@@ -43,7 +43,7 @@ final class Watchdog: Service {
   }
 
   private let request: Request
-  /// Opened at the start, because a crashd that later runs out of descriptors is still healthy.
+  /// Opened at the start, because crashd may run out of descriptors later and must still notify systemd.
   private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger
@@ -62,12 +62,13 @@ final class Watchdog: Service {
   func run() async throws {
     try Thread.start(named: "watchdog") { [self] in watch() }
     try await gracefulShutdown()
-    // During a stop, loops end one after the other. `TimeoutStopSec=` limits how long that takes.
+    // While crashd stops, the loops end one after the other, so late loops are ignored. `TimeoutStopSec=` limits the
+    // time of the stop.
     isStopping.store(true, ordering: .relaxed)
     poller.wake()
   }
 
-  /// Ends all notifications.
+  /// Ends the watchdog thread and its notifications.
   func end() {
     hasEnded.store(true, ordering: .relaxed)
     poller.wake()
@@ -80,17 +81,17 @@ final class Watchdog: Service {
     var wait_ms = request.period_ms
     while true {
       for loop in loops { loop.heartbeat.ask(loop.nudge) }
-      // After an error or an interrupted wait, the loop makes one extra check, which is harmless.
+      // If the wait fails or is interrupted, the loops are only checked once more.
       _ = try? poller.wait(timeout_ms: wait_ms)
       if hasEnded.load(ordering: .relaxed) { return }
-      // If a notification did not fit into systemd's queue, it is repeated at the next check.
+      // If systemd's queue was full, the notification is repeated at the next check.
       if book.look() || isStopping.load(ordering: .relaxed), systemd.send("WATCHDOG=1") {
         book.begin()
         (told_ns, isLogged, wait_ms) = (Moment.monotonic_ns(), false, request.period_ms)
         continue
       }
       wait_ms = request.lateStep_ms
-      // Logs once when half of the time-out has passed.
+      // Logs the late loops once when half of the time-out has passed.
       if !isLogged, (Moment.monotonic_ns() - told_ns) / 500 >= request.limit_us {
         isLogged = true
         let late = book.late
@@ -101,9 +102,9 @@ final class Watchdog: Service {
   }
 }
 
-/// The watched loops of crashd.
+/// The loops of crashd that the watchdog checks.
 ///
-/// Other work is limited by `Limits`.
+/// All other work has time limits in `Limits`.
 struct LoopPulses {
   /// The thread that serves the attach socket and the spool.
   let attach = Heartbeat("attach")
@@ -111,17 +112,17 @@ struct LoopPulses {
   let pipeline = Heartbeat("pipeline")
   /// The loop of the store keeper.
   ///
-  /// It rests most of the time. While it works, it beats once per report.
+  /// It rests most of the time. While it works, it beats once for each report.
   let store = Heartbeat("store")
 
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
       Watchdog.Loop(heartbeat: attach) { server.nudge() },
-      // This loop runs in Swift's thread pool like all services, so its heartbeat also covers the pool.
+      // Like all services, this loop runs in Swift's thread pool. Its heartbeat therefore also detects a blocked pool.
       Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
       Watchdog.Loop(heartbeat: store) {},
     ]
-    // The event loops that serve clients and collectors.
+    // The NIO event loops that serve clients and collectors.
     for (number, loop) in MultiThreadedEventLoopGroup.singleton.makeIterator().enumerated() {
       let heartbeat = Heartbeat("clients \(number)")
       loops.append(Watchdog.Loop(heartbeat: heartbeat) { loop.execute { heartbeat.beat() } })

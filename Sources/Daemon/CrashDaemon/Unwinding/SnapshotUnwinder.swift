@@ -6,19 +6,19 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The unwind cross-check.
+/// Runs unwind cross-checks.
 ///
-/// It unwinds crashed threads again, outside the crashed process and with different code.
+/// A cross-check unwinds crashed threads again, outside the crashed process and with independent code.
 ///
 /// `crash-analyse` runs libunwind with the recorded registers and the copy of the stack.
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  /// Not isolated to this actor, because every crash of a storm requests a permit.
+  /// This property is nonisolated, so that the many crashes of a storm need not wait for the actor.
   private nonisolated let permits: FairSemaphore
-  /// Permits to wait for tables and for one of `permits`.
+  /// Limits how many reports may wait for unwind tables and for one of `permits`.
   ///
-  /// A report that gets no such permit is not cross-checked.
+  /// A report that gets no admission is not cross-checked.
   private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
@@ -32,9 +32,9 @@ actor SnapshotUnwinder {
       PermitLimit(total: limits.unwinds + limits.waitingUnwinds, perUser: limits.unwindsPerUser), limits.accounts)
   }
 
-  /// The outcomes since crashd started.
+  /// The number of outcomes since crashd started.
   ///
-  /// It counts threads by agreement, threads that `failed`, and reports that were `skipped`.
+  /// The dictionary counts threads by agreement, threads whose cross-check `failed`, and reports that were `skipped`.
   var findings: [String: Int] {
     let skipped = skipped.load(ordering: .relaxed)
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
@@ -45,25 +45,25 @@ actor SnapshotUnwinder {
 
   /// The result of an unwind cross-check.
   struct Outcome: Sendable {
-    /// The contents of the ring, with the better frames.
+    /// The contents of the ring, in which better frames have replaced the handler's frames.
     var contents: RingContents
-    /// One finding for each thread that was unwound.
+    /// One finding for each thread that was unwound again.
     var findings: [CrashReport.Unwinding]
 
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// Thrown if no permit is free and the caller does not wait.
+  /// Thrown if no permit is free and the caller does not want to wait.
   struct Busy: Error {}
 
-  /// Returns the images that a cross-check of a ring may need, or nil if there is no stack to unwind.
+  /// Returns the images that a cross-check of a ring may need, or nil if the ring has no stack to unwind.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether one more cross-check may run.
+  /// Whether another cross-check may begin.
   ///
-  /// If not, it is counted as skipped.
+  /// If not, the cross-check is counted as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
@@ -72,7 +72,8 @@ actor SnapshotUnwinder {
 
   /// Unwinds the crashed threads of a ring again.
   ///
-  /// Returns nil on failure. A failure is counted unless the ring has no copy of a stack.
+  /// Returns nil on failure. Each failure is counted. A ring without a copy of a stack also returns nil, but is not
+  /// counted.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
     guard let images = Self.images(of: contents) else { return nil }
     return await unwind(with: images, for: user) { contents }
@@ -80,9 +81,9 @@ actor SnapshotUnwinder {
 
   /// Unwinds the crashed threads of a ring again.
   ///
-  /// This method waits for a permit only if `waits` is true. Otherwise it throws if no permit is free.
+  /// If no permit is free, this method waits if `waits` is true, and throws otherwise.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // This is not counted as skipped, because the report stays unchanged and the caller may retry.
+    // The rejected cross-check is not counted as skipped, because the caller may retry it.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
@@ -91,10 +92,10 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// Unwinds the crashed threads of a ring that is read only when a permit is free and no ring waits for its first
-  /// reading.
+  /// Unwinds the crashed threads of a ring again.
   ///
-  /// Until then only its `images` are kept in memory.
+  /// The ring is read only when a permit is free and no ring waits for its first reading. Before that, only the list
+  /// `images` is kept in memory.
   func unwind(
     with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
@@ -104,11 +105,11 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { admission.giveBack() }
-    // The tables of an attached process exist or are being built. The tables of a spooled ring may have to be built
-    // now. No permit is held during this wait.
+    // The unwind tables of an attached process exist already or are being extracted. For a spooled ring, they may have
+    // to be extracted first. No permit is held while this task waits for the tables.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Crashes take precedence, because this report is already stored.
+    // Other crashes take precedence over this cross-check, because the report is already stored.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     let permit = await permits.enter(user)
@@ -130,7 +131,7 @@ actor SnapshotUnwinder {
     }
   }
 
-  /// Waits for running cross-checks, at most two seconds, and ends the waiting of all others.
+  /// Waits at most two seconds for running cross-checks, and cancels the waiting ones.
   func stop() async {
     admissions.stop()
     permits.stop()
@@ -151,7 +152,7 @@ actor SnapshotUnwinder {
     return outcome
   }
 
-  /// Runs the child on a dedicated thread, which blocks until the child ends.
+  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
   private func ask(
     _ question: UnwindQuestion, _ files: [String: Descriptor], _ program: String
   ) async throws -> UnwindAnswer {
@@ -172,7 +173,7 @@ actor SnapshotUnwinder {
     to question: UnwindQuestion, _ files: [String: Descriptor], _ program: String, _ limits: Limits
   ) throws -> UnwindAnswer {
     let request = try question.request(tables: files, limitBytes: limits.unwindRequestBytes)
-    // The output has a fixed size, so a compromised child cannot exhaust memory.
+    // The output file has a fixed size, so that a compromised child cannot exhaust memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
     try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)

@@ -2,29 +2,29 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Compares two stacks of one thread, and chooses the frames to show.
+/// Compares the handler's stack and libunwind's stack of one thread, and chooses the frames to show.
 ///
-/// It is a pure function of both stacks.
+/// The result depends only on these two stacks.
 ///
 /// The signal handler unwinds with the tables of the process itself, and can read all memory of the process. libunwind
-/// is independent code, but its copy of the stack ends at 64 KiB. Therefore the handler's frames are normally kept.
-/// There is one exception: where the handler had no tables but libunwind had, the handler only guessed. libunwind's
-/// frames then replace the guessed frames up to the frame where both stacks meet. From that frame on, the handler's
-/// frames are kept. If the stacks never meet, libunwind's stack must be at least as long, because a complete stack is
-/// not replaced by a few frames.
+/// is independent code, but its copy of the stack ends at 64 KiB. Therefore the handler's frames are normally shown.
+/// There is one exception. Where the handler had no tables but libunwind had some, the handler only guessed the frames.
+/// libunwind's frames then replace the guessed frames, up to the first frame that both stacks contain. From that frame
+/// on, the handler's frames are shown. If the stacks have no such frame in common, libunwind's stack must be at least
+/// as long. Otherwise a complete stack could be replaced by a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source
-  /// The number of equal frames, counted from the innermost frame.
+  /// The number of equal frames at the innermost end of both stacks.
   let common: Int
 
-  /// Where both stacks meet again, as indices into the snapshot's frames and the handler's frames.
+  /// The first later frame that both stacks contain, as indices into the snapshot's frames and the handler's frames.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
   private let images: [RingContents.Image]
   private static let otherFrameLimit = 32
-  /// `CS_UNWIND_STOP_END`: the unwind tables mark the outermost frame.
+  /// The value of `CS_UNWIND_STOP_END`: the unwind tables mark the last frame as the outermost one.
   private static let stopEnd: UInt32 = 0
 
   init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack, _ images: [RingContents.Image]) {
@@ -35,13 +35,13 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // After stack smashing, even frames found by tables may not point to code.
+    // After stack smashing, even a return address found by tables may not point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // In a deep recursion, frames after the gap cannot be compared.
+    // The handler omits middle frames of a deep recursion, and frames after that gap cannot be compared.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)
@@ -49,7 +49,8 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // If the handler had tables and libunwind had none, libunwind only guesses. That is not a contradiction.
+      // If the handler used tables here and libunwind had none, libunwind only guessed its frame. A guessed frame does
+      // not contradict the handler's frame.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different
       shown = hasGuessed && isFound && isWhole ? .snapshot : .handler
@@ -57,7 +58,7 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// Returns the first snapshot frame after the difference that is also in the handler's stack.
+  /// Returns the first frame of the snapshot after the difference that the handler's stack also contains.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -73,14 +74,14 @@ struct StackComparison {
     images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
-  /// Returns the handler's contiguous frames from the innermost on, and whether more frames follow after a gap.
+  /// Returns the handler's contiguous innermost frames, and whether more frames follow after a gap.
   private static func walked(_ record: CrashRecord) -> (frames: [CrashRecord.Frame], hasGap: Bool) {
     let frames = record.frames.filter { !$0.isAsync }
     guard record.frameTotal > frames.count else { return (frames, false) }
     return (Array(frames.prefix(record.frameHead)), true)
   }
 
-  /// The finding that the report contains.
+  /// The finding for the report.
   var finding: CrashReport.Unwinding {
     var others: [CrashReport.Unwinding.OtherFrame] = []
     if agreement == .different || agreement == .longer {
@@ -96,9 +97,9 @@ struct StackComparison {
       others: Array(others.prefix(Self.otherFrameLimit)))
   }
 
-  /// The record with the better frames.
+  /// The crash record with the chosen frames.
   ///
-  /// The frames of async callers are kept, because they are not on any stack.
+  /// The frames of async callers are kept, because these callers are not on any stack.
   var better: CrashRecord {
     guard shown == .snapshot else { return record }
     let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in
@@ -110,7 +111,7 @@ struct StackComparison {
     let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
     record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
-    // In a deep recursion, frames are omitted only after the point where both stacks meet.
+    // In a deep recursion, the record omits frames only after the frame where both stacks meet.
     let total = max(record.frameTotal, frames.count)
     record.frameTotal = total - replaced + new.count
     record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal

@@ -1,9 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// Writes one unwind file, that is, the unwind tables of an image, extracted by `crash-analyse`.
+/// Extracts the unwind tables of an image into an unwind file, by running `crash-analyse`.
 ///
-/// With this file a crash can be unwound again after the image was removed.
+/// With this file, crashd can unwind a crash again even after the image was removed.
 struct UnwindTableJob: Sendable {
   var program: String
   var image: Descriptor
@@ -12,15 +12,15 @@ struct UnwindTableJob: Sendable {
   var timeout_ms: Int
   /// Whether a crash waits for the file.
   var isUrgent = false
-  /// Receives the CPU time of the child.
+  /// Called with the CPU time of the child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Runs the child and waits for it.
   ///
-  /// If this returns, the file is at `output`. If it throws, no file is left.
+  /// If this method returns, the file is at `output`. If it throws, it leaves no file behind.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // The only variadic argument is the mode, which open reads because of O_CREAT.
+    // open reads one variadic argument, the mode, because O_CREAT is set. The mode is the only variadic argument here.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     defer { _ = unsafe unlink(partial) }
@@ -29,7 +29,7 @@ struct UnwindTableJob: Sendable {
       program: program, arguments: ["unwind-tables", "--build-id", buildID] + (isUrgent ? ["--urgent"] : []),
       timeout_ms: timeout_ms, charge: charge)
     try child.run(input: image, output: file)
-    // Syncs first: after a power failure the name must not exist without the contents.
+    // The contents are synced before the rename. Otherwise a power failure could leave the name without the contents.
     guard fsync(number) == 0 else { throw SystemError("write '\(partial)'") }
     guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
   }
@@ -38,8 +38,8 @@ struct UnwindTableJob: Sendable {
 extension CacheName {
   static let unwindSuffix = ".csunw"
 
-  /// Returns the path of the unwind file, beside the symbol cache.
+  /// Returns the path of the unwind file, which is in the directory of the symbol cache.
   ///
-  /// The number in the name is the version of the format. Files of other versions are never found.
+  /// The number in the file name is the version of the format. crashd does not find files of other versions.
   func unwindPath(in caches: String) -> String { "\(directory(in: caches))/\(buildID).1\(Self.unwindSuffix)" }
 }

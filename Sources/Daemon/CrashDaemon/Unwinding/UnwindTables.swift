@@ -3,10 +3,11 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The unwind files of all images, extracted when a process attaches and found by build id when a process crashes.
+/// The unwind files of all images. They are extracted when a process attaches, and are found by build id when a process
+/// crashes.
 ///
-/// Each user has one job at a time. A job takes milliseconds, unless the image is on a file system that the user
-/// controls. Only a crash right after the attach waits for a job.
+/// At most one job per user runs at a time. A job takes milliseconds, unless the image is on a file system that the
+/// user controls. A crash waits for a job only if it occurs right after the process attached.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -16,7 +17,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file that has no unwind tables for this build id.
+  /// A file from which no unwind tables with this build id could be extracted.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -28,12 +29,14 @@ actor UnwindTables {
   }
 
   private let configuration: SymbolCaches.Configuration
-  /// Jobs, fair between users; jobs that a crash waits for are urgent.
+  /// The jobs, with fairness between users.
+  ///
+  /// Jobs that a crash waits for are urgent.
   private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []
   private var wrongClaims: WrongClaims
-  /// Starts jobs of users whose CPU time limit allows work again.
+  /// Starts waiting jobs when their users have CPU time again.
   private var alarm = Alarm()
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
@@ -53,9 +56,11 @@ actor UnwindTables {
   }
 }
 
-// Extraction of unwind tables.
+// Extracts unwind tables.
 extension UnwindTables {
-  /// Extracts missing tables of these images, and returns when the jobs are queued.
+  /// Extracts the missing tables of these images.
+  ///
+  /// Returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -63,8 +68,8 @@ extension UnwindTables {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all work that does not need to open files.
-  /// - Returns: Images whose files must be opened first.
+  /// Begins all work that does not require opening files.
+  /// - Returns: The images whose files must be opened next.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
     let limits = configuration.limits
@@ -76,8 +81,7 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // An image that does not exist on this machine has no symbols either, and the symbol caches have already logged
-      // that.
+      // An image that cannot be opened also has no symbols, and the symbol caches have already logged the error.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -151,8 +155,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // This includes an image without tables, for which libunwind has no more tables than the handler. A temporary
-      // failure is not remembered.
+      // Failures are remembered. They include images without tables, for which libunwind has no more tables than the
+      // signal handler. A temporary failure is not remembered.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -171,16 +175,16 @@ extension UnwindTables {
   }
 }
 
-// Lookup of unwind files.
+// Finds unwind files.
 extension UnwindTables {
-  /// Waits until the files of these build ids are extracted, if extraction has begun.
+  /// Waits until the running jobs for these build ids have ended.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
-  /// Returns the open files of these build ids that `user` may use.
+  /// Opens the existing files of these build ids that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
@@ -191,7 +195,9 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends all waiting, now and later; callers continue with the existing files.
+  /// Ends all waiting, also for later callers.
+  ///
+  /// The callers continue with the existing files.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }
@@ -219,20 +225,21 @@ extension UnwindTables {
     jobs.waiting { names.contains($0.name) }.isEmpty && !running.contains { names.contains($0.name) }
   }
 
-  /// Returns the name of the file for all users and the name of the user's own file.
+  /// Returns two names: the file for all users, and the file for this user.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
     [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
   private func isThere(_ name: CacheName) -> Bool { open(name) != nil }
 
-  /// Opens the unwind file, or returns nil if there is no file for this build.
+  /// Opens the unwind file of a build.
   ///
-  /// A file whose header does not match its build id and length, for example after a power failure, is removed. It is
-  /// extracted again later. The contents after the header are checked when they are read.
+  /// Returns nil if there is no usable file. The header contains the build id and the length. A file that does not
+  /// match its header, for example after a power failure, is removed. The tables are then extracted again. The contents
+  /// after the header are checked when they are read.
   private func open(_ name: CacheName) -> Descriptor? {
     let path = name.unwindPath(in: configuration.directory)
-    // open gets no variadic mode argument, because it does not create a file.
+    // open reads no variadic mode argument here, because O_CREAT is not set.
     let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { return nil }
     let file = Descriptor(owning: number)
