@@ -1,22 +1,22 @@
 internal import CShimRing
 
-/// A non-fatal incident, as recorded by a part of the shield.
+/// A non-fatal incident, as the in-process library recorded it.
 public struct Incident: Sendable, Equatable {
-  /// The part of the shield that recorded it.
+  /// The part of the in-process library that recorded the incident.
   public enum Source: Sendable, Equatable {
-    /// Use-after-free of a quarantined object.
+    /// The quarantine detected a use-after-free.
     case quarantine
     /// A guard of the program handled a fault.
     case guarding
-    /// Memory of a guard page was accessed out of bounds or after it was freed.
+    /// Guard pages detected an access out of bounds or after the memory was freed.
     case pages
-    /// A trap ended contained work but not the process.
+    /// A trap ended contained work, but not the process.
     case isolated
     /// A source that this version of crashd does not define.
     case other(UInt32)
   }
 
-  /// The reaction of the shield to the incident.
+  /// The reaction of the in-process library to the incident.
   public enum Mode: Sendable, Equatable {
     /// The program continued normally.
     case absorb
@@ -24,134 +24,145 @@ public struct Incident: Sendable, Equatable {
     case zero
     /// The program read values that are never valid pointers.
     case diagnose
-    /// No reaction.
+    /// The incident was only recorded.
     case observe
-    /// The process was meant to crash.
+    /// The process was to crash at the incident.
     case crash
     /// A mode that this version of crashd does not define.
     case other(UInt32)
   }
 
-  /// Identifies the incident in its ring, and is stable across readings.
+  /// Identifies the incident in its ring.
+  ///
+  /// The key is the same in every reading of the ring.
   public var key: UInt64
-  /// The part of the shield that recorded the incident.
+  /// The part of the in-process library that recorded the incident.
   public var source: Source
-  /// The kind, whose meaning depends on the source: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard
-  /// pages, `cs_ring_contained` for contained work.
+  /// The kind of the incident.
+  ///
+  /// The source defines its meaning: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard pages,
+  /// `cs_ring_contained` for contained work.
   public var kind: UInt32
-  /// The reaction.
+  /// The reaction of the in-process library.
   public var mode: Mode
-  /// The class of the object, the text of the guard, or the runtime error message before a trap.
+  /// Depending on the source: the class of the object, the message of the guard, or the runtime error message of the
+  /// trap.
   public var subject: String
   /// The number of occurrences.
   public var count: UInt64
-  /// Nanoseconds since 1970 of the first occurrence.
+  /// The time of the first occurrence, in nanoseconds since 1970.
   public var first_ns: UInt64
-  /// Nanoseconds since 1970 of the last occurrence.
+  /// The time of the last occurrence, in nanoseconds since 1970.
   public var last_ns: UInt64
-  /// The target of a call, or the address of an access to a guard page; nil for other kinds.
-  public var method: UInt64?
-  /// The word in the class's metadata through which a call was made.
-  public var word: UInt32
-  /// How many more retains than releases an object had, or for guard pages the distance of the access from the object's
-  /// start.
-  public var amount: Int64
-  /// The record of the object; nil if the object had just left the quarantine.
-  public var record: Record?
-  /// The thread of the use; nil if unknown.
-  public var useTid: Int32?
-  /// Return addresses of the use, innermost first.
+  /// For a call, the address of the called method.
   ///
-  /// For an async caller, the address is the start of the function where it resumes, plus 1.
+  /// For guard pages, the accessed address. Nil for other kinds.
+  public var method: UInt64?
+  /// The index of the vtable word through which a call was made.
+  public var word: UInt32
+  /// For an object, how many more times it was retained than released after its last release.
+  ///
+  /// For guard pages, the offset of the access from the start of the object.
+  public var amount: Int64
+  /// The quarantine's record of the object; nil if the object had just left the quarantine.
+  public var record: Record?
+  /// The thread that used the object; nil if unknown.
+  public var useTid: Int32?
+  /// The return addresses of the use, innermost first.
+  ///
+  /// For an async caller, the entry is the start address of the function in which the caller resumes, plus 1.
   public var use: [UInt64]
-  /// Whether the first address in `use` is the instruction itself and not a return address.
+  /// Whether the first address in `use` is the address of the instruction itself, and not a return address.
   public var isExact: Bool
-  /// The processor state at a trap of contained work; nil for other incidents.
+  /// The processor state at the trap that ended contained work; nil for other incidents.
   public var trap: Trap?
 
-  /// Whether this is a freed-object record.
+  /// Whether this incident is a freed-object record.
   ///
-  /// In that case a register of a crash had the address of an object that had already left the quarantine.
+  /// It means that a register at a crash contained the address of an object that had already left the quarantine.
   ///
-  /// `amount` is the sequence of the crash's record.
+  /// `amount` is the `sequence` of the crash record.
   public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
-  /// Whether a register of a crash had the address of a quarantined object, under the policy `mode`.
+  /// Whether a register at a crash contained the address of an object in the quarantine, whose mode is `mode`.
   ///
-  /// `amount` is the sequence of the crash's record.
+  /// `amount` is the `sequence` of the crash record.
   public var isHeld: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue
   }
 
-  /// Whether the incident belongs to a crash, and is not a use of an object by itself.
+  /// Whether the incident describes a crash, and not a separate use of an object.
   public var isOfCrash: Bool { isFreedRecord || isHeld }
 
   /// The processor state at a trap.
   public struct Trap: Sendable, Equatable {
     /// The general registers by DWARF number, without the program counter.
     ///
-    /// The program counter is the first address in `use`.
+    /// The program counter is in `use` instead, as the first address.
     public var registers: [UInt64]
     /// The flags register.
     public var flags: UInt64
   }
 
-  /// The quarantine's record of an object.
+  /// The quarantine's record of one object.
   public struct Record: Sendable, Equatable {
-    /// The number that the object's poisoned fields contain.
+    /// The number that the poisoned fields of the object contain.
     public var id: UInt32
-    /// The object's address.
+    /// The address of the object.
     public var address: UInt64
-    /// The time between the last release and the first use.
+    /// The time from the last release to the first use.
     public var age_ns: UInt64
     /// Whether the object was selected for random eviction.
     public var isExplorer: Bool
-    /// The thread that made the last release.
+    /// The thread that made the last release of the object.
     public var tid: Int32
-    /// Return addresses of the last release, innermost first; empty if unknown.
+    /// The return addresses of the last release, innermost first; empty if unknown.
     public var stack: [UInt64]
-    /// The object's size; 0 if unknown.
+    /// The size of the object in bytes; 0 if unknown.
     public var bytes: UInt32
     /// The thread that allocated the object; nil if unknown.
     public var originTid: Int32?
-    /// Return addresses of the allocation, innermost first.
+    /// The return addresses of the allocation, innermost first.
     public var origin: [UInt64]
   }
 }
 
 /// A class that is or was protected, with its counters since the protection began.
 public struct ProtectedClass: Sendable, Equatable {
-  /// The full name, or only the end of a very long name.
+  /// The full name.
+  ///
+  /// Of a very long name, only the end.
   public var name: String
   /// Whether the class is protected now.
   public var isProtected: Bool
-  /// The quarantine's mode for objects of the class.
+  /// The mode of the quarantine for objects of the class.
   public var mode: Incident.Mode
-  /// The capacity of the quarantine for objects of the class.
+  /// The maximum number of quarantined objects of the class.
   public var limit: UInt32
-  /// The size of an instance.
+  /// The size of an instance in bytes.
   public var instanceBytes: UInt32
-  /// Objects that entered the quarantine.
+  /// The number of objects that entered the quarantine.
   public var admitted: UInt64
-  /// Objects that left the quarantine, each with a freed-object record.
+  /// The number of objects that left the quarantine.
+  ///
+  /// Each of them has a freed-object record.
   public var evicted: UInt64
-  /// Use-after-free incidents.
+  /// The number of use-after-free incidents.
   public var hits: UInt64
-  /// Objects that were not quarantined, by reason: no budget, no free slot in time, an unowned reference, or a deinit
-  /// on an executor.
+  /// The number of objects that were not quarantined, by reason.
   public var skipped: Skipped
 
-  /// Objects that were not quarantined, by reason.
+  /// The number of objects that were not quarantined, by reason.
   public struct Skipped: Sendable, Equatable {
-    /// The budget was used up.
+    /// The memory budget of the quarantine was used up.
     public var budget: UInt64
-    /// No slot could be allocated in time.
+    /// No slot of the quarantine could be allocated in time.
     public var busy: UInt64
-    /// The object had an unowned reference, or was on the stack.
+    /// The object had an unowned reference, or was allocated on the stack.
     public var unowned: UInt64
-    /// The deinit of the object had not ended.
+    /// The deinit of the object had not ended yet.
     public var isolated: UInt64
   }
 }

@@ -1,19 +1,21 @@
 internal import CShimRing
 internal import CrashReport
 
-/// A private copy of one C struct of the ring.
+/// A private copy of one C struct in the ring.
 ///
-/// Fields are read by key path, so that cs_ring.h stays the only definition of the layout.
+/// Fields are read by key path, so that cs_ring.h remains the only definition of the layout.
 ///
-/// The writer may change the ring at any time. Therefore nothing is checked in shared memory: the struct is copied,
-/// then checked, then used.
+/// The process may change the ring at any time. Therefore no check is made in shared memory. The struct is first
+/// copied, then checked, and then used.
 struct PrivateCopy<Layout> {
-  /// The bytes of the struct, no more and no fewer.
+  /// The bytes of the struct.
+  ///
+  /// Their number is exactly the size of the struct.
   let bytes: ArraySlice<UInt8>
 
-  /// Copies the struct at `offset`.
+  /// Copies the struct at `offset` out of shared memory.
   ///
-  /// The layout's assertions guarantee that the struct lies within `shared`.
+  /// Precondition: the struct lies within `shared`. The static assertions on the layout guarantee this.
   init(of shared: UnsafeRawBufferPointer, at offset: Int) {
     unsafe bytes = copyOut(of: shared, at: offset, count: MemoryLayout<Layout>.size)[...]
   }
@@ -23,39 +25,46 @@ struct PrivateCopy<Layout> {
   /// Reads a numeric field.
   subscript<Value: FixedWidthInteger & BitwiseCopyable>(_ field: KeyPath<Layout, Value>) -> Value {
     let start = offset(of: field)
-    // The key path refers to a stored field of Layout, and the copy has all of Layout's bytes.
+    // The key path refers to a stored field of Layout, and `bytes` has the size of Layout, so the read stays within
+    // `bytes`.
     return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: start, as: Value.self) }
   }
 
-  /// Returns the first `count` bytes of a field that is an array of bytes, or all bytes if there are fewer.
+  /// Returns the first `count` bytes of a field that is a byte array.
+  ///
+  /// If the array is shorter, returns all of it.
   func bytes<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> ArraySlice<UInt8> {
     let start = bytes.startIndex + offset(of: field)
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
-  /// Returns the first `count` bytes of a field as text that is safe to print.
+  /// Returns the first `count` bytes of a field as a string that is safe to print.
   func text<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> String {
     CleanText.decode(bytes(field, count: count))
   }
 
-  /// Returns the text of a field up to the first zero byte.
+  /// Returns the string in a field, up to the first zero byte.
   func text<Field>(zeroTerminated field: KeyPath<Layout, Field>) -> String {
     CleanText.decode(bytes(field, count: MemoryLayout<Field>.size).prefix { $0 != 0 })
   }
 
-  /// Returns the first `count` numbers of a field that is an array of numbers, or all numbers if there are fewer.
+  /// Returns the first `count` numbers of a field that is an array of numbers.
+  ///
+  /// If the array is shorter, returns all of it.
   func numbers<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> [UInt64] {
     let size = MemoryLayout<UInt64>.size
     let bytes = bytes(field, count: min(Int(clamping: count), MemoryLayout<Field>.size / size) * size)
     return unsafe bytes.withUnsafeBytes { buffer in
-      // Each offset is a multiple of eight below the count, and the count is a multiple of eight.
+      // Each read stays within the buffer: the offset is below the buffer's size, and both are multiples of eight.
       stride(from: 0, to: buffer.count, by: size).map {
         unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self)
       }
     }
   }
 
-  /// Returns the first `count` elements of a field that is an array of structs, or all elements if there are fewer.
+  /// Returns the first `count` elements of a field that is an array of structs.
+  ///
+  /// If the array is shorter, returns all of it.
   func elements<Field, Element>(
     _ field: KeyPath<Layout, Field>, of type: Element.Type, count: some BinaryInteger
   ) -> [PrivateCopy<Element>] {
@@ -67,10 +76,10 @@ struct PrivateCopy<Layout> {
     }
   }
 
-  /// Returns a field that is a union, as one of its members.
+  /// Returns one member of a field that is a union.
   func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
     let start = bytes.startIndex + offset(of: field)
-    // A union is as large as its largest member, so a field that is too small would be a programming error.
+    // A union is at least as large as each of its members, so a smaller field is a bug in the caller.
     precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is not a member of \(field)")
     return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }
@@ -90,7 +99,7 @@ func copyOut(of shared: UnsafeRawBufferPointer, at offset: Int, count: Int) -> [
   guard count > 0, let base = shared.baseAddress else { return [] }
   return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
     guard let target = buffer.baseAddress else { return }
-    // Both ranges were checked above, and no other code has access to the target.
+    // Both ranges were checked above, and no other code can access the target during the call.
     unsafe cs_ring_copy(target, base + offset, count)
     initialized = count
   }
@@ -101,6 +110,6 @@ func copyOut<Value: FixedWidthInteger & BitwiseCopyable>(
   of shared: UnsafeRawBufferPointer, at offset: Int
 ) -> Value {
   let bytes = unsafe copyOut(of: shared, at: offset, count: MemoryLayout<Value>.size)
-  // The copy has exactly the bytes of the number.
+  // `bytes` has exactly the size of the number, so the read stays within it.
   return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
 }

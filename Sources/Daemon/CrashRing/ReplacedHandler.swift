@@ -1,31 +1,31 @@
 internal import CShimRing
 
-/// A replaced handler, that is, a crash signal whose handler the program changed after the shield started.
+/// A crash signal whose handler the program replaced after the in-process library had started.
 public struct ReplacedHandler: Sendable, Equatable {
-  /// The current disposition of the signal.
+  /// The kind of the signal's current disposition.
   public enum Kind: Sendable, Equatable {
-    /// A handler that is not the shield's.
+    /// A handler that does not belong to the in-process library.
     case handler
-    /// The default action.
+    /// The default action of the signal.
     case byDefault
     /// The signal is ignored.
     case ignored
   }
 
-  /// The signal's number, such as 11.
+  /// The number of the signal, such as 11.
   public var signal: Int32
-  /// The current disposition.
+  /// The kind of the current disposition.
   public var kind: Kind
-  /// The address of the other handler; 0 if `kind` is not `handler`.
+  /// The address of the program's handler; 0 if `kind` is not `handler`.
   public var address: UInt64 = 0
-  /// The table index of the image that contains the handler.
+  /// The index of the image that contains the handler, in the ring's image table.
   public var image: Int?
 }
 
 extension RingReader {
-  /// Returns the crash signals with replaced handlers.
+  /// Returns the crash signals whose handlers were replaced.
   ///
-  /// Invalid entries are skipped.
+  /// Invalid entries of the ring are skipped.
   func replacedHandlers(_ header: PrivateCopy<cs_ring_header>, images: ImageTable) -> [ReplacedHandler] {
     header.elements(\.handlers, of: cs_ring_handler.self, count: CS_RING_HANDLER_LIMIT).compactMap { entry in
       let (signal, address) = (entry[\.signal], entry[\.address])

@@ -1,47 +1,56 @@
 public import CrashReport
 
-/// The result of one reading of a ring, copied and checked.
+/// The contents of a ring that one reading found, copied and checked.
 public struct RingContents: Sendable {
-  /// The data that the process wrote about itself, which must never be used for access decisions.
+  /// The identity that the process wrote into the ring.
+  ///
+  /// It is untrusted and must never be used for access decisions.
   public var identity: Identity
   /// The image table, in table order.
   public var images: [Image] = []
-  /// Complete annotations.
+  /// The annotations that were completely written.
   public var annotations: [String: String] = [:]
-  /// Complete breadcrumbs, oldest first.
+  /// The breadcrumbs that were completely written, oldest first.
   public var breadcrumbs: [Breadcrumb] = []
-  /// Committed records whose CRC is right, ordered by `sequence`.
+  /// The committed records with a correct CRC, ordered by `sequence`.
   public var records: [CrashRecord] = []
-  /// Records with a lower `sequence` belong to crashes that the process survived.
+  /// Records whose `sequence` is below this number belong to crashes that the process survived.
   public var survived: UInt64 = 0
-  /// Threads that had not crashed at the latest crash, in the order of the thread sweep; empty before the sweep.
+  /// The threads that had not crashed at the latest crash, in the order of the thread sweep.
+  ///
+  /// Empty before the sweep.
   public var threads: [ThreadRecord] = []
-  /// Replaced handlers that the shield has found so far.
+  /// The replaced handlers that the in-process library has detected so far.
   public var replacedHandlers: [ReplacedHandler] = []
-  /// Incidents that the shield recorded, in the order of their first occurrence.
+  /// The incidents that the in-process library recorded, in the order of their first occurrence.
   public var incidents: [Incident] = []
-  /// Classes that are or were protected by the quarantine, in the order in which protection began.
+  /// The classes that are or were protected by the quarantine, in the order in which their protection began.
   public var protectedClasses: [ProtectedClass] = []
-  /// Facts about freed memory, and about how much memory is stored.
+  /// Facts about the heap, and which part of memory the records contain.
   public var memory = MemoryFacts()
-  /// The counts of data that could not be read or was dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
+  /// The number of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
+  /// …).
   public var losses: [String: Int] = [:]
 }
 
 extension RingContents {
-  /// The identity that the first page of the ring contains.
+  /// The identity of the process, from the first page of the ring.
   public struct Identity: Sendable, Equatable {
-    /// 32 hexadecimal digits, random for each process, which become the report's id.
+    /// The id of the ring: 32 hexadecimal digits, which are random for each process.
+    ///
+    /// It becomes the id of the report.
     public var ringID: String
-    /// The pid in the process's own namespace.
+    /// The pid in the PID namespace of the process.
     public var pid: Int32
     /// The uid, as the process reports it.
     public var uid: UInt32
-    /// The start time in nanoseconds since 1970.
+    /// The start time of the process, in nanoseconds since 1970.
     public var startTime_ns: UInt64
     /// The name of the process.
     public var name: String
-    /// The absolute path of the executable, as the process reports it; any other text begins with `labelMark`.
+    /// The absolute path of the executable, as the process reports it.
+    ///
+    /// If the process reports another string, `labelMark` is put before it.
     public var executable: String
     /// The version of the Swift runtime, such as `6.3.1`; nil if the ring has none.
     public var swiftVersion: String?
@@ -52,154 +61,174 @@ extension RingContents {
 
   /// Facts about the process's memory.
   public struct MemoryFacts: Sendable, Equatable {
-    /// How much memory records contain.
+    /// Which part of the memory the records contain.
     public var mode: Mode = .full
-    /// The second word that glibc's malloc writes into a small freed block; nil if unknown.
+    /// The second word that glibc's malloc writes into a small freed block.
+    ///
+    /// Nil if unknown.
     public var heapKey: UInt64?
-    /// The first byte of the heap that grows by brk; nil if unknown.
+    /// The first byte of the heap that grows with brk; nil if unknown.
     public var heapStart: UInt64?
-    /// Whether the kernel would refuse to dump the process for its user, as the handler determined at the crash.
+    /// Whether the kernel would refuse to dump the process for its user.
+    ///
+    /// The signal handler determined this at the crash.
     public var isRestricted = false
 
-    /// How much records store of the stack and of the words around registers.
+    /// Which part of the stack, and of the words around registers, the records contain.
     public enum Mode: Sendable, Equatable {
       /// No memory.
       case none
-      /// All memory except texts, whose bytes are replaced by 0xf5.
+      /// All memory except strings. The bytes of strings are replaced by 0xf5.
       case scrubbed
       /// All memory.
       case full
-      /// No memory, because an operator requested that in crashd's settings.
+      /// No memory, because an operator forbids it in crashd's settings.
       case withheld
     }
   }
 
-  /// One loaded image.
+  /// One image that is loaded in the process.
   public struct Image: Sendable, Equatable {
-    /// The index in the ring's image table.
+    /// The index of the image in the ring's image table.
     public var index: Int
-    /// The difference between pc and link address: link address = pc - bias.
+    /// The difference between an address in memory and the link address: link address = pc - bias.
     public var bias: UInt64
-    /// The first mapped byte.
+    /// The address of the first mapped byte.
     public var start: UInt64
-    /// The end of the mapped bytes, exclusive.
+    /// The end address of the mapped bytes, exclusive.
     public var end: UInt64
     /// The GNU build id in hexadecimal digits; may be empty.
     public var buildID: String
-    /// The path; `[vdso]` for the vDSO.
+    /// The path of the file; `[vdso]` for the vDSO.
     public var path: String
     /// Whether the image is the main executable.
     public var isExecutable: Bool
   }
 
-  /// A breadcrumb of the program.
+  /// A breadcrumb that the program recorded.
   public struct Breadcrumb: Sendable, Equatable {
-    /// The time in nanoseconds since 1970.
+    /// The time of the breadcrumb, in nanoseconds since 1970.
     public var time_ns: UInt64
     /// The message of the breadcrumb.
     public var text: String
-    /// The level; nil if the program gave none.
+    /// The level; nil if the program set no level.
     public var level: CrashReport.Breadcrumb.Level?
-    /// The part of the program that left the breadcrumb; empty if the program gave none.
+    /// The category; empty if the program set no category.
     public var category = ""
     /// The metadata as keys and values.
     public var metadata: [String: String] = [:]
   }
 }
 
-/// The record of one crashed thread, as the signal handler wrote it.
+/// The record of one crashed thread, as its signal handler wrote it.
 public struct CrashRecord: Sendable, Equatable {
-  /// The index of the record's slot.
+  /// The index of the ring slot that contains the record.
   public var slot: Int
-  /// How often the slot was used; together with `slot` it identifies the record in its ring.
+  /// How often the slot had been used.
+  ///
+  /// The pair of `slot` and `generation` identifies the record in its ring.
   public var generation: UInt64
-  /// The order of the crashes in the process, starting with 0.
+  /// The number of the crash in the process.
+  ///
+  /// The first crash has the number 0.
   public var sequence: UInt64
-  /// Nanoseconds since 1970 at handler entry.
+  /// The time of handler entry, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// Nanoseconds of CLOCK_MONOTONIC at handler entry.
+  /// The time of handler entry, in nanoseconds of CLOCK_MONOTONIC.
   public var entry_ns: UInt64
-  /// Nanoseconds of CLOCK_MONOTONIC at the commit; the CRC does not cover this field.
+  /// The time of the commit, in nanoseconds of CLOCK_MONOTONIC.
+  ///
+  /// The CRC does not cover this field.
   public var commit_ns: UInt64
   /// The id of the thread.
   public var tid: Int32
   /// The thread's name.
   public var threadName: String
-  /// Signal number.
+  /// The signal number.
   public var signal: Int32
-  /// `si_code`.
+  /// The `si_code` of the signal.
   public var code: Int32
-  /// `si_addr`.
+  /// The `si_addr` of the signal.
   public var address: UInt64
-  /// `si_pid`, if the signal was sent by a process.
+  /// The `si_pid` of the signal, if a process sent the signal.
   public var senderPid: Int32
-  /// `si_uid`, if the signal was sent by a process.
+  /// The `si_uid` of the signal, if a process sent the signal.
   public var senderUid: UInt32
-  /// `si_syscall` for SIGSYS; nil for other signals.
+  /// The `si_syscall` of SIGSYS; nil for other signals.
   public var systemCall: Int32?
-  /// Whether the record was written for a crash inside the handler, and has no frames and no texts.
+  /// Whether the record is minimal, that is, without frames and strings, because the crash occurred inside the signal
+  /// handler.
   public var isMinimal: Bool
-  /// General registers by DWARF number.
+  /// The general registers, by DWARF number.
   public var registers: [UInt64]
-  /// Processor flags.
+  /// The processor flags.
   public var flags: UInt64
   /// The error code of a page fault.
   public var errorCode: UInt64
-  /// The number of the exception vector.
+  /// The number of the processor exception.
   public var trapNumber: UInt64
   /// The faulting address that the processor reported.
   public var faultAddress: UInt64
-  /// The instruction bytes at pc; may be empty.
+  /// The instruction bytes at the pc; may be empty.
   public var instruction: [UInt8]
-  /// The fatal-error text of Swift; may be empty.
+  /// The fatal-error message of Swift; may be empty.
   public var message: String
-  /// The abort text of glibc; may be empty.
+  /// The abort message of glibc; may be empty.
   public var abortMessage: String
-  /// The mangled type of the C++ exception in flight; may be empty.
+  /// The mangled type of the C++ exception that was being thrown; may be empty.
   public var exceptionType: String
-  /// The frames, innermost first, with the async callers after the stack.
+  /// The frames, innermost first.
+  ///
+  /// The frames of async callers follow after the frames on the stack.
   public var frames: [Frame]
-  /// The number of `frames` before the gap of a deep recursion.
+  /// The number of entries of `frames` that are before the gap of a deep recursion.
   public var frameHead: Int
-  /// The depth of the stack.
+  /// The number of frames on the stack, including frames that `frames` omits.
   public var frameTotal: Int
   /// The reason why unwinding ended (`cs_unwind_stop`).
   public var unwindStop: UInt32
   /// The address of the first byte of `stack`.
   public var stackStart: UInt64
-  /// A copy of the stack from its top.
+  /// A copy of the stack, from the innermost frame on.
   public var stack: [UInt8]
-  /// Whether the record is minimal because its handler made no progress, and not because the handler crashed.
+  /// Whether the record is minimal because its signal handler made no progress.
+  ///
+  /// False if the handler crashed.
   public var isLate = false
-  /// The text that the C++ exception was constructed with; may be empty.
+  /// The message that the C++ exception was constructed with; may be empty.
   public var exceptionText = ""
   /// The mapped file that contains the faulting address; set only for SIGBUS.
   public var mappedFile: MappedFile?
-  /// The class of the object in `message`, such as `Shop.Cart`; empty if unknown.
+  /// The class of the object that `message` mentions, such as `Shop.Cart`.
+  ///
+  /// Empty if unknown.
   public var objectClass = ""
-  /// The Swift task that the thread ran.
+  /// The Swift task that the thread was running.
   public var task: TaskFacts?
-  /// The memory words around addresses in registers, outside `stack`.
+  /// Copies of the memory words around the addresses in registers, outside `stack`.
   public var memory: [Memory] = []
   /// The exclusive end of the heap that begins at `RingContents.memory.heapStart`; 0 if unknown.
   public var heapEnd: UInt64 = 0
-  /// Whether a trap in contained work was not contained because the budget is used up.
+  /// Whether a trap in contained work ended the process because the containment budget was used up.
   public var exceedsIsolationBudget = false
-  /// Whether the record lacks address, registers, memory and texts, because its spool file belongs to a user who must
-  /// not see the process.
+  /// Whether the address, registers, memory and strings were left out.
+  ///
+  /// This happens if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
 
   /// A copy of a range of memory.
   public struct Memory: Sendable, Equatable {
-    /// Address of the first byte.
+    /// The address of the first byte.
     public var start: UInt64
-    /// The bytes, whose number is a multiple of the word size.
+    /// The bytes.
+    ///
+    /// Their number is a multiple of the word size.
     public var bytes: [UInt8]
   }
 
-  /// The position of a byte in a file.
+  /// The position of one byte in a mapped file.
   public struct MappedFile: Sendable, Equatable {
-    /// The path, as the kernel lists it.
+    /// The path of the file, as the kernel lists it.
     public var path: String
     /// The offset of the byte, which may be beyond the end of the file.
     public var offset: UInt64
@@ -207,11 +236,11 @@ public struct CrashRecord: Sendable, Equatable {
 
   /// A Swift task.
   public struct TaskFacts: Sendable, Equatable {
-    /// The number of the task in the process.
+    /// The id of the task in its process.
     public var id: UInt32
-    /// The `TaskPriority.rawValue` at which the task ran.
+    /// The priority of the task, as `TaskPriority.rawValue`.
     public var priority: UInt8
-    /// `Task.name`; empty if the task has no name.
+    /// The name of the task (`Task.name`); empty if the task has no name.
     public var name: String
   }
 
@@ -219,15 +248,17 @@ public struct CrashRecord: Sendable, Equatable {
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// The start of the function; nil if unknown.
+    /// The start address of the function; nil if unknown.
     public var functionStart: UInt64?
-    /// How the frame was found.
+    /// How the unwinder found the frame.
     public var trust: CrashReport.Trust
-    /// Whether the pc is the instruction itself, and is symbolicated without subtracting 1.
+    /// Whether the pc is the address of the instruction itself.
+    ///
+    /// Such a pc is symbolicated without subtracting 1.
     public var isExact: Bool
-    /// Whether the frame comes from the AsyncContext chain.
+    /// Whether the frame comes from the chain of AsyncContexts.
     public var isAsync: Bool
-    /// The index in the image table; nil if no known image contains the pc.
+    /// The index in the ring's image table; nil if no known image contains the pc.
     public var image: Int?
 
     /// Creates a frame from its parts.

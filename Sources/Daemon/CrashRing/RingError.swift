@@ -1,30 +1,30 @@
-/// The reason why a ring was refused.
+/// The reason why the reader refused a ring.
 ///
-/// Nothing in the ring was read.
+/// In this case no contents were read.
 ///
-/// Each case states what was found. The refused process continues without reports, so the error should be reported to
-/// its owner.
+/// Each case contains the value that was found. The process continues without crash reports, so the error should be
+/// reported to its owner.
 public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The number of bytes differs from the size of `cs_ring`.
+  /// The number of bytes is not the size of `cs_ring`.
   case size(found: Int, expected: Int)
   /// The first eight bytes are not the magic number of a ring.
   case magic(found: UInt64)
-  /// The process was built with a different version of the library than this reader.
+  /// The process uses another version of the ring format than this reader.
   case version(found: UInt32, expected: UInt32)
-  /// The process has a different architecture than this reader.
+  /// The process has another processor architecture than this reader.
   case architecture(found: UInt32, expected: UInt32)
-  /// The header's size does not match its version.
+  /// The size of the header does not match the version of the format.
   case headerSize(found: UInt64, expected: UInt64)
-  /// The descriptor is not a memfd, or it lacks seals.
+  /// The descriptor is not a memfd, or the memfd lacks seals.
   ///
-  /// The writer could then truncate the file during the reading.
+  /// Without these seals the process could truncate the file during the reading.
   case unsealed(missing: [String])
-  /// A spool entry is not a regular file.
+  /// An entry of the spool is not a regular file.
   case notARegularFile
   /// A system call failed.
   case systemCall(name: String, errno: Int32)
 
-  /// A text that says what was found and what can be done.
+  /// A message that states what was found and what can be done.
   public var description: String {
     switch self {
     case .size(let found, let expected):

@@ -1,6 +1,6 @@
 internal import CShimRing
 
-/// The offsets and limits of the ring's parts, as Swift integers.
+/// The offsets and limits of the parts of the ring, as Swift integers.
 enum RingLayout {
   static let size = MemoryLayout<cs_ring>.size
 
@@ -23,18 +23,18 @@ enum RingLayout {
 
   static let selfTest = offset(of: \cs_ring.header) + offset(of: \cs_ring_header.self_test)
 
-  /// Annotations, breadcrumbs and incidents, which are contiguous.
+  /// The range of annotations, breadcrumbs and incidents, which are contiguous.
   static let smallTables = annotations..<classes
 
-  // The parts of a thread's entry.
+  // The offsets of the fields of a thread's entry.
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
-  // The word of an incident that marks the incident as used.
+  // The offset of the word that is zero in an unused incident entry.
   static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
 
-  // The parts of a slot. The stack is the last field, and Swift does not import it, because it does not import arrays
-  // of more than 4,096 elements.
+  // The offsets of the fields of a slot. Swift does not import the stack field, because it does not import arrays of
+  // more than 4,096 elements. The stack is the last field of a slot.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)
   static let recordInSlot = offset(of: \cs_ring_slot.record)
@@ -46,7 +46,8 @@ enum RingLayout {
   private static let incidents = offset(of: \cs_ring.incidents)
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
-  // The threads are the ring's last field. Swift does not import such a large array.
+  // The array of threads is the last field of the ring. Swift does not import an array of this size, so the offset is
+  // computed from the end.
   private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {

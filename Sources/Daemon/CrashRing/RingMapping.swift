@@ -3,37 +3,40 @@ internal import CrashReport
 internal import Glibc
 internal import Synchronization
 
-/// The ring of a process: either a read-only mapping, or a spool file that was read into memory.
+/// The ring of a process.
 ///
-/// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock, and any thread may
-/// read.
+/// It is either a read-only mapping of a memfd, or a copy of a spool file. The caller may close the descriptor as soon
+/// as the initializer has returned. Any thread may read the ring without a lock.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
   private let reader: RingReader
-  /// The number of callers that keep the pages mapped between two readings.
+  /// The number of callers that keep the pages mapped between two reads.
   private let keepers = Atomic(0)
 
   /// Maps the memfd of a running process.
   ///
-  /// The seals make the mapping safe. Without seals the process could truncate the file, and SIGBUS would end the
-  /// reader.
-  /// - Throws: `RingError` if the descriptor is not a sealed memfd or not a ring.
+  /// The seals of the memfd make the mapping safe. Without the seals the process could truncate the file, and a later
+  /// read would end crashd with SIGBUS.
+  /// - Throws: `RingError` if the descriptor is not a sealed memfd or does not contain a ring.
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
-    // A memfd of huge pages could fault if no huge page is free. The size check excludes it, because its size is a
-    // multiple of the huge page size and the ring's size is not.
+    // A read from a memfd of huge pages could raise SIGBUS if no huge page is free. The size check refuses such a
+    // memfd. Its size is a multiple of the huge page size, and the size of the ring is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(
       protection: PROT_READ, flags: MAP_SHARED, descriptor: descriptor, call: "mmap of the ring")
-    // The memory is unmapped in Memory's deinit, and the reader does not outlive self.
+    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The deinit of Memory unmaps
+    // it.
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Reads a spool file into private memory, because its owner can still write to the file or truncate it.
+  /// Reads a spool file into private memory.
   ///
-  /// - Throws: `RingError` if the file is not a regular file or not a ring.
+  /// The file itself is not mapped, because its owner can still write to it or truncate it.
+  ///
+  /// - Throws: `RingError` if the file is not a regular file or does not contain a ring.
   public init(spoolFile descriptor: Int32) throws(RingError) {
     let status = try Self.status(of: descriptor)
     guard status.st_mode & S_IFMT == S_IFREG else { throw RingError.notARegularFile }
@@ -43,14 +46,16 @@ public final class RingMapping: Sendable {
       protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1,
       call: "mmap for a spool file")
     try memory.fill(from: descriptor)
-    // The memory is unmapped in Memory's deinit, and the reader does not outlive self.
+    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The deinit of Memory unmaps
+    // it.
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Reads the current contents.
+  /// Reads the current contents of the ring.
   /// - Parameters:
-  ///   - descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
-  ///   - hasEnded: Whether the process has ended (`RingReader.contents`).
+  ///   - descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts of the
+  ///   ring.
+  ///   - hasEnded: Whether the process has ended; see `RingReader.contents`.
   /// - Returns: The contents, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
     defer { letGo() }
@@ -58,48 +63,56 @@ public final class RingMapping: Sendable {
   }
 
   /// Reads the identity of the process, and its images.
-  /// - Returns: Both, in private memory.
+  /// - Returns: The identity and the images, in private memory.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     defer { letGo() }
     return reader.introduction()
   }
 
-  /// Reads which part of the program's memory the records contain, as the process reports now.
+  /// Reads which part of the program's memory the records contain.
+  ///
+  /// The process may change this value.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
   }
 
-  /// Whether the process wakes crashd for incidents, as the process reports now.
+  /// Whether the process announces incidents to crashd.
+  ///
+  /// The process may change this value.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
   }
 
-  /// Whether the process's library understands the message about the last crash.
+  /// Whether the library in the process supports the message about the last crash.
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()
   }
 
-  /// Reads the result of the program's last guard self-test; nil if there is none.
+  /// Reads the result of the program's last guard self-test.
+  ///
+  /// Returns nil if there is no result.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }
     return reader.guardSelfTest()
   }
 
-  /// Reads the stamp, which changes with the records.
+  /// Reads the stamp.
   ///
-  /// This costs a fraction of `contents`.
-  /// - Parameter descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
+  /// It changes whenever the records change. A stamp costs much less than `contents`.
+  /// - Parameter descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts
+  ///   of the ring.
   /// - Returns: The current stamp.
   public func stamp(usedBy descriptor: Int32? = nil) -> RingStamp {
     defer { letGo() }
     return reader(usedBy: descriptor).stamp()
   }
 
-  /// Reads only incidents and protected classes, with the images of their addresses.
-  /// - Parameter descriptor: The ring's descriptor, if available. With it, unused parts of the ring are not touched.
+  /// Reads only incidents and protected classes, and the images that contain their addresses.
+  /// - Parameter descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts
+  ///   of the ring.
   /// - Returns: The incidents, classes and images, in private memory.
   public func observations(
     usedBy descriptor: Int32? = nil
@@ -114,23 +127,23 @@ public final class RingMapping: Sendable {
     return reader
   }
 
-  /// Keeps pages mapped after they are read, until `letGoOfPages` has been called as often as this method.
+  /// Keeps the pages mapped after each read, until `letGoOfPages` has been called as often as this method.
   ///
-  /// This saves time, because unmapping pages interrupts all processors. Any thread may call this method, any number of
-  /// times.
+  /// This saves time during several reads, because unmapping pages interrupts all processors. Any thread may call this
+  /// method, any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
-  /// Ends one call of `keepPages`.
+  /// Reverts one call of `keepPages`.
   public func letGoOfPages() {
     keepers.subtract(1, ordering: .relaxed)
     letGo()
   }
 
-  /// Unmaps the pages, which remain in the process's ring.
+  /// Unmaps the pages from crashd.
   ///
-  /// They do not count for crashd until the next reading.
+  /// The pages themselves remain in the ring. Until the next read, they are not part of crashd's resident memory.
   ///
-  /// Other threads may read at the same time. Their next access maps the page again.
+  /// Other threads may read the ring at the same time. Their next access maps the page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -138,7 +151,7 @@ public final class RingMapping: Sendable {
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
     let seals = fcntl(descriptor, getSeals)
     if seals < 0 {
-      // EINVAL means that the file does not support seals, and therefore is not a memfd.
+      // EINVAL means that the file does not support seals, so it is not a memfd.
       guard errno == EINVAL else { throw RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: errno) }
       throw RingError.unsealed(missing: wantedSeals.map(\.name))
     }
@@ -153,7 +166,7 @@ public final class RingMapping: Sendable {
 
   private static func status(of descriptor: Int32) throws(RingError) -> stat {
     var status = stat()
-    // fstat fills the struct whose address it gets.
+    // fstat writes one struct stat.
     guard unsafe fstat(descriptor, &status) == 0 else {
       throw RingError.systemCall(name: "fstat", errno: errno)
     }
@@ -161,20 +174,22 @@ public final class RingMapping: Sendable {
   }
 }
 
-// From <linux/fcntl.h>, which Swift's Glibc module does not import.
+// The value of F_GET_SEALS in <linux/fcntl.h>, which Swift's Glibc module does not import.
 private let getSeals: Int32 = 1034
 private let wantedSeals: [(bit: Int32, name: String)] = [
   (0x1, "F_SEAL_SEAL"), (0x2, "F_SEAL_SHRINK"), (0x4, "F_SEAL_GROW"),
 ]
 
-/// Mapped memory with the size of one ring, unmapped in deinit.
+/// Memory with the size of one ring.
+///
+/// The deinit unmaps it.
 @safe
 private final class Memory: @unchecked Sendable {
-  // Sendable: the memory is not changed after the initializers of RingMapping.
+  // Sendable: only the initializers of RingMapping change the memory.
   let bytes: UnsafeRawBufferPointer
 
   init(protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
-    // No address is requested, so mmap replaces no existing mapping.
+    // No fixed address is requested, so mmap does not replace an existing mapping.
     let start = unsafe mmap(nil, RingLayout.size, protection, flags, descriptor, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else {
       throw RingError.systemCall(name: call, errno: errno)
@@ -183,21 +198,22 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // init mapped this memory with this size, and no other code has the pointer any more.
+    // init mapped this memory with this size, and after deinit no code uses the pointer.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
   /// Removes the pages of a shared mapping from this process's page table.
   func letGo() {
-    // MADV_DONTNEED does not change the bytes of a shared mapping.
+    // madvise gets exactly the mapped range. MADV_DONTNEED does not change the bytes of a shared mapping.
     _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
   }
 
-  /// Reads the file from its start into the private memory.
+  /// Reads the file, from its beginning, into the private memory.
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {
-      // offset + count is at most the size of the mapping, which init made writable for this purpose.
+      // The target range lies within the mapping, because offset + count is at most its size. init made the mapping
+      // writable for this purpose.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
         RingLayout.size - offset, off_t(offset))

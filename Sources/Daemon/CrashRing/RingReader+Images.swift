@@ -4,10 +4,10 @@ internal import CrashReport
 extension RingReader {
   /// Returns the valid entries of the image table.
   ///
-  /// `total` is the number of images that the process loaded.
+  /// `total` is the number of images that the process has loaded, including those that did not fit into the table.
   func images(total: UInt32, losses: inout Losses) -> [RingContents.Image] {
     let header = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
-    // The header is at offset 0 of a ring whose size was checked.
+    // The size of the ring was checked, and the header is at offset 0, so the header lies within the ring.
     guard let header = unsafe header else { return [] }
     let count = unsafe min(Int(clamping: cs_ring_image_count_acquire(header)), RingLayout.imageLimit)
 
@@ -22,7 +22,7 @@ extension RingReader {
 
   private func image(_ entry: PrivateCopy<cs_ring_image>, index: Int) -> RingContents.Image? {
     let (start, end, bias) = (entry[\.start], entry[\.end], entry[\.bias])
-    // A bias above the start would result in negative link addresses.
+    // If the bias were above the start, link addresses would be negative.
     guard start < end, bias <= start, entry[\.build_id_bytes] <= CS_RING_BUILD_ID_LIMIT_BYTES else { return nil }
     let flags = entry[\.flags]
     let isVdso = flags & CS_RING_IMAGE_VDSO != 0
@@ -34,12 +34,14 @@ extension RingReader {
   }
 }
 
-/// Finds the image of an address.
+/// Finds the image that contains an address.
 struct ImageTable {
   private let images: [RingContents.Image]
   private let byIndex: [Int: RingContents.Image]
 
-  /// Creates a table of at most `RingLayout.imageLimit` images.
+  /// Creates a table.
+  ///
+  /// There are at most `RingLayout.imageLimit` images.
   init(_ images: [RingContents.Image]) {
     self.images = images
     byIndex = Dictionary(images.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
@@ -47,8 +49,8 @@ struct ImageTable {
 
   /// Returns the table index of the image that contains `address`.
   ///
-  /// This is `hint` if that image contains the address. Otherwise it is the image that was loaded last, because an
-  /// image may have replaced an unloaded one.
+  /// The result is `hint` if the image with that index contains the address. Otherwise the result is the last loaded
+  /// image that contains the address, because it may have replaced an unloaded image.
   func index(of address: UInt64, hint: UInt16) -> Int? {
     if let image = byIndex[Int(hint)], image.start <= address, address < image.end { return image.index }
     return images.last { $0.start <= address && address < $0.end }?.index

@@ -1,11 +1,11 @@
 internal import CShimRing
 internal import CrashReport
 
-/// The program's annotations and breadcrumbs.
+/// Reads the program's annotations and breadcrumbs.
 extension RingReader {
-  /// Returns the complete annotations.
+  /// Returns the completely written annotations.
   ///
-  /// An entry with an empty value was removed.
+  /// An entry with an empty value means that the program removed the annotation.
   func annotations(losses: inout Losses) -> [String: String] {
     var annotations: [String: String] = [:]
     for index in 0..<RingLayout.annotationLimit {
@@ -18,7 +18,7 @@ extension RingReader {
     return annotations
   }
 
-  /// Returns the complete breadcrumbs, oldest first.
+  /// Returns the completely written breadcrumbs, oldest first.
   func breadcrumbs(losses: inout Losses) -> [RingContents.Breadcrumb] {
     var found: [(ticket: UInt64, crumb: RingContents.Breadcrumb)] = []
     for index in 0..<RingLayout.breadcrumbLimit {
@@ -39,7 +39,7 @@ extension RingReader {
 
   private func annotation(_ index: Int) -> Note<String, String> {
     let offset = RingLayout.annotation(index)
-    // The layout's assertions put entry `index` inside the ring, aligned.
+    // The static assertions on the layout put entry `index` inside the ring and align it.
     guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_annotation.self)
@@ -61,14 +61,14 @@ extension RingReader {
 
   private func breadcrumb(_ index: Int) -> Note<UInt64, RingContents.Breadcrumb> {
     let offset = RingLayout.breadcrumb(index)
-    // The layout's assertions put entry `index` inside the ring, aligned.
+    // The static assertions on the layout put entry `index` inside the ring and align it.
     guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }
     for _ in 0..<readAttempts {
-      // 0 means that the entry was never used or is just being replaced. In the second case only the oldest line is
-      // lost, which was about to be overwritten.
+      // A sequence of 0 means that the entry was never used, or that it is being replaced. While it is being replaced,
+      // only the oldest breadcrumb is missing, which the new one overwrites.
       let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
       if before == 0 { return .unused }
       let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)
@@ -85,14 +85,14 @@ extension RingReader {
 }
 
 extension RingContents.Breadcrumb {
-  /// Returns nil if the lengths exceed the entry.
+  /// Returns nil if the lengths exceed the size of the entry.
   ///
-  /// A level or length of 0 means that the field is absent, as in all entries of an older library.
+  /// A level of 0 or a length of 0 means that the field is absent. Older libraries never write these fields.
   fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>) {
     let (text, category) = (Int(clamping: copy[\.text_bytes]), Int(copy[\.category_bytes]))
     let metadata = Int(copy[\.metadata_bytes])
     let limit = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
-    // The additions are in an order in which no sum overflows.
+    // `text` is checked alone first, so that the sum cannot overflow.
     guard text <= limit, text + category + metadata <= limit else { return nil }
     let bytes = copy.bytes(\.text, count: text + category + metadata)
     self.init(
@@ -107,9 +107,9 @@ extension RingContents.Breadcrumb {
     return Int(number) <= known.count ? known[Int(number) - 1] : .init("\(number)")
   }
 
-  /// Returns keys and values, each of which ends with a NUL.
+  /// Returns keys and values.
   ///
-  /// A key without a value is dropped.
+  /// Each key and each value ends with a NUL byte. A key without a value is dropped.
   private static func pairs(_ bytes: ArraySlice<UInt8>) -> [String: String] {
     let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
     var pairs: [String: String] = [:]
@@ -120,7 +120,7 @@ extension RingContents.Breadcrumb {
   }
 }
 
-/// How often a part is read again if its writer changed it during the reading.
+/// The number of attempts to read a part that its writer changes during the read.
 ///
-/// After that the part counts as lost.
+/// After the last attempt, the part is counted as lost.
 let readAttempts = 4

@@ -1,10 +1,9 @@
 internal import CShimRing
 
 extension RingReader {
-  /// Returns the complete records in slot order, copied out of the ring.
+  /// Returns the complete records in the order of their slots, copied out of the ring.
   ///
-  /// If the process has ended, a pending record without a later record counts as a crash, because its handler never
-  /// returned.
+  /// If the process has ended, a pending record without a later record is a crash, because its handler never returned.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []
@@ -33,7 +32,7 @@ extension RingReader {
 
   private func slot(_ index: Int, hasEnded: Bool) -> Slot {
     let offset = RingLayout.slot(index)
-    // The layout's assertions put slot `index` inside the ring, aligned.
+    // The static assertions on the layout put slot `index` inside the ring and align it.
     guard mayBeUsed(offset),
       let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
     else { return .free }

@@ -3,11 +3,11 @@ internal import CShimRing
 extension RingReader {
   /// Reads the result of the program's last guard self-test.
   ///
-  /// Returns nil if there is no result, if the result changes during every attempt, or if the result contradicts
-  /// itself.
+  /// Returns nil in three cases: there is no result, the result changes during every attempt, or the result is
+  /// inconsistent.
   public func guardSelfTest() -> GuardSelfTest? {
     let offset = RingLayout.selfTest
-    // The layout's assertions put the result inside the header, aligned.
+    // The static assertions on the layout put the result inside the header and align it.
     guard let test = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_self_test.self)
     else { return nil }
     for _ in 0..<readAttempts {
@@ -20,13 +20,14 @@ extension RingReader {
     return nil
   }
 
-  /// Checks the result.
+  /// Checks the result, and returns nil if it is inconsistent.
   ///
-  /// There must be at least as many checks as tested kinds, and at least as many failures as failing kinds.
+  /// The number of checks must be at least the number of tested kinds. The number of failures must be at least the
+  /// number of failing kinds.
   private func checked(_ copy: PrivateCopy<cs_ring_self_test>) -> GuardSelfTest? {
     let (asked, failing) = (copy[\.asked], copy[\.failing])
     let (checks, failures) = (Int(copy[\.checks]), Int(copy[\.failures]))
-    // Kind 0 does not exist.
+    // The kinds begin with 1, so bit 0 must not be set.
     guard asked & 1 == 0, failing & ~asked == 0, checks >= asked.nonzeroBitCount, failures <= checks,
       failures >= failing.nonzeroBitCount, failing != 0 || failures == 0
     else { return nil }
@@ -41,11 +42,13 @@ extension RingReader {
 public struct GuardSelfTest: Sendable, Equatable {
   /// The time when the test ended, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// The numbers of the tested kinds, in order.
+  /// The numbers of the tested kinds, in ascending order.
   ///
-  /// Some may be defined only by later versions.
+  /// A number may be unknown to this version of crashd.
   public var asked: [Int]
-  /// The numbers of the kinds with a failed check, a subset of `asked`.
+  /// The numbers of the kinds with a failed check.
+  ///
+  /// They are a subset of `asked`.
   public var failing: [Int]
   /// The number of checks.
   public var checks: Int

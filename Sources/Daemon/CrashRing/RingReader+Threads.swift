@@ -5,24 +5,25 @@ extension RingReader {
   /// Returns the threads of the sweep that have complete records, in the order of the sweep.
   ///
   /// - Parameters:
-  ///   - header: A copy of the header, for the counts.
-  ///   - images: The images of the frames.
-  ///   - losses: Receives the counts of threads that did not fit, or whose record differs from the committed one.
+  ///   - header: A copy of the ring's header, which contains the counts.
+  ///   - images: The images that frames may be in.
+  ///   - losses: Receives the number of threads that did not fit, and of threads whose record changed after the commit.
   /// - Returns: The threads with complete records.
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // If the process survived a crash, the threads of the next crash reuse the entries.
+    // The generation must match, because the sweep of a later crash reuses the entries if the process survived the
+    // first crash.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
-      // The layout's assertions put thread `index` inside the ring, aligned.
+      // The static assertions on the layout put thread `index` inside the ring and align it.
       guard
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // An entry that is not committed was not written yet, or belongs to an earlier sweep.
+      // The entry was not written yet, or belongs to an earlier sweep.
       guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue
@@ -39,12 +40,12 @@ extension RingReader {
     return threads
   }
 
-  /// Returns nil if the record differs from what its writer committed.
+  /// Returns the record of a thread, or nil if the record changed after the commit.
   private func whole(_ index: Int, images: ImageTable) -> ThreadRecord? {
     let offset = RingLayout.thread(index)
     let record = unsafe PrivateCopy<cs_ring_thread_record>(of: shared, at: offset + RingLayout.recordInThread)
     let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInThread)
-    // The pointer is valid only during the call, and is passed with the count of its array.
+    // The pointer is used only during the call, and is passed together with the size of its array.
     let found = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     let isWhole =
       found == crc && record[\.frame_count] <= CS_RING_THREAD_FRAME_LIMIT
@@ -65,7 +66,9 @@ extension RingReader {
       unwindStop: record[\.unwind_stop], task: record.task)
   }
 
-  /// Returns the kernel's letter for a thread's state, which is a capital or small letter.
+  /// Returns the letter by which the kernel names a thread's state.
+  ///
+  /// All other values are refused.
   private func letter(_ value: UInt32) -> String {
     guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
     let scalar = Unicode.Scalar(byte)

@@ -1,23 +1,24 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Reads a ring whose bytes are untrusted and may change during the reading.
+/// Reads a ring.
 ///
-/// It never traps, whatever the ring contains, and takes a limited time. It copies each part into private memory,
-/// checks the copy and uses only the copy. Unreadable parts are counted in `RingContents.losses`.
+/// Its bytes are untrusted and may change during the read. Whatever the ring contains, the reader does not trap, and it
+/// takes a limited time. It copies each part into private memory, checks the copy, and then uses only the copy. Parts
+/// that cannot be read are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
-  // Sendable: the memory is only read, and every read expects that the writer changes it at any time.
+  // Sendable: the reader never writes to the memory, and every read allows for changes by the process at any time.
   let shared: UnsafeRawBufferPointer
-  /// The parts that were ever used.
+  /// The parts of the ring that were ever used.
   ///
-  /// Nil means that any part may have been used.
+  /// If it is nil, any part may have been used.
   var used: UsedParts?
 
-  /// Checks that the bytes are a ring of this version and architecture.
+  /// Checks that the bytes are a ring with the format version and architecture of this reader.
   ///
-  /// - Parameter bytes: The ring, aligned to 8 bytes. It must stay readable as long as the reader is used.
-  /// - Throws: `RingError`, which states what was found instead.
+  /// - Parameter bytes: The ring, aligned to 8 bytes. The memory must stay readable as long as the reader exists.
+  /// - Throws: `RingError`, which states what was found.
   public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
     guard bytes.count == RingLayout.size else {
       throw RingError.size(found: bytes.count, expected: RingLayout.size)
@@ -40,22 +41,22 @@ public struct RingReader: @unchecked Sendable {
     }
   }
 
-  /// Reads the current contents.
+  /// Reads the current contents of the ring.
   ///
-  /// This method can be called repeatedly while the process runs. A record that is being written counts as `torn` until
-  /// it is committed. Losses are therefore final only after the process has ended.
+  /// This method can be called repeatedly while the process runs. A record that is being written is counted as `torn`
+  /// until it is committed. The losses are therefore final only after the process has ended.
   ///
-  /// - Parameter hasEnded: Whether the process has ended. While the process runs, a record is skipped if a handler of
-  ///   the program may still repair its fault.
+  /// - Parameter hasEnded: Whether the process has ended. If it has not, pending records are skipped, because a handler
+  ///   of the program may still repair the fault.
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
-    // Ordering: records are read first. A handler adds its images before it commits a record, so the images of each
-    // committed record are found.
+    // Ordering: the records are read before the tables. A handler adds its images before it commits its record.
+    // Therefore the tables contain the images of each committed record.
     let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
-    // Ordering: the tables are read after the records. Whatever a handler writes to the tables is there before it
-    // commits.
+    // Ordering: the tables are read after the records. Therefore they contain everything that a handler wrote before it
+    // committed its record.
     rest.used?.readTables()
     return rest.contents(records, losses: losses)
   }
@@ -86,16 +87,16 @@ public struct RingReader: @unchecked Sendable {
     return contents
   }
 
-  /// Reads the identity of the process and its images, which exist from the start.
+  /// Reads the identity of the process, and the images that were loaded at the start.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     return (identity(header), images(total: header[\.image_total], losses: &losses))
   }
 
-  /// Reads only incidents and protected classes, with the images of their addresses.
+  /// Reads only incidents and protected classes, and the images that contain their addresses.
   ///
-  /// This costs a fraction of `contents()`, and is meant for running processes.
+  /// This costs much less than `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -108,20 +109,24 @@ public struct RingReader: @unchecked Sendable {
 
   /// Whether the entry at `offset` may be in use.
   ///
-  /// The first word of an unused entry is zero.
+  /// If it returns false, the first word of the entry is zero.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
-  /// Reads which part of the program's memory the records contain, as the process reports now.
+  /// Reads which part of the program's memory the records contain.
+  ///
+  /// The process may change this value.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Whether the process wakes crashd for incidents, as the process reports now.
+  /// Whether the process announces incidents to crashd.
+  ///
+  /// The process may change this value.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
-  /// Whether the process's library understands the message about the last crash.
+  /// Whether the library in the process supports the message about the last crash.
   public func takesLastCrash() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
   }
@@ -152,19 +157,23 @@ public struct RingReader: @unchecked Sendable {
       swiftVersion: Self.swiftVersion(header[\.swift_version]))
   }
 
-  /// Returns a version such as `6.3.1`, or `6.3` for `6.3.0`, as Swift names its releases; nil for 0.
+  /// Returns a version in the form of Swift's release names, such as `6.3.1`, or `6.3` for 6.3.0.
+  ///
+  /// Returns nil for 0.
   private static func swiftVersion(_ number: UInt32) -> String? {
     if number == 0 { return nil }
     let (minor, patch) = (number >> 8 & 0xff, number & 0xff)
     return "\(number >> 16).\(minor)" + (patch == 0 ? "" : ".\(patch)")
   }
 
-  /// Marks a text that is not an absolute path as a label, so that it is never used as a path or an option.
+  /// Puts `labelMark` before a string that is not an absolute path, so that it can never be used as a path or as an
+  /// option.
   private static func executable(_ text: String) -> String {
     text.isEmpty || text.hasPrefix("/") ? text : RingContents.Identity.labelMark + text
   }
 
-  // "CSRING" and zeros as a little-endian number. CS_RING_MAGIC itself uses UINT64_C, which Swift does not import.
+  // The bytes "CSRING" followed by zeros, as a little-endian number. CS_RING_MAGIC cannot be used, because it is
+  // defined with UINT64_C, which Swift does not import.
   static let magic: UInt64 = 0x0000_474e_4952_5343
 
   #if arch(x86_64)

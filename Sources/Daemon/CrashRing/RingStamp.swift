@@ -1,18 +1,18 @@
 internal import CShimRing
 
-/// The state of a ring's records, without their contents.
+/// Identifies the state of a ring's records without their contents.
 ///
-/// If two stamps are equal, the same records and threads were complete at both times and at every time in between.
-/// Annotations, breadcrumbs and counts of incidents are not included.
+/// If two stamps are equal, the same records and threads were complete at both times, and nothing changed in between. A
+/// stamp does not cover annotations, breadcrumbs and the counts of incidents.
 public struct RingStamp: Sendable, Equatable {
   /// The states of slots and threads, and the loss counters of the header.
   let words: [UInt64]
-  /// Whether no part of a crash was being written.
+  /// Whether no part of a crash was being written when the stamp was read.
   public let isSettled: Bool
 }
 
 extension RingReader {
-  /// The current stamp.
+  /// Returns the current stamp.
   func stamp() -> RingStamp {
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     var words = [
@@ -22,18 +22,20 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    // Tickets are numbered in order, and each is taken before its slot has a state. If there is no ticket, all slots
-    // are read, because the program may have overwritten the header before it crashed.
+    // A handler takes a ticket before it changes the state of its slot, and tickets are numbered in order. Therefore
+    // the tickets limit the slots that can be in use. If the number of tickets is 0, all slots are read, because the
+    // program may have overwritten the header before the crash.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
       let offset = RingLayout.slot(index)
-      // The layout's assertions put slot `index` inside the ring, aligned.
+      // The static assertions on the layout put slot `index` inside the ring and align it.
       guard mayBeUsed(offset),
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Skips slots that were never used, because `used` skips them too.
+      // Slots that were never used are skipped here, because `mayBeUsed` may skip them too and the stamps must be
+      // equal.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }
@@ -41,7 +43,7 @@ extension RingReader {
     }
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     for index in 0..<min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit) {
-      // The layout's assertions put thread `index` inside the ring, aligned.
+      // The static assertions on the layout put thread `index` inside the ring and align it.
       guard
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)

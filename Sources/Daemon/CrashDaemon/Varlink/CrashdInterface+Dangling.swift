@@ -4,7 +4,7 @@ import CrashStore
 import DanglingStatistics
 import FoundationEssentials
 
-/// The methods about use-after-free protection.
+/// The interface methods for use-after-free protection.
 extension CrashdInterface {
   static func bindDangling(in table: inout HandlerTable) {
     table.bind(Methods.DanglingPolicies.self, CrashdInterface.danglingPolicies)
@@ -17,7 +17,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// The budgets that an operator may set, in bytes.
+  /// The quarantine budgets that an operator may set, in bytes.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -103,10 +103,10 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .protection)
   }
 
-  /// Sets an override for a class in programs.
+  /// Sets an override for a class in one or more programs.
   ///
-  /// If all attached processes of a program refuse the class, the override is withdrawn for that program.
-  /// - Throws: `noSuchClass` if none of the programs with attached processes has the class.
+  /// If all attached processes of a program reject the class, the override is withdrawn for that program.
+  /// - Throws: `noSuchClass` if no attached process of the programs has the class.
   private func change(
     _ className: String, _ name: String?, _ client: Client, isForced: Bool,
     _ make: (_ keys: [ServiceKey]) async -> Void
@@ -137,7 +137,8 @@ extension CrashdInterface {
   }
 
   private func className(_ name: String) throws(ProtocolError) -> String {
-    // Control characters are refused by processes, and class names contain no blanks.
+    // Names with control characters or blanks are refused: processes reject control characters, and no class name
+    // contains blanks.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
     }
@@ -145,9 +146,9 @@ extension CrashdInterface {
   }
 
   func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
-    // An empty name is refused, because it would match every name. A call for all programs omits the name.
+    // An empty name is refused, because it would match every name. A call that means all programs must omit the name.
     if name?.isEmpty == true { throw .invalidParameter("name") }
-    // Includes processes that attached before this call.
+    // Waits until processes that attached before this call are registered, so that the change reaches them too.
     await attach.settle(pid: 0)
     await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
@@ -162,7 +163,7 @@ extension PolicyKeeper {
   }
 }
 
-/// The estimates of one class in one build: `DanglingClass` with all figures.
+/// The estimates for one class in one build: the fields of `DanglingClass`, with all figures.
 private struct EstimatedClass: Encodable, Sendable {
   var uid: Int
   var process: String
@@ -179,7 +180,7 @@ private struct EstimatedClass: Encodable, Sendable {
 
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
-    // Skips decisions whose format is from another version.
+    // Decisions that another version of crashd stored in another format are skipped.
     guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(

@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// The methods about guard modes.
+/// The interface methods for guard modes.
 extension CrashdInterface {
   static func bindGuards(in table: inout HandlerTable) {
     table.bind(Methods.GuardModes.self, CrashdInterface.guardModes)
@@ -16,7 +16,9 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// The value that a client sends instead of a mode, to let the program decide again.
+  /// The value that a client sends instead of a mode.
+  ///
+  /// It means that the program decides the mode again.
   private static let programsMode = "program"
 
   func guardSet(

@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// Binds methods to functions. Each file binds its own methods. `Subscribe`, and `Incidents` with `more`, have many
-// replies and are answered by VarlinkConnection.
+// Maps each method of the interface to the function that answers it. Each file of this type binds its own methods.
+// `Subscribe`, and `Incidents` with `more`, have many replies. VarlinkConnection answers these calls.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()
@@ -16,7 +16,7 @@ extension CrashdInterface {
   }()
 }
 
-/// Answers the calls of one method.
+/// Answers the calls of one interface method.
 protocol CallHandler: Sendable {
   func reply(
     to call: VarlinkCall, from client: Client, by interface: CrashdInterface
@@ -32,7 +32,8 @@ struct HandlerTable {
   }
 }
 
-// This is a struct, because the compiler (6.3.1) crashes on a closure with typed throws and an existential result.
+// This type is a struct, because the Swift compiler (6.3.1) crashes on a closure with typed throws and an existential
+// result.
 struct MethodHandler<M: Method>: CallHandler {
   typealias Answer =
     @Sendable (CrashdInterface) -> (M.Parameters, Client) async throws(ProtocolError) -> M.Sent

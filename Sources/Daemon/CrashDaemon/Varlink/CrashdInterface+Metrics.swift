@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-/// Metrics of crashd.
+/// The metrics of crashd.
 extension CrashdInterface {
   static func bindMetrics(in table: inout HandlerTable) {
     table.bind(Methods.Metrics.self, CrashdInterface.metrics)
@@ -13,15 +13,17 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// All kinds of losses start at 0, because Prometheus would show no increase for a series that begins with its first
-  /// loss.
+  /// Every kind of loss starts at 0.
+  ///
+  /// If a series began with its first loss, Prometheus would show no increase.
   private static let noLosses = Dictionary(
     (Losses.names + ["end", "hello", "policy", "ring", "spool", "store"]).map { ($0, 0) }, uniquingKeysWith: { $1 })
 
-  /// Returns the figures of `Status`, and for operators also the outcome of forwarded events.
+  /// Returns the figures of `Status` as metrics.
   ///
-  /// A user receives only figures that belong to that user. If the store fails, an operator receives the metrics
-  /// without the store's figures, because `crashd_trouble` must remain available.
+  /// Operators also receive the outcome of forwarded events. Other users receive only figures of their own processes.
+  /// If the store fails, an operator receives the metrics without the store's figures. `crashd_trouble` must remain
+  /// available in that case.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     var metrics = OpenMetrics()
     addBuild(to: &metrics)
@@ -36,7 +38,9 @@ extension CrashdInterface {
     return metrics.ended
   }
 
-  /// Adds the metrics that come from the store, either all of them or none.
+  /// Adds the metrics that come from the store.
+  ///
+  /// Either all or none of them are added.
   private func withStored(_ metrics: OpenMetrics, _ visibility: Visibility) throws(ProtocolError) -> OpenMetrics {
     var metrics = metrics
     let (count, bytes) = try reading { () throws(StoreError) in
@@ -66,7 +70,7 @@ extension CrashdInterface {
       by: "kind", refusals(visibility))
   }
 
-  /// Adds metrics of all users together.
+  /// Adds the metrics that are counted for all users together.
   private func addTotals(to metrics: inout OpenMetrics) async {
     metrics.add(
       "crashd_reports_held", .gauge, "Reports that wait in memory while the store fails.", outage.count)
@@ -81,12 +85,12 @@ extension CrashdInterface {
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
 
-  /// Adds the outcomes of crashd's child processes, if any have run.
+  /// Adds metrics about crashd's child processes, if any have run.
   static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
     metrics.add(
       "crashd_unwindings", .counter, "Crashed threads with an unwind cross-check, and skipped reports.",
       by: "outcome", unwindings)
-    // The number of waiting builds can fall, so it is a gauge and not a counter.
+    // The number of waiting builds is a gauge and not a counter, because it can fall.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(

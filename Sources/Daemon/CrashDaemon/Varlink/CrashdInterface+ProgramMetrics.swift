@@ -3,11 +3,11 @@ import CrashReport
 import CrashStore
 import ProductVersion
 
-/// Metrics about programs: what crashed, when, and which groups are open.
+/// Metrics about programs: crashes, the times of crashes, and open crash groups.
 extension CrashdInterface {
-  /// The maximum number of groups that are checked for new and open groups.
+  /// The maximum number of groups that are checked for being new or open.
   ///
-  /// The most recent groups are checked, because each group needs several queries.
+  /// Only the most recent groups are checked, because each check needs several queries.
   static let countedGroups = 500
 
   func addBuild(to metrics: inout OpenMetrics) {

@@ -2,9 +2,9 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// Scrubbed reports, which may leave the machine.
+/// Scrubbed reports. Only these may leave the machine.
 extension CrashdInterface {
-  /// Returns a report scrubbed by the privacy rules.
+  /// Returns a report after the privacy rules have scrubbed it.
   func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
       throw .invalidParameter(name)
@@ -17,7 +17,8 @@ extension CrashdInterface {
         GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
       }
     } catch {
-      // The rules were valid when the settings were read. Whatever the error is, no unscrubbed data is returned.
+      // This is unexpected, because the rules were valid when the settings were read. The call fails in any case, so
+      // that no unscrubbed data is returned.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }

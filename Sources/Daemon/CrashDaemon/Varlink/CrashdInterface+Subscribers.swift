@@ -3,9 +3,9 @@ import CrashReport
 import CrashStore
 import Glibc
 
-/// Named subscribers.
+/// The interface methods for named subscribers.
 ///
-/// Their acknowledgements are stored, and persist when the subscriber or crashd restarts.
+/// Acknowledgements are stored. They survive a restart of the subscriber or of crashd.
 extension CrashdInterface {
   static func bindSubscribers(in table: inout HandlerTable) {
     table.bind(Methods.Ack.self, CrashdInterface.acknowledge)
@@ -16,7 +16,9 @@ extension CrashdInterface {
 
   private static let nameLimitBytes = 64
 
-  /// Checks a subscriber's name, which consists of letters, digits, `.`, `-` and `_`.
+  /// Checks a subscriber's name.
+  ///
+  /// It must consist of letters, digits, `.`, `-` and `_`.
   func checked(subscriber name: String) throws(ProtocolError) -> String {
     let isGood =
       (1...Self.nameLimitBytes).contains(name.utf8.count)
@@ -32,9 +34,9 @@ extension CrashdInterface {
     return name
   }
 
-  /// Returns the owner of the subscriber.
+  /// Returns the uid of the subscriber's owner.
   ///
-  /// That is the caller, unless the caller may read everything and names another user.
+  /// The owner is the caller. A caller with access to everything may select another user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
@@ -61,10 +63,11 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // Subscribers with this prefix belong to crashd, whatever uid the call has.
+      // Subscribers with this prefix always belong to crashd's user, so the result is not used.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
-      // If the collector is in use, its forwarder would add the subscriber again at once, without the cursor.
+      // A collector from the settings cannot be removed, because its forwarder would add the subscriber again
+      // immediately, without the cursor.
       if forwards.all[String(path)] != nil { throw .subscriberInUse(String(parameters.subscriber.prefix(128))) }
       try reading { () throws(StoreError) in try store.forget(subscriber: parameters.subscriber, uid: geteuid()) }
       return NoParameters()
@@ -82,7 +85,7 @@ extension CrashdInterface {
 
   /// Adds the lag of each named subscriber.
   ///
-  /// Collectors from the settings have a separate metric.
+  /// Collectors from the settings are excluded, because they have a metric of their own.
   func addSubscribers(
     to metrics: inout OpenMetrics, _ visibility: Visibility
   ) throws(ProtocolError) {

@@ -6,9 +6,9 @@ import Glibc
 import ProductVersion
 import Synchronization
 
-/// Implements the methods of `io.crashshield.Crashd` that have one reply.
+/// Implements those methods of `io.crashshield.Crashd` that have exactly one reply.
 struct CrashdInterface: Sendable {
-  /// The interface file, which is built into the program.
+  /// The text of the interface file, which is built into the program.
   static let description = String(decoding: PackageResources.io_crashshield_Crashd_varlink, as: UTF8.self)
 
   var store: ReportStore
@@ -24,12 +24,14 @@ struct CrashdInterface: Sendable {
   var settings: LiveSettings
   var limits: Limits
   var access = AccessRule()
-  /// The commit of this build; empty if unknown.
+  /// The git commit of this build; empty if unknown.
   var commit = ""
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
-  /// The upper bound ensures that offset and limit add up to a valid SQLite integer.
+  /// The allowed offsets.
+  ///
+  /// The upper bound ensures that the sum of offset and limit is a valid SQLite integer.
   static let offsets = 0...1 << 32
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms = 600_000
@@ -58,7 +60,8 @@ struct CrashdInterface: Sendable {
     let filter = try checked(query.filter)
     let (before, after) = (try cursor(query.before), try cursor(query.after))
     return try reading { () throws(StoreError) in
-      // Preliminary reports are read before the store, so that a report stored in between is not missed.
+      // Preliminary reports are read before the store. Otherwise a report that is stored between the two reads would be
+      // missed.
       try store.page(
         with: preliminary, filter, visibility: client.visibility, before: before, after: after,
         isOldestFirst: query.oldestFirst ?? false, limit: min(limit, limits.listReports), counts: query.count ?? false)
@@ -68,7 +71,7 @@ struct CrashdInterface: Sendable {
   /// Reports of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  /// Returns the filter with its times in the format of reports.
+  /// Returns the filter with its times converted to the format of stored reports.
   func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
     var filter = filter
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
@@ -127,7 +130,8 @@ struct CrashdInterface: Sendable {
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
-      // An unstored report has no record, and another report may have received its id in the meantime.
+      // An unstored report has no raw record. Reading by id is not safe, because another report may have received the
+      // id in the meantime.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil
@@ -181,11 +185,11 @@ struct CrashdInterface: Sendable {
   func status(_: NoParameters, _ client: Client) async throws(ProtocolError) -> DaemonStatus {
     let visibility = client.visibility
     let processes = pipeline.count { visibility.includes($0) }
-    // This call also answers during an outage of the store, when the status matters most.
+    // `Status` must also be answered during an outage of the store, because the status matters most at that time.
     if store.displacement() != nil { outage.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
-    // The totals would reveal the activity of other users.
+    // Other users do not receive the totals, because the totals would reveal the activity of all users.
     let seesAll = visibility == .all
     return DaemonStatus(
       version: ProductVersion.number, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
@@ -252,7 +256,9 @@ extension Visibility {
     }
   }
 
-  /// Whether a client may read more about a process than the fact that the process exists.
+  /// Whether a client may read details of a process.
+  ///
+  /// Every client may learn that the process exists.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

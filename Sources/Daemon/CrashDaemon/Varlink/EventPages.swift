@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// Writes the events of one subscriber.
+/// Sends the events of one subscriber as replies.
 struct EventPages: StoredPages {
   let server: VarlinkServer
   let client: Client
@@ -13,18 +13,18 @@ struct EventPages: StoredPages {
   private let news: AsyncStream<Void>
   private let reader: UInt64
 
-  /// The subscriber's progress.
+  /// How far the subscriber has read.
   private struct Progress {
     var cursor: StoreCursor
-    /// The number of lost events that the first reply has reported.
+    /// The number of lost events that the first reply has already reported.
     var reported: Int
-    /// The number of lost events that no reply has reported yet.
+    /// The number of lost events that the next reply must report.
     var gone = 0
   }
 
-  /// Ordering: subscribes to news before it reads the store.
+  /// Ordering: subscribes to `news` before it reads the store.
   ///
-  /// Otherwise an event between the two steps would be missed.
+  /// Otherwise an event that is stored between the two steps would be missed.
   init(
     _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
     lost: Int
@@ -43,7 +43,7 @@ struct EventPages: StoredPages {
     await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
-  /// - Returns: Whether the page was the last one so far.
+  /// - Returns: True if no more events are stored at the moment.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
@@ -52,7 +52,7 @@ struct EventPages: StoredPages {
     return page.isLast
   }
 
-  /// Reads the next page, in reverse order.
+  /// Reads the next page, and reverses it, so that the next event is the last element.
   private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
     let store = server.interface.store
     let cursor = progress.cursor
@@ -71,9 +71,9 @@ struct EventPages: StoredPages {
     return page
   }
 
-  /// Returns the next reply.
+  /// Returns the next reply of the page, and removes its event.
   ///
-  /// The event is released before its reply is written, to free memory.
+  /// The event is removed before the reply is written, to free memory early.
   private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
     guard let event = page.events.popLast() else { return nil }
     defer { progress.gone = 0 }

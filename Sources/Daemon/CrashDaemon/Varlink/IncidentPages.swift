@@ -5,17 +5,17 @@ import NIOCore
 
 /// Writes the incidents of an `Incidents` call with `more`, with one reply per page.
 ///
-/// If an incident recurs while its reader is slow, the incident is sent once, with its latest count. The size of the
-/// store therefore limits the amount of waiting data.
+/// If an incident recurs while its reader is slow, it is sent only once, with its latest count. Therefore the amount of
+/// waiting data cannot exceed the size of the store.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client
   let writer: ReplyWriter
   let filter: IncidentFilter
   private let start: StoreCursor
-  /// The number of evicted incidents that do not count as lost.
+  /// The number of evicted incidents that are not reported as lost.
   ///
-  /// A reader that has no cursor has missed nothing so far.
+  /// They were evicted before the call. A reader without a cursor has not missed them.
   private let evictedBefore: Int
   private let news: AsyncStream<Void>
 

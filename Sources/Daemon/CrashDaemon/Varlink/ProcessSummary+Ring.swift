@@ -4,7 +4,7 @@ import CrashRing
 import Synchronization
 
 extension ProcessSummary {
-  /// Creates the description of an attached process for clients.
+  /// Creates the summary of an attached process for clients.
   init(_ process: AttachedProcess, isWithheld: Bool) {
     let facts = process.facts
     self.init(
@@ -17,7 +17,7 @@ extension ProcessSummary {
       selfTest: process.ring.guardSelfTest().map { SelfTest($0) })
   }
 
-  /// Returns which memory of the process is stored in reports, in the terms of the interface.
+  /// Returns which part of the process's memory is stored in reports, in the terms of the interface.
   private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> Memory {
     switch mode {
     case .none: .nothing
@@ -30,11 +30,11 @@ extension ProcessSummary {
 
 extension ProcessSummary.SelfTest {
   fileprivate init(_ test: GuardSelfTest) {
-    // A kind that only a later version defines is shown as a number.
+    // A kind that this version of crashd does not define is returned as a number.
     func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
     self.init(
       asked: test.asked.map(name), failing: test.failing.map(name), checks: test.checks, failures: test.failures,
-      // The time is limited to now, because the process may claim any time.
+      // A time in the future is replaced by the current time, because the process may report any time.
       time: Moment(nanoseconds: min(test.time_ns, Moment.now().nanoseconds)).description)
   }
 }

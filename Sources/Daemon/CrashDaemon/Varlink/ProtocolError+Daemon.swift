@@ -1,7 +1,7 @@
 import CrashProtocol
 import CrashStore
 
-// Converts errors of crashd to errors of its interface.
+// Converts crashd's internal errors to errors of the Varlink interface.
 extension ProtocolError {
   /// Converts an error of the store.
   init(_ error: StoreError) {

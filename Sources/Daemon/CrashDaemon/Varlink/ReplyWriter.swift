@@ -2,8 +2,9 @@ import NIOCore
 
 /// Sends replies to one client.
 ///
-/// Replies are not queued. A write ends only when the kernel has accepted the reply, so a write waits for a slow
-/// client. After a time-out the connection is closed. A subscriber can later request the missed events by cursor.
+/// This type queues no replies. A write ends when the kernel has accepted the whole reply, so the caller waits for a
+/// slow client. If the kernel does not accept the reply before the time-out, the connection is closed. A subscriber can
+/// later request the missed events by cursor.
 struct ReplyWriter: Sendable {
   let channel: any Channel
   let peer: Peer
@@ -17,15 +18,17 @@ struct ReplyWriter: Sendable {
       channel.close(promise: nil)
     }
     defer { alarm.cancel() }
-    // The writer of NIOAsyncChannel is not used, because it returns when the reply is in its own queue. The last
-    // replies to a client that does not read would wait in that queue without a time-out.
+    // The writer of NIOAsyncChannel is not used, because its write returns as soon as the reply is in NIO's queue. If
+    // the client does not read, the last replies would wait in that queue forever, without a time-out.
     try await channel.writeAndFlush(reply)
   }
 
-  /// Sends the last reply before the connection is closed.
+  /// Sends the last reply of the connection.
+  ///
+  /// The caller then closes the connection.
   func writeLast(_ reply: ByteBuffer) async {
     do { try await write(reply) } catch {
-      // The client has already disconnected, which has the same result.
+      // An error means that the client has already disconnected.
     }
   }
 

@@ -1,7 +1,7 @@
 import CrashProtocol
 import ProductVersion
 
-/// `org.varlink.service`: the interface that describes a Varlink service.
+/// Implements `org.varlink.service`, the interface that describes a Varlink service.
 struct ServiceInterface: Sendable {
   static let name = "org.varlink.service"
 

@@ -4,30 +4,30 @@ import NIOCore
 
 /// A stream of replies that are read from the store one page at a time.
 ///
-/// A page stays in memory until its reader has accepted it. Only a few connections of one user may hold a page at the
-/// same time; other connections wait. The user is charged for the cost of each page, and a stream waits for CPU time in
-/// the same way as calls.
+/// A page stays in memory until the client has accepted all of it. Only a few connections of one user may hold a page
+/// at the same time. The other connections wait. The user is charged for the CPU time of each page. Like a call, a
+/// stream waits if its user has used too much CPU time.
 protocol StoredPages: Sendable {
   var server: VarlinkServer { get }
   var client: Client { get }
   var writer: ReplyWriter { get }
 
-  /// Writes the stream.
+  /// Sends the stream of replies.
   ///
   /// Returns when the connection must be closed.
   func write() async
 }
 
 extension StoredPages {
-  /// Writes a first reply and then pages, and continues when there is news.
+  /// Sends a first reply and then pages.
   ///
-  /// Returns when the client has disconnected or the store fails. The connection is then closed.
-  /// Ordering: `news` must be subscribed before the store is read for the first reply. Otherwise an event between the
-  /// two steps would be missed.
+  /// After the last page, waits for news and continues. Returns when the client has disconnected or the store fails.
+  /// The method then closes the connection. Ordering: the caller must subscribe to `news` before it reads the store for
+  /// the first reply. Otherwise an event that is stored between the two steps would be missed.
   /// - Parameters:
   ///   - first: The first reply.
-  ///   - news: Has an element when there is more to read.
-  ///   - writePage: Writes the next page, and returns whether it was the last one so far.
+  ///   - news: A stream with an element whenever there may be more to read.
+  ///   - writePage: Writes the next page, and returns true if there is no more to read at the moment.
   func write(first: ByteBuffer, _ news: AsyncStream<Void>, _ writePage: () async throws -> Bool) async {
     do {
       try await writer.write(first)
@@ -38,12 +38,12 @@ extension StoredPages {
     } catch let error as StoreError {
       await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
     } catch {
-      // The client disconnected.
+      // An error means that the client has disconnected.
     }
     writer.close()
   }
 
-  /// Waits until the client may hold a page, and then runs `body`.
+  /// Waits until the client may hold a page in memory, and then runs `body`.
   func inTurn<Value>(_ body: () async throws -> Value) async throws -> Value {
     let uid = client.peer.uid
     try await server.waitForCPU(of: client.peer)
@@ -52,7 +52,7 @@ extension StoredPages {
     return try await body()
   }
 
-  /// Charges the client for the cost of `body`.
+  /// Runs `body`, and charges the client for its CPU time.
   func charged<Value>(_ body: () throws -> Value) rethrows -> Value {
     try CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, client.peer.uid), operation: body)
   }

@@ -1,17 +1,18 @@
 import CrashProtocol
 import NIOCore
 
-/// One message from a client.
+/// One message from a client, and the cost of parsing it.
 struct VarlinkFrame: Sendable {
-  /// The call; nil if the message is not a call.
+  /// The call in the message; nil if the message is not a call.
   var call: VarlinkCall?
   /// The CPU time of parsing the message.
   var cost_ns: UInt64
 }
 
-/// Parses calls on the event loop.
+/// Parses calls on the event loop of the connection.
 ///
-/// The threads of the event loop are not in Swift's cooperative pool, so an expensive call delays only other clients.
+/// The threads of the event loop do not belong to Swift's cooperative pool. Therefore an expensive message delays only
+/// other clients, and not the handling of crashes.
 final class VarlinkCallReader: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
   typealias InboundOut = VarlinkFrame

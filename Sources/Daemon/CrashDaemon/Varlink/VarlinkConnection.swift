@@ -2,7 +2,9 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// The connection of one client, whose calls are answered one after the other.
+/// Serves the connection of one client.
+///
+/// Its calls are answered one after the other.
 struct VarlinkConnection {
   let server: VarlinkServer
   let client: Client
@@ -47,15 +49,15 @@ struct VarlinkConnection {
   }
 }
 
-// Methods with many replies.
+// Calls with many replies.
 extension VarlinkConnection {
   private static let streams: Set<String> = [Methods.Subscribe.name, Methods.Incidents.name]
   private static let subscribeParameters = ParameterReader(Methods.Subscribe.Parameters.self)
   private static let incidentParameters = ParameterReader(Methods.Incidents.Parameters.self)
 
-  /// Streams pages from the store.
+  /// Streams pages from the store, if the call requests that.
   ///
-  /// - Returns: Whether the connection ends.
+  /// - Returns: Whether the connection must end.
   private mutating func stream(_ call: VarlinkCall) async throws -> Bool {
     let pages: any StoredPages
     do throws(ProtocolError) {
@@ -70,12 +72,12 @@ extension VarlinkConnection {
     await withTaskGroup { group in
       group.addTask { await pages.write() }
       do {
-        // The stream ends only with the connection.
+        // The stream ends only when the connection ends, so no further call can follow.
         if try await inbound.next() != nil {
           server.ledger.refuse("call", from: peer, because: "it arrived during \(call.name) on the same connection")
         }
       } catch {
-        // The client has closed the connection, or `pages` has closed it, or crashd is stopping.
+        // An error means that the client or `pages` has closed the connection, or that crashd is stopping.
       }
       group.cancelAll()
     }

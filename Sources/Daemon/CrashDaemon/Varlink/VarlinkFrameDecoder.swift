@@ -1,9 +1,9 @@
 import CrashProtocol
 import NIOCore
 
-/// Splits the stream into frames.
+/// Splits the bytes of a connection into messages.
 ///
-/// A NUL or another given byte ends each frame.
+/// Each message ends with a NUL byte, or with another given byte.
 struct VarlinkFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 

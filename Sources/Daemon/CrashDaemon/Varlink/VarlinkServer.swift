@@ -6,22 +6,22 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The socket for clients, which accepts connections and serves each connection in a separate task.
+/// Listens on the socket for clients, and serves each accepted connection in a separate task.
 struct VarlinkServer: Service {
   typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
 
-  /// An accepted connection within the limits, and its client.
+  /// An accepted connection that is within the limits, and its client.
   struct Accepted: Sendable {
     var channel: Channel
     var client: Client
     /// The account that is charged for the connection.
     ///
-    /// It is determined once, because the uid ranges of users may change in the meantime.
+    /// The account is determined only once, because the uid ranges of users may change during the connection.
     var account: UInt32
 
-    /// The priority of the work.
+    /// The task priority for serving the connection.
     ///
-    /// Trusted clients have a higher priority and therefore their own thread pool.
+    /// Trusted clients have a higher priority. Swift runs each priority on its own threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -51,14 +51,15 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The channel of the server owns and closes its own duplicate.
+    // The server's NIO channel takes ownership of this duplicate and closes it.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // The check runs on the event loop, before a connection can take room from connections that wait to be served.
+        // The limits are checked on the event loop. At that point, the connection does not yet take the place of other
+        // connections that wait to be served.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -84,7 +85,7 @@ struct VarlinkServer: Service {
         }
       }
     } catch is CancellationError {
-      // A graceful stop ends with a cancellation.
+      // A graceful stop cancels this task, which is not an error.
     } catch {
       failure = error
     }
@@ -92,15 +93,15 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  /// Checks the limits for a connection and counts it.
+  /// Checks the limits for a new connection, and counts it if it is accepted.
   ///
-  /// Returns nil if the connection is refused. The connection is then closed as soon as it is active.
+  /// Returns nil if the connection is refused. A refused connection is closed as soon as its channel is active.
   private func enter(_ channel: any NIOCore.Channel) -> (Client, account: UInt32)? {
     do {
       let client = try Self.client(of: channel, interface.access, ledger)
       let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
-      // The user is charged a fixed cost. Accepting and closing a connection costs more than most calls, and is done by
-      // threads whose time is not attributed to users.
+      // The user is charged a fixed cost for each connection. Accepting and closing a connection costs more than most
+      // calls. The event loop does this work, and its CPU time cannot be attributed to users.
       cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
@@ -127,18 +128,19 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Logged before the connection is closed, so that a client that sees the close can find the log line.
+          // The refusal is logged before the connection is closed, so that the log line exists when the client detects
+          // the close.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
     } catch {
-      // The client disconnected, or crashd is stopping.
+      // An error here means that the client has disconnected, or that crashd is stopping.
     }
   }
 
-  /// Returns when the user's CPU time limit allows work again.
+  /// Waits until the user's CPU time limit allows more work.
   ///
-  /// In the meantime only NIO's buffer is filled from the connection, so the sender waits too.
+  /// During the wait crashd reads no more than NIO's buffer holds, so the sender has to wait too.
   func waitForCPU(of peer: Peer) async throws {
     let wait_ns = cpu.wait_ns(for: peer.uid)
     guard wait_ns > 0 else { return }
@@ -147,14 +149,16 @@ struct VarlinkServer: Service {
   }
 
   private static func close(_ channel: Channel) async {
-    // executeThenClose is the only way to release a NIOAsyncChannel. Its error only refers to the closed socket.
+    // Calling executeThenClose is the only way to release a NIOAsyncChannel without a trap. Its error concerns only the
+    // closed socket and is ignored.
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// Returns the client, with its access rights for the lifetime of the connection.
+  /// Returns the client.
   ///
-  /// On the event loop, the channel's descriptor stays open during the call. The call queries the kernel and does not
-  /// block.
+  /// Its access rights are determined once for the lifetime of the connection. This method runs on the event loop, so
+  /// the channel's descriptor stays open during the call. The call queries the kernel and does not block the event
+  /// loop.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
@@ -166,7 +170,7 @@ struct VarlinkServer: Service {
   }
 }
 
-/// Sends a last reply, if any, and closes the connection.
+/// Sends a last reply, if there is one, and closes the connection.
 private final class Refusal: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -176,18 +180,19 @@ private final class Refusal: ChannelInboundHandler {
   init(reply: ByteBuffer?) { self.reply = reply }
 
   func channelActive(context: ChannelHandlerContext) {
-    // The reply is in the client's socket before the connection is closed.
+    // The reply is written to the client's socket before the connection is closed.
     if let reply { context.writeAndFlush(Self.wrapOutboundOut(reply), promise: nil) }
     context.close(promise: nil)
   }
 
-  /// Drops all data that the client sends.
+  /// Discards all data that the client sends.
   func channelRead(context _: ChannelHandlerContext, data _: NIOAny) {}
 }
 
-/// Holds accepted connections that are not served yet.
+/// Holds accepted connections until a task serves them.
 ///
-/// A NIOAsyncChannel that is released unserved traps. This affects connections that are accepted while crashd stops.
+/// A NIOAsyncChannel traps if it is released without being served. Without this type, that would happen to connections
+/// that are accepted while crashd stops.
 private final class UnservedConnections: Sendable {
   private struct State {
     var connections: [ObjectIdentifier: VarlinkServer.Channel] = [:]
@@ -196,7 +201,9 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Retains a connection until it is served, or returns false if crashd is stopping.
+  /// Holds a connection until it is served.
+  ///
+  /// Returns false if crashd is stopping.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -205,12 +212,12 @@ private final class UnservedConnections: Sendable {
   }
 
   func remove(_ connection: VarlinkServer.Channel) {
-    // The connection is released outside the lock, because its deinit runs NIO's code.
+    // The connection is released outside the lock, because its deinit calls NIO's code.
     let removed = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection.channel)) }
     withExtendedLifetime(removed) {}
   }
 
-  /// Returns the connections that will not be served.
+  /// Ends the holding, and returns the connections that will not be served.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
@@ -220,15 +227,15 @@ private final class UnservedConnections: Sendable {
   }
 }
 
-/// Counts connections, in total and per user.
+/// Counts open connections, in total and per user.
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
   /// - Parameters:
   ///   - uid: The client's uid.
-  ///   - account: The account that is charged.
+  ///   - account: The account that the connection is charged to.
   ///   - limits: crashd's limits.
-  /// - Returns: The limit that is reached; nil if the connection is counted.
+  /// - Returns: The limit that was reached; nil if the connection is within the limits and was counted.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
     return counts.withLock { counts in
