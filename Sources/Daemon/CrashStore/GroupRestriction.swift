@@ -1,24 +1,26 @@
 import CrashProtocol
 import GRDB
 
-/// The restriction of a query on `group_reports`, as SQL conditions.
+/// The conditions of a query on `group_reports`, in SQL.
 ///
-/// The SQL contains only the conditions that the filter sets, so that SQLite can use the order of the tables.
+/// The SQL contains only conditions that the filter sets, so that SQLite can use an index for the order of the rows.
 struct GroupRestriction {
   private var conditions: [String] = []
-  /// The restrictions for `group_past`, whose rows are hours.
+  /// The conditions for `group_past`.
   ///
-  /// An hour that is partly within the period counts.
+  /// A row of that table covers one hour. An hour that is only partly within the requested period is included.
   private var pastConditions: [String] = []
-  /// The restrictions for `group_totals`, as far as its columns allow.
+  /// The conditions for `group_totals`, as far as the columns of that table allow.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Whether the sums of whole groups decide which groups match and in which order.
+  /// Whether the sums over whole groups determine which groups match, and in which order.
   private(set) var isOfWholeGroups = true
-  /// Whether every report of a matching group matches.
+  /// Whether the filter matches either every report of a group or none of them.
   private(set) var hasWholeGroups = true
 
-  /// Returns nil if no report can match, because group keys consist of lower-case hexadecimal digits.
+  /// Returns nil if no report can match.
+  ///
+  /// This is the case for a group that is not lower-case hexadecimal digits.
   init?(_ filter: ReportFilter, _ visibility: Visibility) {
     isOfWholeGroups = filter.isOfWholeGroups
     hasWholeGroups = filter.isOfWholeGroups && filter.since == nil
@@ -29,7 +31,8 @@ struct GroupRestriction {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each of these conditions looks up the report of a row. The group key has usually selected a few rows before.
+    // Each of these conditions looks up the report of a row in `reports`. This is fast enough, because the group key
+    // has usually reduced the rows to a few.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
     for (field, wanted) in texts where field.match != .tag && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
@@ -40,11 +43,11 @@ struct GroupRestriction {
     }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
-    // The last digit is f. Every key with the prefix therefore sorts before the prefix followed by g.
+    // The greatest hexadecimal digit is f. Therefore every key with the prefix sorts before the prefix followed by g.
     add("group_key >= :group AND group_key < :group || 'g'", "group", group)
   }
 
-  /// The text fields that the group tables have as columns.
+  /// The string fields of the filter that are also columns of the group tables.
   private static let columns: Set = ["name", "executable"]
 
   private static func ofReport(_ condition: String) -> String {
@@ -78,7 +81,7 @@ struct GroupRestriction {
 }
 
 extension ReportFilter {
-  /// Whether the last occurrence alone decides that a group matches.
+  /// Whether the last occurrence of a group alone determines that the group matches.
   fileprivate var isOfWholeGroups: Bool {
     pid == nil && wantedTexts.isEmpty && tags == nil && until == nil
   }

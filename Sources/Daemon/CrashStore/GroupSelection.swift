@@ -6,7 +6,9 @@ struct GroupSelection {
   /// The wanted states; nil means all states.
   var states: Set<GroupQuery.State>?
 
-  /// Whether a wanted state depends on the builds of the program, which SQL cannot order.
+  /// Whether the wanted states depend on the builds of a program.
+  ///
+  /// SQL cannot determine that here, so the groups are read.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
   /// Whether a group in this state is wanted.
@@ -15,9 +17,9 @@ struct GroupSelection {
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false
   }
 
-  /// Returns the SQL for all groups that may be wanted, in order.
+  /// Returns the SQL for all groups that may match, in the requested order.
   ///
-  /// The columns are key, user and, without a filter, count.
+  /// The columns are the key, the user, and the count if the filter matches whole groups.
   func sql(_ wanted: GroupRestriction) -> String {
     "SELECT key, uid\(wanted.hasWholeGroups ? ", count" : "") FROM (\(sums(wanted))) AS found \(condition) ORDER BY \(ordering)"
   }

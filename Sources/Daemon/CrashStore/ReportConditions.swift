@@ -2,16 +2,15 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-/// The SQL of a filter.
+/// The conditions of a report filter, in SQL.
 ///
-/// The SQL contains only the conditions that the filter sets, so that SQLite can use the order of an index for the
-/// rest.
+/// The SQL contains only conditions that the filter sets, so that SQLite can use an index for the order of the rows.
 ///
-/// If the filter has tags, the query starts with the first tag, whose index has the reports in order and within the
-/// bounds.
+/// If the filter has tags, the query starts with the rows of the first tag. Their index has the reports in order and
+/// within the bounds.
 struct ReportConditions {
   private var conditions: [String] = []
-  /// The conditions on rows of the first tag; empty without tags.
+  /// The conditions on the rows of the first tag; empty if the filter has no tags.
   private var tagConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
@@ -27,8 +26,8 @@ struct ReportConditions {
       }
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
-    // The last digit of keys is f. Every key with the prefix therefore sorts before the prefix followed by g. A report
-    // in which several threads crashed at once is in the group of each thread.
+    // The greatest hexadecimal digit is f. Therefore every key with the prefix sorts before the prefix followed by g. A
+    // report in which several threads crashed belongs to one group for each of these threads.
     if let group = filter.group {
       let isInGroup = "group_key >= :group AND group_key < :group || 'g'"
       let others = """
@@ -44,13 +43,13 @@ struct ReportConditions {
   mutating func add(before sequence: Int64) { add("seq < :before", "before", sequence) }
   mutating func add(after sequence: Int64) { add("seq > :after", "after", sequence) }
 
-  /// The SQL for the events within the bounds, in order.
+  /// The SQL for the events that match, in order.
   var events: String { "SELECT seq, id, time, json \(source()) ORDER BY \(order) LIMIT :limit" }
 
-  /// Returns the SQL for the numbers of the reports on a page.
+  /// Returns the SQL for the event numbers of the reports on a page.
   ///
-  /// The query uses an index that covers all conditions, because a report's row contains its JSON and takes several
-  /// database pages.
+  /// The query uses an index with all columns of the conditions. Reading the rows themselves would be slow, because
+  /// each row contains JSON and takes several database pages.
   func page(isOldestFirst: Bool) -> String {
     "SELECT seq \(source(Self.index)) ORDER BY \(order) \(isOldestFirst ? "ASC" : "DESC") LIMIT :limit"
   }
@@ -63,8 +62,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from reordering the tables. SQLite itself applies the bounds of the reports to the
-    // tags.
+    // CROSS JOIN prevents SQLite from reordering the tables. SQLite derives the bounds on the tags from the bounds on
+    // the reports.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -82,12 +81,12 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of `report_tags` is a wanted tag.
+  /// Returns the SQL that tests whether a row of `report_tags` is the wanted tag with this number.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Returns the SQL that tests whether a report has a wanted tag.
+  /// Returns the SQL that tests whether a report has the wanted tag with this number.
   ///
-  /// `sequence` is an SQL expression.
+  /// `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, of sequence: String) -> String {
     "EXISTS (SELECT 1 FROM report_tags WHERE report_tags.seq = \(sequence) AND \(isTag(number)))"
   }
@@ -98,14 +97,14 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Text {
-  /// Returns the SQL condition for a table that has the column.
+  /// Returns the SQL condition for a table that has a column with the name of this field.
   func condition(of table: String = "") -> String {
     match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
   }
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and visibility includes a report that has no row yet.
+  /// Whether a list with this filter and visibility would include a report that is not stored yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

@@ -3,7 +3,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// A row whose columns are named after the fields of a type in another module.
+/// A database row whose columns have the names of the fields of `Fields`, a type in another module.
 struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   var fields: Fields
 
@@ -12,16 +12,16 @@ struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }
 
-/// A row of `reports`, with the fields of a report's summary and its JSON.
+/// A row of `reports`, with the fields of the report's summary and the report as JSON.
 struct ReportRow: PersistableRecord {
   static let databaseTableName = "reports"
 
-  /// The number of the event; nil assigns the next number.
+  /// The event number; nil means that SQLite assigns the next number.
   var number: Int64?
   var report: CrashReport
   var json: Data
 
-  /// The fields of a summary that have a column, and the names of these columns.
+  /// The fields of a summary that are stored in a column, with the names of these columns.
   ///
   /// For example, `groupKey` is stored in `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
@@ -35,14 +35,14 @@ struct ReportRow: PersistableRecord {
 
   /// The columns that `TypedRow<ReportSummary>` reads.
   ///
-  /// The cursor is the number of the event.
+  /// The column of the cursor contains the event number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
     + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
 
-  /// Returns the SQL for the value of a tag.
+  /// Returns the SQL for the value of a tag of a report.
   ///
-  /// `sequence` is an SQL expression.
+  /// `sequence` is an SQL expression for the event number of the report.
   static func tag(_ key: String, of sequence: String) -> String {
     "SELECT value FROM report_tags WHERE report_tags.seq = \(sequence) AND key = '\(key)'"
   }
@@ -54,14 +54,16 @@ struct ReportRow: PersistableRecord {
   }
 }
 
-/// A row of a page of events or incidents.
+/// A row on a page of events or incidents.
 struct EventRow: Decodable, FetchableRecord {
   var seq: Int64
   var id: String
   var time: String
   var json: Data
 
-  /// Returns rows in order, up to `limitBytes` unless the first row alone is larger.
+  /// Returns rows in order, with at most `limitBytes` bytes.
+  ///
+  /// The first row may be larger alone.
   /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more may
   ///   follow.
   static func page(

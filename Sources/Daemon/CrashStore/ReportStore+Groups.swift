@@ -1,7 +1,9 @@
 public import CrashProtocol
 import GRDB
 
-/// A group that matches the filter, with the number of crashes if the stored sum is valid for the filter.
+/// A group that matches the filter.
+///
+/// It has the number of crashes if the stored sum can be used with the filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -14,7 +16,7 @@ private struct GroupEdge: Decodable, FetchableRecord {
   var release: String?
 }
 
-/// A program with crashes in a group.
+/// A program whose crashes are in a group.
 private struct GroupPart: Decodable, FetchableRecord {
   var build, name: String
 }
@@ -22,13 +24,13 @@ private struct GroupPart: Decodable, FetchableRecord {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Returns groups of the reports that match the filter.
+  /// Returns the groups of the reports that match the filter.
   ///
-  /// Removed reports leave no process, unit, signal or annotations in the store. If the filter contains one of these,
-  /// only existing reports are counted.
+  /// When a report is removed, its process, unit, signal and annotations are removed from the store. If the filter
+  /// contains one of these, only existing reports are counted.
   /// - Parameters:
   ///   - filter: The filter of the reports.
-  ///   - visibility: The users whose reports may be returned.
+  ///   - visibility: The users whose reports the caller may read.
   ///   - order: The order of the groups, with the greatest value first.
   ///   - states: The wanted states; nil means all states.
   ///   - offset: The number of groups to skip.
@@ -47,9 +49,9 @@ extension ReportStore {
         if order != .last || states != nil {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
-        // If the filter permits, the stored sums are used. Otherwise all rows are read. Existing reports and removed
-        // reports are in two tables, and each table has an index with a suitable order. A group that is among the most
-        // recent groups of both tables together is also among the most recent groups of one table.
+        // The stored sums are used if the filter permits that. Otherwise all rows are read. Existing reports and
+        // removed reports are in two tables. Each table has an index in a suitable order. A group that is among the
+        // most recent groups of both tables together is also among the most recent groups of at least one table.
         let sql =
           wanted.isOfWholeGroups
           ? """
@@ -73,7 +75,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns groups in another order or in certain states, reading each group only if it may be wanted.
+  /// Returns groups in another order or in certain states.
+  ///
+  /// A group is read only if it may be returned.
   private static func groups(
     _ wanted: GroupRestriction, _ selection: GroupSelection, _ offset: Int, _ limit: Int, in database: Database
   ) throws -> [ReportGroup] {
@@ -81,7 +85,7 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Groups before the page are skipped unread, unless their state depends on builds.
+      // Groups before the page are skipped without being read. This is not possible if their state depends on builds.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue
@@ -94,8 +98,8 @@ extension ReportStore {
     return groups
   }
 
-  /// Returns a group with its crashes by build and by day.
-  /// - Throws: `StoreError.noSuchGroup`, also if several keys begin with `prefix`; `unavailable`.
+  /// Returns a group together with its crashes by build and by day.
+  /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func groupDetail(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> GroupDetail {
     let pool = try pool
     return try Self.translating(path) {
@@ -143,9 +147,9 @@ extension ReportStore {
     ).map(\.fields)
   }
 
-  /// Marks a group as resolved or reopens it, for the visible reports.
-  /// - Returns: The whole key.
-  /// - Throws: `StoreError.noSuchGroup`, also if several keys begin with `prefix`; `unavailable`.
+  /// Marks a group as resolved, or reopens it, for the reports that the caller may read.
+  /// - Returns: The complete key of the group.
+  /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func setResolved(
     _ isResolved: Bool, group prefix: String, at time: String, visibility: Visibility = .all
   ) throws(StoreError) -> String {
@@ -154,7 +158,7 @@ extension ReportStore {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
-      // The key is resolved outside the writer, so that the writer can store crashes in the meantime.
+      // The key is looked up before the write transaction, so that crashes can be stored during the lookup.
       let found = try pool.read { database in
         try FoundGroup.fetchAll(
           database,
@@ -181,13 +185,15 @@ extension ReportStore {
     }
   }
 
-  /// Returns nil if the store has nothing of the group, which does not happen within one transaction.
+  /// Returns nil if the store has no rows of the group.
+  ///
+  /// Within one transaction this does not happen.
   private static func group(
     _ found: FoundGroup, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
     let (key, uid) = (found.key, found.uid)
     let own = wanted.narrowed(to: key, uid)
-    // The first and the last crash are at the ends of an index, and each query reads one row.
+    // The first and the last crash are at the ends of an index, so each query reads only one row.
     let edge = { (order: String, of: (reports: String, past: String)) in
       try GroupEdge.fetchOne(
         database,
@@ -228,7 +234,8 @@ extension ReportStore {
         arguments: [found.key, found.uid])
       return (count, parts)
     }
-    // Uses two passes over the group's rows, because counting per build and name in one pass would require a sort.
+    // The query makes two passes over the group's rows. Counting per build and per name in one pass would require a
+    // sort.
     let count = try Int.fetchOne(
       database,
       sql: """
@@ -244,7 +251,7 @@ extension ReportStore {
     return (count ?? 0, parts)
   }
 
-  /// Returns how many groups are still resolved, and how many of the resolved groups have crashed again.
+  /// Returns how many groups are resolved, and how many of the resolved groups have crashed again.
   /// - Throws: `StoreError.unavailable`.
   public func resolvedGroups(
     visibility: Visibility = .all

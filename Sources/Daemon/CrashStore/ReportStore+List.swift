@@ -2,7 +2,7 @@ public import CrashProtocol
 import GRDB
 
 extension ReportStore {
-  /// Returns summaries, newest first.
+  /// Returns summaries of reports, newest first.
   /// - Throws: The errors of `page`.
   public func list(
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
@@ -10,15 +10,16 @@ extension ReportStore {
     try page(filter, visibility: visibility, before: before, limit: limit).reports
   }
 
-  /// Returns summaries, newest first or oldest first.
+  /// Returns summaries of reports, newest first or oldest first.
   /// - Parameters:
   ///   - filter: The filter of the reports.
-  ///   - visibility: The users whose reports may be returned.
-  ///   - before: Returns only reports older than this cursor, which is usually that of the previous page's last report.
-  ///   - after: Returns only reports newer than this cursor, for lists with the oldest first.
+  ///   - visibility: The users whose reports the caller may read.
+  ///   - before: Only reports older than this cursor are returned. It is usually the cursor of the last report on the
+  ///   previous page.
+  ///   - after: Only reports newer than this cursor are returned, for lists with the oldest first.
   ///   - isOldestFirst: Whether the oldest reports come first.
   ///   - limit: The maximum number of reports.
-  ///   - counts: Whether to count the reports that follow the page.
+  ///   - counts: Whether the reports after the page are counted.
   /// - Returns: The page.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func page(
@@ -52,16 +53,16 @@ extension ReportStore {
         if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
-        // Without a last row, either no report was requested or all reports are already counted.
+        // If the page is empty, either the caller requested no reports, or no reports are left to count.
         let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }
     }
   }
 
-  /// Returns the newest report of a user's program, selected by executable and name; nil if there is none.
+  /// Returns the newest report of a program; nil if there is none.
   ///
-  /// Complexity: reads one row per report of the program.
+  /// The program is identified by user, executable and name. Complexity: reads one row per report of the program.
   /// - Throws: `StoreError.unavailable`.
   public func newest(uid: UInt32, executable: String, name: String) throws(StoreError) -> ReportSummary? {
     let (pool, _) = try current

@@ -2,15 +2,16 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-// Lists and lookups that combine stored reports with reports that are not stored yet.
+// Combines stored reports with reports that are not stored yet.
 extension ReportStore {
-  /// Returns summaries as `page` does, and places reports that are not stored yet after all events.
+  /// Returns summaries as `page` does, with the reports that are not stored yet after all stored events.
   ///
-  /// A list with the oldest first contains no unstored reports, because its order is that in which reports were stored.
-  /// Cursors of unstored reports can continue a list with `before`, but cannot begin a stream of events. If a report
-  /// was stored after the caller read `preliminary`, the page has the stored report, and the page may then be shorter
-  /// than `limit`.
-  /// - Throws: The errors of `page`. Also `StoreError.invalidCursor` if `after` is the cursor of an unstored report.
+  /// A list with the oldest first contains no unstored reports, because it follows the order in which reports were
+  /// stored. The cursor of an unstored report can be passed as `before`, but cannot begin a stream of events. If a
+  /// report of `preliminary` was stored in the meantime, the page has the stored report instead. The page may then be
+  /// shorter than `limit`.
+  /// - Throws: The errors of `page`. `StoreError.invalidCursor` is also thrown if `after` is the cursor of an unstored
+  ///   report.
   public func page(
     with preliminary: [CrashReport], _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all,
     before: StoreCursor? = nil, after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int,
@@ -20,7 +21,7 @@ extension ReportStore {
     if let after, after.isUnstored { throw .invalidCursor(after.description) }
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
-    // All unstored reports are after a stored cursor.
+    // Unstored reports have higher numbers than every stored report.
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
@@ -34,8 +35,9 @@ extension ReportStore {
     return page
   }
 
-  /// Returns the report whose id begins with `prefix`, including unstored reports; the newest report if `prefix` is
-  /// nil.
+  /// Returns the report whose id begins with `prefix`, including unstored reports.
+  ///
+  /// If `prefix` is nil, returns the newest report.
   /// - Throws: The errors of `report`.
   public func report(
     with preliminary: [CrashReport], idPrefix prefix: String?, visibility: Visibility = .all
@@ -52,7 +54,8 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Checked after the lookup. A report that was stored in between is found by the second lookup.
+    // Unstored reports are examined after the first lookup. If a report was stored in between, the second lookup finds
+    // it.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {
@@ -67,7 +70,8 @@ extension ReportStore {
     }
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
-    // As among stored reports, a report whose time is in the future is used only if there is no other report.
+    // A report whose time is in the future is returned only if there is no other report. The same rule applies to
+    // stored reports.
     let epoch = try current.1
     let candidates = try Self.translating(path) {
       try others.map { try StoredReport(unstored: $0, epoch: epoch) } + (stored.map { [$0] } ?? [])
@@ -79,9 +83,9 @@ extension ReportStore {
     return newest
   }
 
-  /// Returns the reports that the store neither has nor had.
+  /// Returns those reports that the store does not have and never had.
   ///
-  /// A removed report must not come back.
+  /// A report that was removed must not reappear.
   public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool
@@ -97,14 +101,14 @@ extension ReportStore {
 }
 
 extension StoreCursor {
-  /// Unstored reports have numbers above all events, including future events.
+  /// The numbers of unstored reports are above the numbers of all events, including later ones.
   private static let firstUnstored = Int64(1) << 62
 
   package var isUnstored: Bool { sequence >= Self.firstUnstored }
 
   /// Returns the cursor of an unstored report.
   ///
-  /// Its number is made from 18 digits of the report's time, without the century.
+  /// Its number is made from the last 18 digits of the report's time.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

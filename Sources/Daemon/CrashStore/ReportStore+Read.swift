@@ -4,13 +4,16 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Returns the report whose id begins with `prefix`; the newest report if `prefix` is nil.
+  /// Returns the report whose id begins with `prefix`.
+  ///
+  /// If `prefix` is nil, returns the newest report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unreadable`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        // Ids are hexadecimal digits. Any other prefix matches no report, and must not bring a wildcard into the query.
+        // Ids consist of hexadecimal digits. Any other prefix is refused here, because it could contain a wildcard of
+        // SQL and no id can match it.
         let prefix = prefix ?? ""
         guard prefix.utf8.allSatisfy(Self.isHexadecimalDigit) else { throw StoreError.noSuchReport(id: prefix) }
         let wanted: StatementArguments = ["uid": visibility.uid, "glob": prefix.lowercased() + "*"]
@@ -19,18 +22,18 @@ extension ReportStore {
           let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
-        // The newest report is the one with the latest crash, not the one stored last. Reports from the spool and
-        // reports that waited for symbols are stored late.
+        // The newest report is the one with the latest crash, which may not be the one that was stored last. Reports
+        // from the spool, and reports that waited for symbols, are stored late.
         let newest = { (bound: String) in
           try Row.fetchOne(
             database,
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
-        // If a wrong clock has dated a report into the future, the report is used only if there is no other.
+        // A wrong clock may have dated a report into the future. This report is returned only if there is no other one.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        // In a damaged database, a column may have a value of any type.
+        // A column of a damaged database may have a value of any type.
         guard let event = try? EventRow(row: row) else {
           throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
         }
@@ -39,21 +42,21 @@ extension ReportStore {
     }
   }
 
-  /// Returns a report and its raw record, both from the same moment.
+  /// Returns a report and its raw record, both from the same version of the report.
   /// - Throws: The errors of `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
   ) throws(StoreError) -> (cursor: StoreCursor, report: CrashReport, raw: [UInt8]) {
     let stored = try report(idPrefix: prefix, visibility: visibility)
     let raw = try raw(id: stored.id) ?? []
-    // Fails if the report was replaced between the two reads.
+    // The report must not have been replaced between the two reads.
     guard try report(idPrefix: stored.id).cursor == stored.cursor else {
       throw StoreError.changedMeanwhile(id: stored.id)
     }
     return (stored.cursor, try stored.report, raw)
   }
 
-  /// Returns the raw record that the process wrote; nil if there is no such report.
+  /// Returns the raw record that the process wrote; nil if the report has none or does not exist.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
     let pool = try pool
@@ -65,7 +68,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns events after `cursor` in order, at most `limit`.
+  /// Returns at most `limit` events after `cursor`, in order.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func events(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
@@ -73,23 +76,25 @@ extension ReportStore {
     try eventPage(after: cursor, filter, visibility: visibility, limit: limit).events
   }
 
-  /// A page of events in order.
+  /// A page of events, in order.
   public struct EventPage: Sendable {
-    /// The events that can be read.
+    /// The events on the page that can be read.
     public var events: [StoredReport]
     /// The number of events on the page that cannot be read.
     ///
-    /// Unreadable events do not block the following events.
+    /// An unreadable event does not prevent reading later events.
     public var unreadable: Int
-    /// The cursor of the next page.
+    /// The cursor for the next page.
     ///
-    /// It is after all events that were read, so that events excluded by the filter are not read again.
+    /// It is after all events that were examined, so that events that the filter excludes are not examined again.
     public var end: StoreCursor
-    /// Whether no event followed.
+    /// Whether no further event was stored when the page was read.
     public var isLast: Bool
   }
 
-  /// Returns events after `cursor`: at most `limit`, and at most `limitBytes` unless the first event alone is larger.
+  /// Returns events after `cursor`.
+  ///
+  /// The page has at most `limit` events and `limitBytes` bytes, but the first event may be larger alone.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,
@@ -112,10 +117,10 @@ extension ReportStore {
     }
   }
 
-  /// The default maximum number of bytes of the reports on one page.
+  /// The default limit for the total size of the reports on one page, in bytes.
   public static let eventPageLimitBytes = 4 << 20
 
-  /// Parses the text of a cursor.
+  /// Parses a cursor from its string form.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func cursor(_ text: String, kind: StoreCursor.Kind = .event) throws(StoreError) -> StoreCursor {
     guard let cursor = StoreCursor(text, of: try current.1, kind: kind) else {
@@ -142,14 +147,16 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of reports from the stored sums, because counting rows takes time for each row.
+  /// Returns the number of reports.
+  ///
+  /// It is read from stored sums, because counting rows takes time for each row.
   static func count(_ visibility: Visibility, in database: Database) throws -> Int {
     try Int.fetchOne(
       database, sql: "SELECT ifnull(sum(reports), 0) FROM user_shares WHERE :uid IS NULL OR uid = :uid",
       arguments: ["uid": visibility.uid]) ?? 0
   }
 
-  /// Returns the size of the database, without its write-ahead log.
+  /// Returns the size of the database file, without its write-ahead log.
   /// - Throws: `StoreError.unavailable`.
   public func sizeBytes() throws(StoreError) -> Int {
     let pool = try pool
@@ -162,12 +169,12 @@ extension ReportStore {
     }
   }
 
-  /// The current time in the format of reports.
+  /// The current time, in the format of report times.
   static var now: String {
     Timestamp.string(since1970_ns: UInt64(max(0, Date().timeIntervalSince1970) * 1e9))
   }
 
-  /// Whether the text may be the beginning of a group's key.
+  /// Whether the string can be the beginning of a group's key.
   static func isKeyPrefix(_ text: String) -> Bool {
     text.utf8.allSatisfy(isHexadecimalDigit) && text.lowercased() == text
   }
@@ -187,7 +194,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns the last number that was assigned, even if its report was replaced later.
+  /// Returns the highest number that was ever assigned to an event.
+  ///
+  /// Its report may have been replaced since.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

@@ -1,14 +1,14 @@
 public import CrashProtocol
 import GRDB
 
-// Named subscribers.
+// Stores named subscribers and their cursors.
 extension ReportStore {
-  /// The maximum number of subscribers of one user.
+  /// The maximum number of subscribers for one user.
   public static let subscriberLimit = 64
 
-  /// Returns the cursor of the subscriber.
+  /// Returns the cursor of a subscriber.
   ///
-  /// A new name is registered and begins after the newest event.
+  /// A new subscriber is registered, and its cursor is the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
   public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
     return try Self.translating(path) {
@@ -35,9 +35,9 @@ extension ReportStore {
     }
   }
 
-  /// Records that the subscriber has processed every event up to `cursor`.
+  /// Records that a subscriber has processed every event up to `cursor`.
   ///
-  /// A cursor before the recorded one changes nothing.
+  /// If `cursor` is before the recorded cursor, nothing changes.
   /// - Returns: The subscriber's cursor after the call.
   /// - Throws: `StoreError.noSuchSubscriber`, `invalidCursor`, `unavailable`.
   public func acknowledge(
@@ -54,7 +54,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the subscriber's cursor.
+  /// Returns the cursor of a subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -63,7 +63,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the subscriber.
+  /// Removes a subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
     try Self.translating(path) {
@@ -75,7 +75,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns all visible subscribers, sorted by name.
+  /// Returns the subscribers that the caller may read, sorted by name.
   /// - Throws: `StoreError.unavailable`.
   public func subscribers(visibility: Visibility = .all) throws(StoreError) -> [Subscriber] {
     let (pool, epoch) = try current
@@ -98,9 +98,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns how many events were stored after the number.
+  /// Returns how many events were stored after an event number.
   ///
-  /// For one user, only existing reports are counted, because the numbers count the events of all users.
+  /// For a caller that may read only one user's events, only existing reports are counted. The event numbers would also
+  /// count the events of other users.
   private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
     guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
     return try Int.fetchOne(

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GRDB
 import Synchronization
 
-/// A row that a new report may replace.
+/// The existing row that a new report replaces.
 private struct OldRow: Decodable, FetchableRecord {
   var seq: Int64
   var uid: Int64
@@ -12,30 +12,32 @@ private struct OldRow: Decodable, FetchableRecord {
 }
 
 extension ReportStore {
-  /// The maximum size of a report and its raw record together.
+  /// The maximum total size of a report and its raw record, in bytes.
   ///
-  /// If it is exceeded, parts are dropped and counted in the report's losses.
+  /// If it is exceeded, parts are dropped and counted in the losses of the report.
   public static let reportLimitBytes = 8 << 20
 
   /// Stores a report, or replaces the report with the same id.
   ///
-  /// A replaced report gets a new cursor, so that subscribers receive it again. Nothing changes if the report differs
-  /// from the stored one only in its timing, or if the report was removed, because it was already counted. A report of
-  /// a restricted process stays restricted, even if crashd had less information the second time. Otherwise the
-  /// process's user could read it.
+  /// A replaced report gets a new cursor and therefore is a new event, so that subscribers receive it again. Nothing
+  /// changes in two cases: the report differs from the stored one only in its timing, or the report was removed earlier
+  /// and is therefore already counted. The report of a restricted process stays restricted, even if crashd had less
+  /// information about the process the second time. Otherwise the user of the process could read it.
   /// - Parameters:
   ///   - report: The report.
   ///   - raw: The raw record that the process wrote.
-  ///   - expected: The cursor of the report to replace. If the stored report has another cursor, the call fails.
-  ///   - ownPID: The pid that the process claims. A report that was stored before the process connected has this pid.
-  /// - Returns: The change that was made.
+  ///   - expected: The cursor of the report to replace, or nil for any. If the stored report has a different cursor,
+  ///   the call fails.
+  ///   - ownPID: The pid that the process itself reported. A report that was stored before the process connected
+  ///   contains this pid.
+  /// - Returns: How the store was changed.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
   ///   `unavailable`.
   public func put(
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      // Data written to an unlinked file would be lost when crashd ends.
+      // The database file must be in place, because data written to an unlinked file would be lost when crashd ends.
       if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
       let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in
@@ -71,8 +73,8 @@ extension ReportStore {
         return .unchanged
       }
       let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)
-      // A replaced report was already counted when it was first stored. A cause that is found later does not change the
-      // count.
+      // A replaced report is not counted again, because it was counted when it was first stored. The count also stays
+      // if a different cause is found later.
       if old == nil {
         try Self.count(.crash, EventCount(report), of: report.process.ownerKey, fairShare, full, in: database)
       }
@@ -81,23 +83,23 @@ extension ReportStore {
     }
   }
 
-  /// Whether the stored report equals the new one except for its timing.
+  /// Whether the stored report equals the new one, apart from its timing.
   ///
-  /// An unreadable report is not equal.
+  /// An unreadable report is never equal.
   private static func isSame(_ json: Data, _ report: CrashReport) -> Bool {
     guard var old = try? JSONDecoder().decode(CrashReport.self, from: json) else { return false }
     old.timing = report.timing
     return old == report
   }
 
-  /// Inserts a report with the given event number, or with the next number.
+  /// Inserts a report with the given event number, or with the next number if it is nil.
   ///
-  /// The report must not exist.
+  /// Precondition: the store has no report with this id.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    // GRDB caches the prepared statement per connection, because preparing costs more than running.
+    // GRDB caches the prepared statement for each connection, because preparing it costs more than running it.
     try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(
@@ -105,8 +107,8 @@ extension ReportStore {
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes, seq)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    // The bytes of a report are counted once, however many groups it has. A tag is stored three times: in its table and
-    // in two indexes.
+    // The bytes of a report are counted for only one of its groups, so that the sum over all groups is correct. A tag
+    // is counted three times, because it is stored in its table and in two indexes.
     let tags = report.tags
     var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }
     for group in report.groups {

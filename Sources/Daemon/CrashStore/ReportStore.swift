@@ -3,14 +3,14 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// Reports on disk, in one SQLite database with a write-ahead log.
+/// Stores reports on disk, in one SQLite database with a write-ahead log.
 ///
-/// Every call may block on the disk. Reads run concurrently with each other and with a write. All methods may be called
-/// from any thread.
+/// Every call may block on the disk. Reads run concurrently with each other and with one write. All methods may be
+/// called from any thread.
 public final class ReportStore: Sendable {
   /// The path of the database.
   public let path: String
-  /// The open database.
+  /// The open database, with its epoch.
   ///
   /// It is replaced when a corrupt database is set aside.
   struct Opened {
@@ -21,23 +21,26 @@ public final class ReportStore: Sendable {
 
   enum State {
     case open(Opened)
-    /// The database cannot be opened, for example on a full disk.
+    /// The database cannot be opened at the moment, for example because the disk is full.
     ///
-    /// `SetAside` is a database that was set aside and not yet recovered.
+    /// `SetAside` is a database that was set aside and whose contents are not copied yet.
     case closed(StoreError, SetAside?)
   }
 
   private let state: Mutex<State>
-  /// Held while data is written and while the database is replaced, so that no write goes into a database that was set
-  /// aside.
+  /// This lock is held during each write and while the database is replaced.
+  ///
+  /// Therefore no write goes into a database that was set aside.
   let writing = Mutex<Void>(())
-  /// Decides whose rows are evicted if there are too many.
+  /// Determines whose rows are evicted if there are too many rows.
   let fairShare: FairShare
   let fullShares = FullShares()
-  /// Groups that may have more reports than retention allows.
+  /// The groups that may have more reports than the retention policy allows.
   let grown = Mutex(GrownGroups())
 
-  /// Opens the database, or creates it.
+  /// Opens the database.
+  ///
+  /// If it does not exist, creates it.
   /// - Throws: `StoreError` `notADatabase`, `corrupt`, `tooNew` or `unavailable`. An existing file is never
   ///   overwritten.
   public convenience init(path: String, fairShare: FairShare = FairShare()) throws(StoreError) {
@@ -52,19 +55,19 @@ public final class ReportStore: Sendable {
 
   /// Whether the database is open.
   ///
-  /// If not, every call fails with `unavailable` until `openAgain` succeeds.
+  /// If it is not open, every call fails with `unavailable` until `openAgain` succeeds.
   public var isOpen: Bool { if case .open = state.withLock({ $0 }) { true } else { false } }
 
   /// The reason why the database is not open; nil if it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// A part of every cursor.
+  /// The epoch is a part of every cursor.
   ///
-  /// If the database is not open, it is the epoch of no store.
+  /// If the database is not open, this is the epoch `none`.
   public var epoch: StoreEpoch { (try? current.1) ?? .none }
   var pool: DatabasePool { get throws(StoreError) { try current.0 } }
 
-  /// The database and its epoch, both from the same moment.
+  /// The database and its epoch, read together.
   var current: (DatabasePool, StoreEpoch) {
     get throws(StoreError) {
       let opened = try opened
@@ -81,7 +84,7 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// A database that was set aside and waits to be recovered into a new database.
+  /// A database that was set aside, and whose contents must still be copied to the new database.
   var pending: SetAside? {
     if case .closed(_, let aside) = state.withLock({ $0 }) { aside } else { nil }
   }
@@ -90,23 +93,23 @@ public final class ReportStore: Sendable {
 
   /// Replaces the open database.
   ///
-  /// Current readers of the old database continue until they end.
+  /// Reads that already use the old database continue until they end.
   func replace(by new: Opened) { replace(by: .open(new)) }
 
   /// Runs a transaction in the currently open database.
   ///
-  /// Ordering: the database cannot be replaced during the transaction, so no write goes into a database that was set
-  /// aside.
+  /// Ordering: the database cannot be replaced during the transaction, so the transaction cannot go into a database
+  /// that was set aside.
   func write<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.write(updates) }
   }
 
-  /// Runs writes without a transaction in the currently open database.
+  /// Writes to the currently open database without a transaction.
   func writeWithoutTransaction<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.writeWithoutTransaction(updates) }
   }
 
-  /// Runs a transaction in the currently open database, and passes the epoch of that database.
+  /// Runs a transaction in the currently open database, and passes that database's epoch to `updates`.
   func writeInEpoch<Value: Sendable>(_ updates: (Database, StoreEpoch) throws -> Value) throws -> Value {
     try writing.withLock { _ in
       let (pool, epoch) = try current
@@ -121,7 +124,7 @@ public final class ReportStore: Sendable {
     guard isOpen else { return }
     let pool = try pool
     try Self.translating(path) {
-      // The log is merged into the database file, so that the file is complete without the log.
+      // The write-ahead log is merged into the database file, so that the file is complete without it.
       do {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
@@ -135,10 +138,11 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // If the machine crashes, the last transactions may be lost, but the database stays intact, as SQLite documents
-      // for WAL.
+      // If the machine crashes, the last transactions may be lost, but the database stays intact. SQLite documents this
+      // for WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
-      // Allows free pages to be returned to the file system. Has no effect on a database that already has tables.
+      // This setting allows SQLite to return free pages to the file system. It has no effect on a database that already
+      // has tables.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
     makePrivately(path)
@@ -158,15 +162,16 @@ public final class ReportStore: Sendable {
       try giveRoom(to: pool)
       return Opened(pool: pool, epoch: epoch, files: StoreFiles(path))
     } catch {
-      // Only the first error is reported. An error of closing an unusable database adds no information.
+      // Only the first error is reported, and an error while closing is ignored. It would add no information, because
+      // the database is already unusable.
       do { try pool.close() } catch _ {}
       throw error
     }
   }
 
-  /// Converts a database of an older crashd so that it can return free pages.
+  /// Converts a database that an older crashd created, so that it can return free pages to the file system.
   ///
-  /// A large database is not converted, because that would take long.
+  /// A large database is not converted, because the conversion would take too long.
   private static func giveBackPages(of pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       let mode = try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") ?? 0
@@ -175,10 +180,10 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Increases the cache and the size of the log.
+  /// Increases the size of SQLite's page cache and of the write-ahead log.
   ///
-  /// Rows that a busy writer reads repeatedly stay in memory, and the log is merged into the database less often. Each
-  /// limit is the maximum number of bytes used.
+  /// With the larger cache, rows that a busy writer reads repeatedly stay in memory. With the larger log, it is merged
+  /// into the database less often. Both values are maximum sizes.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       // A negative value is a size in KiB.
@@ -188,10 +193,12 @@ public final class ReportStore: Sendable {
   }
 
   private static let writerCacheKiB = 8_192
-  /// The maximum number of pages in the log, 4 KiB each.
+  /// The maximum number of pages in the write-ahead log.
+  ///
+  /// A page has 4 KiB.
   private static let logPages = 2_500
 
-  /// Refuses a database of another program, and marks an empty database as crashd's.
+  /// Refuses a database that belongs to another program, and marks an empty database as crashd's.
   private static func claim(_ pool: DatabasePool, path: String) throws {
     try pool.write { database in
       let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -202,7 +209,7 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Converts errors of the database to `StoreError`.
+  /// Runs `body`, and converts errors of SQLite to `StoreError`.
   static func translating<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
     do {
       return try body()
@@ -216,19 +223,20 @@ public final class ReportStore: Sendable {
   }
 }
 
-// Reports contain memory of processes. Therefore only the owner may access the database, whatever its directory and the
-// umask are.
+// Restricts access to the database files, because reports contain memory of processes. Only the owner may access the
+// files, whatever the directory and the umask allow.
 extension ReportStore {
-  /// Creates an empty file if none exists, before SQLite does.
+  /// Creates an empty file with mode 0600 if there is none, before SQLite creates it.
   ///
-  /// SQLite gives its log the same mode.
+  /// SQLite gives its log files the same mode.
   static func makePrivately(_ path: String) {
     let number = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    // The file exists or cannot be created. In the second case SQLite reports the error.
+    // If the call fails, the file exists already or cannot be created. In the second case, SQLite reports the error
+    // later.
     if number >= 0 { Glibc.close(number) }
   }
 
-  /// Restricts the mode of an existing database that belongs to crashd.
+  /// Restricts the mode of an existing database if the file belongs to crashd's user.
   static func keepPrivate(_ path: String) {
     for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }
   }

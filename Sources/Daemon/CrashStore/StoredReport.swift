@@ -1,22 +1,22 @@
 package import CrashProtocol
 public import CrashReport
 
-/// A report as JSON, with the cursor of its newest event.
+/// A report as JSON, with the cursor of its latest event.
 public struct StoredReport: Sendable, Equatable {
-  /// The cursor of the newest event.
+  /// The cursor of the report's latest event.
   public var cursor: StoreCursor
   /// The id of the report.
   public var id: String
   /// The time of the crash.
   public var time: String
-  /// The report, in the format of the crashd version that stored it.
+  /// The report as JSON, in the format of the crashd version that stored it.
   package var json: JSONFragment
 
-  /// The report.
+  /// The decoded report.
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      // The id is compared, because JSON may contain a key twice with different values.
+      // The id must match, because JSON may contain a key twice with different values.
       guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
@@ -28,7 +28,7 @@ public struct StoredReport: Sendable, Equatable {
     self.json = json
   }
 
-  /// A report that is not stored yet.
+  /// Creates the stored form of a report that is not stored yet.
   init(unstored report: CrashReport, epoch: StoreEpoch) throws {
     (cursor, id, time) = (.unstored(report, in: epoch), report.id, report.time)
     json = try JSONFragment(report)
@@ -41,6 +41,6 @@ public enum StoreChange: Sendable, Equatable {
   case inserted(StoreCursor)
   /// The report replaced an earlier report with the same id.
   case updated(StoreCursor)
-  /// The same report was already stored, and there is no event.
+  /// The same report was already stored, so no event was created.
   case unchanged
 }

@@ -1,6 +1,6 @@
-/// The reports that a reader may see.
+/// The set of reports that a reader may read.
 public enum Visibility: Sendable, Hashable {
-  /// Every report.
+  /// All reports.
   case all
   /// The reports of processes that ran under this user id.
   case user(UInt32)

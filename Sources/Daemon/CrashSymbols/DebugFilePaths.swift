@@ -1,22 +1,22 @@
-/// The paths of the debug files of a stripped image, in the order in which gdb searches.
+/// The paths where the debug files of a stripped image may be, in the order in which gdb searches.
 ///
 /// crashd opens these paths, and `crashctl doctor` reports which of them exist.
 public struct DebugFilePaths: Sendable {
-  /// The directory of all debug files on Debian.
+  /// The directory of installed debug files on Debian.
   public static let standardDirectory = "/usr/lib/debug"
 
-  /// The directory of all debug files.
+  /// The directory of installed debug files.
   public var directory: String
   /// The path of the image.
   public var imagePath: String
 
-  /// Creates the paths for the image at a path.
+  /// Creates the paths for an image.
   public init(directory: String = Self.standardDirectory, imagePath: String) {
     self.directory = directory
     self.imagePath = imagePath
   }
 
-  /// Returns the paths to try.
+  /// Returns the paths where a debug file may be.
   ///
   /// `link` is the file name in the image's `.gnu_debuglink` section.
   public func paths(buildID: String, link: String?) -> [String] {
@@ -29,19 +29,21 @@ public struct DebugFilePaths: Sendable {
     }
     let folder = imagePath[..<slash]
     paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
-    // An image loaded through `$ORIGIN/../lib` has `..` in its path. For such a path there is no corresponding path
-    // below the directory.
+    // The path of an image that was loaded through `$ORIGIN/../lib` contains `..`. No path below the directory
+    // corresponds to a path with `..`.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 
-  /// Whether a path has the component `..`, which may lead out of the directory at the beginning of the path.
+  /// Whether a path has the component `..`.
+  ///
+  /// Appended to a directory, this path may lead out of the directory.
   public static func leadsUp(_ path: some StringProtocol) -> Bool {
     path.split(separator: "/").contains { $0 == ".." }
   }
 
-  /// Whether the text is a single path component.
+  /// Whether the string is a single path component.
   ///
-  /// The image chose the text, and a slash in it could lead to any directory.
+  /// The string comes from the untrusted image, and with a slash it could lead to any directory.
   public static func isName(_ text: String) -> Bool {
     !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
       && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != 0x7f }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A whole regular file, mapped for reading.
+/// A regular file that is completely mapped for reading.
 ///
 /// Every read is checked against the size of the file.
 ///
-/// Precondition: the file never shrinks while it is mapped. This holds for caches, which are written under another
-/// name, then renamed, and never changed.
-// Safe: the address stays inside this class, which checks the bounds of every read.
-// Sendable: the address is set once, and the mapping is never written.
+/// Precondition: the file never shrinks while it is mapped. This holds for cache files: they are written under another
+/// name, then renamed, and never changed after that.
+// Safe: the address is used only inside this class, which checks the bounds of every read. Sendable: the address never
+// changes, and the mapping is never written.
 @safe final class MappedFile: @unchecked Sendable {
   private let bytes: UnsafeRawBufferPointer
 
@@ -16,21 +16,21 @@ import Glibc
 
   /// Maps the file.
   ///
-  /// Throws an errno.
+  /// Throws the errno of the failed call.
   ///
-  /// Empty files and files above `limitBytes` are refused with ENODATA and EFBIG.
+  /// Empty files are refused with ENODATA, and files above `limitBytes` with EFBIG.
   init(path: String, limitBytes: Int) throws(Errno) {
-    // The path is a valid C string during the call.
+    // The path is passed as a C string that is valid during the call.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Errno(code: errno) }
     defer { close(descriptor) }
     var status = stat()
-    // `status` outlives the call.
+    // fstat writes one struct stat to `status`.
     guard unsafe fstat(descriptor, &status) == 0 else { throw Errno(code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw Errno(code: EINVAL) }
     guard status.st_size > 0 else { throw Errno(code: ENODATA) }
     guard status.st_size <= limitBytes else { throw Errno(code: EFBIG) }
-    // The kernel chooses the address, and the result is checked before use.
+    // The kernel chooses the address, and the result is checked before it is used.
     let address = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0)
     guard let address = unsafe address, unsafe address != MAP_FAILED else { throw Errno(code: errno) }
     unsafe bytes = UnsafeRawBufferPointer(start: address, count: status.st_size)
@@ -38,7 +38,7 @@ import Glibc
   }
 
   deinit {
-    // No other code has the address, because reads return copies.
+    // No other code has the address, because all reads return copies.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), count)
   }
 
@@ -47,60 +47,63 @@ import Glibc
     var code: Int32
   }
 
-  /// Returns the little-endian integer at `offset`; nil if it is not completely in the file.
+  /// Returns the little-endian integer at `offset`; nil if the file ends before it.
   @inline(__always)
   func integer<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Value.Type = Value.self) -> Value? {
     guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
-    // The guard above ensures that the integer lies in the mapping.
+    // The guard above ensures that the integer lies within the mapping.
     return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
   }
 
-  /// Returns `count` items from `offset` on; nil if they are not completely in the file.
+  /// Returns `count` items that begin at `offset`; nil if the file ends before the last item.
   ///
   /// The section must not outlive this object.
   func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {
     guard offset >= 0, offset <= count, Int(items) <= (count - offset) / MemoryLayout<Item>.stride else { return nil }
-    // The guard above ensures that the items lie in the mapping. The file is not empty, so its address is not nil.
+    // The guard above ensures that the items lie within the mapping. The file is not empty, so its base address is not
+    // nil.
     return unsafe bytes.baseAddress.map { unsafe MappedSection(start: $0 + offset, count: items) }
   }
 
-  /// Returns the text from `offset` up to a zero byte, cut at `limitBytes`; nil if there is no zero byte before `end`.
+  /// Returns the string that begins at `offset` and ends at a zero byte, cut at `limitBytes`.
+  ///
+  /// Returns nil if no zero byte is before `end`.
   func text(at offset: Int, end: Int, limitBytes: Int) -> String? {
     guard offset >= 0, offset < end, end <= count else { return nil }
     let isCut = end - offset > limitBytes
     let end = isCut ? offset + limitBytes : end
-    // The guard above ensures that the range lies in the mapping.
+    // The guard above ensures that the range lies within the mapping.
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
-    // memchr reads at most `count` bytes. The buffer is not empty, so its address is not nil.
+    // memchr reads at most `count` bytes of the range. The range is not empty, so its base address is not nil.
     guard let start = rest.baseAddress else { return nil }
     guard let zero = unsafe memchr(start, 0, rest.count) else {
       return unsafe isCut ? String(decoding: rest, as: UTF8.self) : nil
     }
-    // The text is the range from `start` to the zero byte. Ill-formed UTF-8 is repaired.
+    // The string consists of the bytes from `start` to the zero byte. Swift replaces ill-formed UTF-8.
     return unsafe String(decoding: rest.prefix(UnsafeRawPointer(zero) - start), as: UTF8.self)
   }
 
-  /// Returns a copy of a range; nil if it is not completely in the file.
+  /// Returns a copy of a range of bytes; nil if the file ends before the range.
   func copy(_ range: Range<Int>) -> [UInt8]? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
-    // The guard above ensures that the range lies in the mapping.
+    // The guard above ensures that the range lies within the mapping.
     return unsafe Array(bytes[range])
   }
 
-  /// Returns the checksum of all bytes from `offset` on.
+  /// Returns the checksum of all bytes that follow `offset`.
   func checksum(from offset: Int) -> UInt64 {
-    // The range is clamped to the mapping.
+    // The offset is limited to the size of the mapping.
     unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[min(max(offset, 0), count)...]))
   }
 }
 
-/// The items of a section of a mapped file.
+/// An array of items in a section of a mapped file.
 ///
 /// Every read is checked against the number of items.
 ///
 /// Both the machine and the file are little-endian.
-// Safe: the address stays inside this type, which checks the bounds of every read. The creator keeps the file mapped.
-// Sendable: the mapping is never written.
+// Safe: the address is used only inside this type, which checks the bounds of every read. The creator of the section
+// keeps the file mapped. Sendable: the mapping is never written.
 @safe struct MappedSection<Item: BitwiseCopyable>: @unchecked Sendable {
   private let start: UnsafeRawPointer
   let count: UInt32
@@ -110,7 +113,7 @@ import Glibc
     self.count = count
   }
 
-  /// The item at the index; nil beyond the end.
+  /// The item at the index; nil if the index is beyond the end.
   @inline(__always)
   subscript(index: UInt32) -> Item? {
     guard index < count else { return nil }
@@ -120,17 +123,17 @@ import Glibc
 }
 
 extension MappedSection<UInt8> {
-  /// Returns the index of the first item in the sorted range `low..<high` that is greater than `value`.
+  /// Returns the index of the first item in `low..<high` that is greater than `value`.
   ///
-  /// Returns `high` if there is no such item, and nil if the range exceeds the items.
+  /// The items must be sorted. Returns `high` if there is no such item. Returns nil if the range exceeds the section.
   @inline(__always)
   func upperBound(of value: UInt8, from low: UInt32, to high: UInt32) -> UInt32? {
     guard low <= high, high <= count else { return nil }
     var (low, high) = (low, high)
     while low < high {
-      // There are no more items than bytes in a file, so the sum does not overflow.
+      // The sum cannot overflow, because there are at most as many items as bytes in a file.
       let middle = (low &+ high) / 2
-      // `middle` is less than `high`, which is at most the count, whatever the items contain.
+      // `middle` is below `high`, and `high` is at most the number of items, so the read stays within the section.
       if unsafe start.load(fromByteOffset: Int(middle), as: UInt8.self) <= value {
         low = middle &+ 1
       } else {

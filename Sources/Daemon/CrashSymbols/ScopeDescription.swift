@@ -1,29 +1,31 @@
-/// The scope at a code address: the variables that hold pointers, and the types of their targets.
+/// The scope at a code address: the variables that hold pointers, and the types that they point to.
 ///
-/// The description comes from a sandboxed process that has read an untrusted file. Invalid lines are skipped, and
-/// numbers are used only as numbers. `cs_scope.h` defines the format.
+/// The description comes from a sandboxed child process that has parsed an untrusted file. Therefore parsing ends at
+/// the first invalid line, and numbers are never used as addresses in crashd. `cs_scope.h` defines the format.
 public struct ScopeDescription: Sendable, Equatable {
-  /// A variable that holds a pointer.
+  /// A variable or parameter that holds a pointer.
   public struct Variable: Sendable, Equatable {
-    /// The name in the source.
+    /// The name in the source code.
     public var name: String
     /// The DWARF number of the register.
     public var register: Int
-    /// The offset that is added to the register.
+    /// The offset that is added to the value of the register.
     ///
-    /// A negative offset is a two's complement.
+    /// A negative offset is stored in two's complement.
     public var offset: UInt64
-    /// Whether the sum is the address of the variable.
+    /// Whether the sum of register and offset is the address of the variable.
     ///
-    /// If false, the sum is the value of the variable.
+    /// If not, the sum is the value of the variable itself.
     public var isMemory: Bool
-    /// The index of the target's type in ``ScopeDescription/types``; nil if the target has no members.
+    /// The index of the type that the variable points to, in ``ScopeDescription/types``.
+    ///
+    /// Nil if that type has no members.
     public var type: Int?
   }
 
   /// A type with members.
   public struct Structure: Sendable, Equatable {
-    /// The name in the source.
+    /// The name in the source code.
     public var name: String
     /// The members, in the order of the debug information.
     public var fields: [Field]
@@ -35,19 +37,19 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// A member of a type.
   public struct Field: Sendable, Equatable {
-    /// The name in the source; empty for a base class and an anonymous union.
+    /// The name in the source code; empty for a base class and for an anonymous union.
     public var name: String
-    /// The offset from the start of the type.
+    /// The offset of the member from the start of the type.
     public var offset: UInt64
-    /// The size; 0 if unknown.
+    /// The size of the member; 0 if unknown.
     public var size: UInt64
-    /// The kind of value that the member has.
+    /// The kind of value that the member contains.
     public var content: Content
   }
 
-  /// The kind of value of a member.
+  /// The kind of value that a member contains.
   public enum Content: Sendable, Equatable {
-    /// The kind is not known.
+    /// Any other value, or a value of an unknown kind.
     case plain
     /// A pointer to the type at this index in ``ScopeDescription/types``.
     case pointer(Int)
@@ -55,9 +57,10 @@ public struct ScopeDescription: Sendable, Equatable {
     case value(Int)
   }
 
-  /// A Swift class that is named in the function's own name, or in the name of a function that it calls or refers to.
+  /// A Swift class whose name is part of the function's own name, or of the name of a function that it calls or refers
+  /// to.
   public struct NamedClass: Sendable, Equatable {
-    /// The name in the source.
+    /// The name in the source code.
     public var name: String
     /// The size of an instance.
     public var size: UInt64
@@ -65,28 +68,32 @@ public struct ScopeDescription: Sendable, Equatable {
     public var derivedSizes: [UInt64] = []
   }
 
-  /// The variables.
+  /// The variables in scope.
   ///
-  /// Those of the innermost scope are last.
+  /// The variables of the innermost scope come last.
   public var variables: [Variable] = []
-  /// The types of the targets of variables and members.
+  /// The types that variables and members refer to.
   public var types: [Structure] = []
   /// The classes that the function refers to.
   ///
-  /// They are available even without debug information.
+  /// This list does not require debug information.
   public var namedClasses: [NamedClass] = []
-  /// The code bytes before the address.
+  /// The bytes of code before the address.
   ///
-  /// They are available even without debug information.
+  /// They do not require debug information.
   public var codeBefore: [UInt8] = []
 
-  /// The maximum number of code bytes before the address.
+  /// The maximum number of bytes of code before the address.
   public static let codeBytes = 24
 
-  /// The maximum size of a description, which is above crash-analyse's own limit.
+  /// The maximum size of a description.
+  ///
+  /// It is larger than the limit of crash-analyse itself.
   public static let limitBytes = 64 << 10
 
-  /// Parses a description, up to the first invalid line.
+  /// Parses a description.
+  ///
+  /// Parsing ends at the first invalid line.
   public init(_ bytes: [UInt8]) {
     for line in bytes.prefix(Self.limitBytes).split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)

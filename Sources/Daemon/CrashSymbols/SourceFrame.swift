@@ -1,29 +1,29 @@
-/// One function at an address, from the debug information.
+/// One function at an address, as the debug information describes it.
 public struct SourceFrame: Sendable, Equatable {
   /// The linkage name; empty if unknown.
   public var mangled: String
-  /// The link address of the function's first byte; nil for inlined functions.
+  /// The link address of the function's first byte; nil for an inlined function.
   public var symbolAddress: UInt64?
-  /// The absolute path at compile time; nil if unknown.
+  /// The absolute path of the source file at compile time; nil if unknown.
   public var file: String?
-  /// The line, starting with 1; nil if unknown.
+  /// The line number, starting with 1; nil if unknown.
   public var line: Int?
-  /// The column, starting with 1; nil if unknown.
+  /// The column number, starting with 1; nil if unknown.
   public var column: Int?
-  /// Whether the function was inlined into the next frame of the chain.
+  /// Whether the function was inlined into the function of the next frame.
   public var isInline: Bool
-  /// Whether the address itself has no line.
+  /// Whether the debug information has no line for the address itself.
   ///
-  /// File, line and column are then the nearest ones of the same function.
+  /// In that case file, line and column are those of the nearest code of the same function that has a line.
   public var isLineApproximate = false
-  /// The location of the function's declaration; nil if unknown.
+  /// Where the function is declared; nil if unknown.
   public var declaration: Declaration?
 
   /// The line on which a function begins.
   public struct Declaration: Sendable, Equatable {
-    /// The absolute path at compile time.
+    /// The absolute path of the source file at compile time.
     public var file: String
-    /// The line, starting with 1.
+    /// The line number, starting with 1.
     public var line: Int
 
     /// Creates a declaration from its parts.

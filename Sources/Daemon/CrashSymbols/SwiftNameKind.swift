@@ -1,9 +1,10 @@
-/// Classifies functions by their short names.
+/// Classifies Swift functions by their short names.
 ///
-/// Swift's demangler writes words for the kinds of its nodes before an entity: `specialized partial apply for closure
-/// #1 in …`. A name from the program cannot look like this, because a name with blanks is in backticks.
+/// Swift's demangler puts words for the kinds of nodes before an entity: `specialized partial apply for closure #1 in
+/// …`. An identifier of the program cannot look like these words, because the demangler puts identifiers with blanks in
+/// backticks.
 enum SwiftNameKind {
-  /// The nodes of functions that only forward to another one, as `SimplifiedUIDemangleOptions` prints them.
+  /// The words for functions that only forward to another function, as `SimplifiedUIDemangleOptions` prints them.
   private static let thunks = [
     "partial apply for ",  // PartialApplyForwarder, PartialApplyObjCForwarder
     "thunk for ",  // ReabstractionThunk, …Helper, …HelperWithSelf, …HelperWithGlobalActor
@@ -23,7 +24,7 @@ enum SwiftNameKind {
 
   private static let specialized = Array("specialized ".utf8)
 
-  /// Whether a short name is the name of a thunk, specialized or not.
+  /// Whether a short name belongs to a thunk, specialized or not.
   static func isThunk(short name: String) -> Bool {
     let bytes = Array(name.utf8)
     let entity = bytes.starts(with: specialized) ? bytes.dropFirst(specialized.count) : bytes[...]

@@ -1,27 +1,28 @@
-/// Finds the module in a full name from `swift_demangle`, because the runtime's short form omits the module.
+/// Finds the module in a full name from `swift_demangle`.
 ///
-/// The code works on bytes, because it runs for every frame of every report and Swift's characters are ten times as
-/// slow.
+/// The full name is needed, because the runtime's short name omits the module. The code works on bytes, because it runs
+/// for every frame of every report. Swift's characters would be ten times as slow.
 enum SwiftNameModule {
   /// Returns the module in a full name; nil if the name has no module.
   static func module(ofFull name: String) -> String? {
     let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
-    // The types in the name of a reabstraction thunk would be mistaken for the entity.
+    // The types in the name of a reabstraction thunk must not be taken for the entity.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
     if entity.starts(with: extensionStart) {
       return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
     }
     guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
-    // Other words may come before the module: `static shop.Cart.total()`.
+    // Other words may precede the module, as in `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
   }
 
-  /// Returns the length of the specialization at the beginning of a name, which ends with the last `> of `.
+  /// Returns the number of bytes in the description of a specialization at the beginning of a name.
   ///
-  /// The brackets of a specialization do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), so
-  /// they cannot be counted. The text `> of ` does not occur after the specialization.
+  /// The description ends with the last `> of `. The end cannot be found by counting brackets, because they do not
+  /// match: `[Closure Propagated : f, Argument Types : [[Swift.Int]]>`. `> of ` does not occur after the description of
+  /// the specialization.
   private static func specializationBytes(_ name: String) -> Int {
     guard name.contains("specialization <") else { return 0 }
     let bytes = Array(name.utf8)
@@ -30,11 +31,11 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// Returns the entity to which a closure, a specialization or a protocol witness belongs.
+  /// Returns the entity that a closure, a specialization or a protocol witness belongs to.
   ///
-  /// The entity is the text after the last " in ", " of " or " for " outside parentheses.
+  /// The entity follows after the last " in ", " of " or " for " outside parentheses.
   ///
-  /// After " in ", the text may be only a module. `isBare` is true after " in ".
+  /// After " in ", the remaining string may be only a module. `isBare` is true in this case, that is, after " in ".
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

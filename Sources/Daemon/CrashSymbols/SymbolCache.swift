@@ -1,11 +1,11 @@
-/// Maps addresses to function, file and line, for one build of one image.
+/// Maps addresses to function, file and line.
 ///
-/// A cache is mapped and searched without loading it. Opening reads the file once, to verify its checksum. A lookup
-/// takes some 200 instructions. A cache should stay open as long as its image may crash. All methods may be called from
-/// any thread.
+/// A cache belongs to one build of one image. A cache file is mapped and searched, and never loaded as a whole. The
+/// file is read once when it is opened, to verify its checksum. A lookup takes about 200 instructions. A cache should
+/// stay open as long as its image may crash. All methods may be called from any thread.
 ///
-/// The file belongs to crashd, but none of its bytes are trusted. A damaged or hostile file is refused, or lookups
-/// return nothing.
+/// The file belongs to crashd, but its bytes are untrusted, because they were derived from an untrusted image. A
+/// damaged or malicious file is refused, or lookups in it return nothing.
 public struct SymbolCache: Sendable {
   let file: MappedFile
   let header: SymbolCacheHeader
@@ -13,7 +13,7 @@ public struct SymbolCache: Sendable {
 
   /// Opens the cache of a build.
   ///
-  /// `buildID` has lower-case hexadecimal digits. An empty text accepts any build.
+  /// `buildID` consists of lower-case hexadecimal digits. If it is empty, a cache of any build is accepted.
   public init(path: String, buildID: String) throws(SymbolCacheError) {
     do throws(MappedFile.Errno) {
       file = try MappedFile(path: path, limitBytes: SymbolCacheFormat.fileLimitBytes)
@@ -31,33 +31,35 @@ public struct SymbolCache: Sendable {
     }
   }
 
-  /// The image's build id in hexadecimal digits; empty if the image has none.
+  /// The build id of the image, in hexadecimal digits; empty if the image has none.
   public var buildID: String { BuildID.text(header.buildID) }
 
-  /// Whether the cache has lines and inlined functions.
+  /// Whether the cache contains lines and inlined functions.
   ///
-  /// Otherwise it has only function names.
+  /// If not, it contains only function names.
   public var hasDebugInformation: Bool { header.flags.contains(.debugInformation) }
 
-  /// Whether part of the debug information could not be read, so that some code has no lines.
+  /// Whether a part of the debug information could not be read.
+  ///
+  /// Some code then has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
-  /// The name of the file with the debug information, from the image; nil if the image has none.
+  /// The name of the separate debug file, as the image states it; nil if it states none.
   ///
-  /// The image is untrusted, so the name must be checked before it becomes part of a path.
+  /// The image is untrusted, so the name must be checked before it is used in a path.
   public var debugLink: String? { header.debugLink == 0 ? nil : string(header.debugLink) }
 
   /// The size of the file in bytes.
   public var size: Int { file.count }
 
-  /// Whether the cache was built only for some addresses.
+  /// Whether the cache was built only for certain addresses.
   ///
-  /// A whole cache may have more.
+  /// A complete cache may contain more functions.
   public var isPartial: Bool { header.flags.contains(.partial) }
 
   /// Returns the functions at a link address, innermost first; empty if unknown.
   ///
-  /// A return address belongs to the instruction before it, so the caller must subtract 1.
+  /// For a return address, the caller must subtract 1, because the call instruction is before that address.
   public func frames(at linkAddress: UInt64) -> [SourceFrame] {
     var frames: [SourceFrame] = []
     let isWhole = forEachPlace(at: linkAddress) { place in
@@ -68,7 +70,9 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Reads the texts of a place; nil if the cache is damaged there.
+  /// Returns the frame for a place, with its strings.
+  ///
+  /// Returns nil if the cache is damaged there.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

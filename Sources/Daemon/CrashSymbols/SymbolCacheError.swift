@@ -2,26 +2,26 @@ import Glibc
 
 /// The reason why a symbol cache was not opened.
 ///
-/// In each case, building the cache again solves the problem.
+/// In each case, the caller should build the cache again.
 public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file cannot be read.
   ///
-  /// It does not exist, is not a regular file, is empty or is far too large.
+  /// For example, it does not exist, is not a regular file, is empty or is much too large.
   case unreadable(path: String, errno: Int32)
   /// The file is not a symbol cache.
   case notACache(path: String)
   /// The file was created by another version of crash-analyse.
   case otherVersion(path: String, version: UInt32)
-  /// The file is truncated or was changed.
+  /// The file is truncated, or its bytes were changed.
   case damaged(path: String, problem: String)
   /// The file belongs to another build of the image.
   case wrongBuildID(path: String, expected: String, found: String)
 
-  /// A readable text of one line.
+  /// A readable message of one line.
   public var description: String {
     switch self {
     case .unreadable(let path, let errno):
-      // strerror accepts every number, and returns a string that the C library owns.
+      // strerror accepts every number. It returns a string that the C library owns, and Swift copies the string.
       "cannot read symbol cache '\(path)': \(unsafe String(cString: strerror(errno)))"
     case .notACache(let path): "'\(path)' is not a symbol cache"
     case .otherVersion(let path, let version):

@@ -1,6 +1,6 @@
 /// The layout of a symbol cache.
 ///
-/// A cache is one file per build id, which is written once and then only mapped and searched.
+/// A cache is one file per build id. It is written once, and after that only mapped and searched.
 ///
 /// All integers are little-endian, and 32 bits wide unless stated otherwise. The sections follow the header without
 /// gaps, in this order:
@@ -16,18 +16,20 @@
 /// | starts    | one byte a range                | where in its page the range starts                              |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
-/// Pages and `entry` count from the header's base. `name` and `file` are byte offsets into the strings. `location`,
-/// `context`, `function` and `parent` (a location) are indexes, or ``none``. A parent is stored before its children, so
-/// every chain ends. The line of a location is added to the line of its context. A line or column of 0 means unknown.
+/// Page numbers and `entry` are relative to the base in the header. `name` and `file` are byte offsets into the
+/// strings. `location`, `context`, `function` and `parent` (a location) are indexes into their sections, or ``none``. A
+/// parent is stored before its children. Therefore every chain of parents ends. The line in a location is added to the
+/// line in its context. A line or column of 0 is unknown.
 ///
-/// Two of three ranges start in the same page as their neighbor, and many locations have the same function, file and
-/// parent. If ranges had whole addresses and locations had all fields, the file would be half as large again.
+/// This layout is compact. Two of three ranges start in the same page as their neighbor, and many locations have the
+/// same function, file and parent. If ranges contained complete addresses and locations contained all fields, the file
+/// would be one and a half times as large.
 enum SymbolCacheFormat {
-  /// `CSSY`, read as a little-endian integer.
+  /// The bytes `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
-  /// Incremented with every change of the layout.
+  /// The version of the layout.
   ///
-  /// crashd rebuilds caches of another version.
+  /// Every change of the layout increments it. crashd rebuilds caches that have another version.
   static let version: UInt32 = 4
   static let none = UInt32.max
 
@@ -38,23 +40,25 @@ enum SymbolCacheFormat {
   static let locationBytes = 8
   static let contextBytes = 16
   static let functionBytes = 16
-  /// The limit is above the build ids of all linkers.
+  /// The limit exceeds the length of the build ids that linkers create.
   ///
-  /// SHA-1 needs 20 bytes.
+  /// For comparison, a SHA-1 build id has 20 bytes.
   static let buildIDLimitBytes = 64
-  /// The checksum covers all bytes after the checksum.
+  /// The checksum covers all bytes from this offset on, which is after the checksum itself.
   static let checksummedFrom = 16
-  /// The nesting limit of inlined calls.
+  /// The maximum nesting depth of inlined calls.
   ///
-  /// The builder follows at most 200.
+  /// The builder of caches follows at most 200 levels.
   static let chainLimit = 256
-  /// A longer name or path is truncated.
+  /// Longer names and paths are truncated to this number of bytes.
   static let textLimitBytes = 8192
-  /// The maximum size of a file, which is also the builder's RLIMIT_FSIZE.
+  /// The maximum size of a cache file.
+  ///
+  /// It is also the RLIMIT_FSIZE of the builder.
   static let fileLimitBytes = 256 << 20
 }
 
-/// The first bytes of a symbol cache.
+/// The header at the beginning of a symbol cache.
 ///
 /// | offset | bytes | field                                            |
 /// |--------|-------|--------------------------------------------------|
@@ -94,27 +98,27 @@ struct SymbolCacheHeader: Equatable {
   var functionsOffset: Int { contextsOffset + Int(contextCount) * SymbolCacheFormat.contextBytes }
   var startsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
   var stringsOffset: Int { startsOffset + Int(rangeCount) }
-  /// Cannot overflow, because all counts have 32 bits.
+  /// The sum cannot overflow, because all counts have 32 bits.
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }
 
-/// The properties of a cache's contents, as stored in the header.
+/// The properties of a cache, as stored in its header.
 struct SymbolCacheFlags: OptionSet {
   var rawValue: UInt32
   /// The cache was built from DWARF.
   ///
-  /// It has lines and inlined functions, not only names.
+  /// It contains lines and inlined functions in addition to names.
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
-  /// Part of the DWARF could not be read, so some code has no lines.
+  /// A part of the DWARF could not be read, so some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
   /// The cache was built for one crash.
   ///
-  /// It has the requested addresses and little more.
+  /// It contains only the requested addresses and a little more.
   static let partial = SymbolCacheFlags(rawValue: 4)
 }
 
 extension SymbolCacheHeader {
-  /// The bytes of the header.
+  /// The header as bytes.
   var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(SymbolCacheFormat.headerBytes)
@@ -138,7 +142,9 @@ extension SymbolCacheHeader {
     return bytes
   }
 
-  /// Reads the header; nil if the file is too short or the build id too long.
+  /// Reads the header.
+  ///
+  /// Returns nil if the file is too short or the build id is too long.
   init?(of file: MappedFile) {
     guard
       let checksum: UInt64 = file.integer(at: 8), let base: UInt64 = file.integer(at: 16),

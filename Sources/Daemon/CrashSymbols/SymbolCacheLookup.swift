@@ -1,26 +1,28 @@
-/// One function of a chain, as numbers.
+/// One function in a chain of inlined functions, as numbers.
 ///
-/// Names and files are offsets into the cache's strings.
+/// The name and the files are offsets into the strings of the cache.
 public struct SymbolCachePlace: Sendable, Equatable {
-  /// The linkage name.
+  /// The offset of the linkage name.
   public var name: UInt32
-  /// The offset of the function's first byte from the image's base; `UInt32.max` for inlined functions.
+  /// The offset of the function's first byte from the base of the image; `UInt32.max` for an inlined function.
   public var entry: UInt32
-  /// The file; 0 if unknown.
+  /// The offset of the file's path; 0 if unknown.
   public var file: UInt32
-  /// The line, starting with 1; 0 if unknown.
+  /// The line number, starting with 1; 0 if unknown.
   public var line: UInt32
-  /// The column, starting with 1; 0 if unknown.
+  /// The column number, starting with 1; 0 if unknown.
   public var column: UInt32
-  /// Whether it was inlined into the next place of the chain.
+  /// Whether the function was inlined into the function of the next place in the chain.
   public var isInline: Bool
-  /// The file of the function's declaration; 0 if unknown.
+  /// The offset of the path of the file that declares the function; 0 if unknown.
   public var declarationFile: UInt32
-  /// The line of the function's declaration, starting with 1; 0 if unknown.
+  /// The line number of the function's declaration, starting with 1; 0 if unknown.
   public var declarationLine: UInt32
 }
 
-/// The sections of a cache, each of which is limited by its count of items.
+/// The sections of a cache.
+///
+/// Every access is checked against the number of items in the section.
 struct SymbolCacheSections: Sendable {
   struct Location: BitwiseCopyable {
     var context: UInt32
@@ -50,7 +52,7 @@ struct SymbolCacheSections: Sendable {
   let functions: MappedSection<Function>
   let starts: MappedSection<UInt8>
 
-  /// Returns nil if the sections do not lie within the file.
+  /// Returns nil if a section exceeds the file.
   init?(of header: SymbolCacheHeader, in file: MappedFile) {
     guard
       let pages: MappedSection<UInt32> = file.section(at: header.pagesOffset, count: header.pageCount),
@@ -71,11 +73,11 @@ struct SymbolCacheSections: Sendable {
   }
 }
 
-// The search without any text, which runs for every frame of a crash with thousands of frames.
+// The search for an address without strings. It runs for every frame of a crash, which may have thousands of frames.
 extension SymbolCache {
-  /// Calls `body` for each place at a link address, innermost first, until it returns false.
+  /// Calls `body` for each place at a link address, innermost first, until `body` returns false.
   ///
-  /// The search does not allocate. To get texts, use ``frames(at:)``.
+  /// The search does not allocate memory. To get strings instead of numbers, use ``frames(at:)``.
   /// - Returns: Whether the chain was complete. An empty chain is not complete.
   @inline(__always)
   public func forEachPlace(at linkAddress: UInt64, _ body: (SymbolCachePlace) -> Bool) -> Bool {
@@ -83,30 +85,31 @@ extension SymbolCache {
     for _ in 0..<SymbolCacheFormat.chainLimit {
       guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
       if parent == SymbolCacheFormat.none { return true }
-      // Parents must come before their children. Otherwise the chain would be a loop.
+      // A parent must have a smaller index than its child. Otherwise the chain of a damaged file could be a loop.
       guard parent < index else { return false }
       index = parent
     }
     return false
   }
 
-  /// Returns the location of the last range that starts at or before the address.
+  /// Returns the index of the location of the last range that starts at or before the address.
   @inline(__always)
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // If the address is below the first page, this number is far too large.
+    // If the address is below the first page, the subtraction wraps around. The page number is then too large, and the
+    // lookups return nil.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // If no range in this page starts before the address, the last range of earlier pages extends to the address.
+    // If no range in this page starts at or before the address, the last range of earlier pages extends to the address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }
 
-  /// Returns a place, and the index of the location into which the place was inlined.
+  /// Returns the place of a location, and the index of the location that it was inlined into.
   @inline(__always)
   private func place(ofLocation index: UInt32) -> (SymbolCachePlace, parent: UInt32)? {
     guard

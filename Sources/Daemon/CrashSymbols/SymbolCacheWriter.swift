@@ -1,33 +1,43 @@
 import Glibc
 
-/// The tables of a symbol cache before they are written.
+/// The tables of a symbol cache, before they are written to a file.
 ///
-/// `SymbolCacheFormat` defines their words.
+/// `SymbolCacheFormat` defines the words of each table.
 public struct SymbolCacheContents: Sendable {
-  /// The link address from which starts and entries count.
+  /// The link address to which starts and entries are relative.
   public var base: UInt64
-  /// The image's build id; empty if the image has none.
+  /// The build id of the image; empty if the image has none.
   public var buildID: [UInt8]
-  /// The ranges, with two words each, start and location, sorted by start.
+  /// The ranges, sorted by start.
+  ///
+  /// Each range has two words: start and location.
   public var ranges: [UInt32]
-  /// The locations, with two words each: context, line and column.
+  /// The locations.
+  ///
+  /// Each location has two words: the context, and line and column.
   public var locations: [UInt32]
-  /// The contexts, with four words each: function, file, parent, line.
+  /// The contexts.
+  ///
+  /// Each context has four words: function, file, parent and line.
   public var contexts: [UInt32]
-  /// The functions, with four words each: name, entry, file and line of the declaration.
+  /// The functions.
+  ///
+  /// Each function has four words: name, entry, and file and line of the declaration.
   public var functions: [UInt32]
-  /// The strings, each of which ends with a zero byte.
+  /// The strings.
+  ///
+  /// Each string ends with a zero byte.
   public var strings: [UInt8]
-  /// Whether the tables were built from debug information.
+  /// Whether debug information was used to build the tables.
   public var hasDebugInformation: Bool
-  /// Whether some of the debug information could not be read.
+  /// Whether a part of the debug information could not be read.
   public var isIncomplete: Bool
-  /// Whether the tables were built only for some addresses.
+  /// Whether the tables were built only for certain addresses.
   public var isPartial = false
-  /// The name of the file with the debug information; empty if the image names none.
+  /// The name of the separate debug file; empty if the image states none.
   public var debugLink = ""
 
-  /// Creates the contents from finished tables.
+  /// Creates the contents from complete tables.
   public init(
     base: UInt64, buildID: [UInt8], ranges: [UInt32], locations: [UInt32], contexts: [UInt32], functions: [UInt32],
     strings: [UInt8], hasDebugInformation: Bool = true, isIncomplete: Bool = false
@@ -48,31 +58,31 @@ public struct SymbolCacheContents: Sendable {
 public enum SymbolCacheWriter: Sendable {
   /// The reason why a cache could not be written.
   public enum Failure: Error, Sendable, Equatable {
-    /// The tables exceed the size limit of a cache file.
+    /// The tables exceed the maximum size of a cache file.
     ///
-    /// The build then has no cache.
+    /// In that case the build gets no cache.
     case tooLarge
-    /// `write` failed with this errno.
+    /// The call of `write` failed with this errno.
     case write(Int32)
   }
 
-  /// Writes the cache, starting at the descriptor's current position.
+  /// Writes the cache at the current position of the descriptor.
   ///
-  /// The caller renames the file after it is complete.
+  /// The caller must rename the file when it is complete.
   public static func write(_ contents: SymbolCacheContents, to descriptor: Int32) throws(Failure) {
     let index = RangeIndex(of: contents.ranges)
     var header = try header(of: contents, index)
     var file = header.encoded
     file.reserveCapacity(header.fileBytes)
     for words in [index.pages, index.locations, contents.locations, contents.contexts, contents.functions] {
-      // The machine and the format are both little-endian, so the words can be written as bytes.
+      // Both the machine and the format are little-endian, so the words can be written as bytes.
       unsafe words.withUnsafeBytes { unsafe file.append(contentsOf: $0) }
     }
     file.append(contentsOf: index.starts)
     file.append(contentsOf: contents.strings)
     if header.debugLink != 0 { file += Array(contents.debugLink.utf8) + [0] }
     header.checksum = unsafe file.withUnsafeBytes {
-      // The file is longer than the part that the checksum does not cover, because it contains the header.
+      // The file contains at least the header, which is longer than the part that the checksum does not cover.
       unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: $0[SymbolCacheFormat.checksummedFrom...]))
     }
     file.replaceSubrange(0..<SymbolCacheFormat.headerBytes, with: header.encoded)
@@ -97,7 +107,7 @@ public enum SymbolCacheWriter: Sendable {
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
       contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 4),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
-    // The name is stored after the other strings.
+    // The name of the debug file is stored after the other strings.
     let link = contents.debugLink.utf8.count
     if link > 0, link <= SymbolCacheFormat.textLimitBytes {
       header.debugLink = header.stringsBytes
@@ -111,7 +121,7 @@ public enum SymbolCacheWriter: Sendable {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes {
-        // `written` is below the count, so the address lies in the array.
+        // `written` is below the count, so the address lies within the array, and the rest of the array is written.
         unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
       if count < 0 {
@@ -123,24 +133,26 @@ public enum SymbolCacheWriter: Sendable {
   }
 }
 
-/// The three sections of a cache that are used to find a range by address.
+/// The three sections of a cache for finding a range by its address.
 struct RangeIndex {
-  /// The page in which the first range starts.
+  /// The number of the page in which the first range starts.
   private(set) var firstPage: UInt32 = 0
-  /// For each page, the number of ranges that start before the page.
+  /// For each page, the number of ranges that start before that page.
   ///
-  /// The last item is the total. Empty if there are no ranges.
+  /// The last item is the number of all ranges. The array is empty if there are no ranges.
   private(set) var pages: [UInt32] = []
   private(set) var locations: [UInt32] = []
   private(set) var starts: [UInt8] = []
 
-  /// Splits ranges that have two words each, start and location, and are sorted by start.
+  /// Creates the sections from ranges that are sorted by start.
+  ///
+  /// Each range has two words: start and location.
   init(of ranges: [UInt32]) {
     guard ranges.count >= 2 else { return }
     let count = ranges.count / 2
     firstPage = ranges[0] >> SymbolCacheFormat.pageBits
     let lastPage = ranges[2 * count - 2] >> SymbolCacheFormat.pageBits
-    // Unsorted ranges get no index, and lookups in the cache return nothing.
+    // Unsorted ranges get no index. Lookups in the cache then return nothing.
     guard firstPage <= lastPage else { return }
     pages.reserveCapacity(Int(lastPage - firstPage) + 2)
     locations.reserveCapacity(count)

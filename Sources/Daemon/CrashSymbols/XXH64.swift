@@ -1,7 +1,7 @@
-/// The XXH64 checksum with seed 0, which detects a damaged cache at the speed of memory.
+/// Computes the XXH64 checksum with seed 0.
 ///
-/// The checksum does not protect against attackers, who can create a file with a correct checksum. Therefore readers
-/// also check every index.
+/// It detects damaged caches, and is about as fast as memory. It does not protect against attackers, who can create a
+/// file with a correct checksum. Therefore readers of a cache also check every index.
 struct XXH64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9e37_79b1_85eb_ca87, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63,
@@ -21,14 +21,14 @@ struct XXH64 {
       offset += 8
     }
     if count - offset >= 4 {
-      // At least four bytes are left at `offset`.
+      // At least four bytes follow at `offset`, so the read stays within the buffer.
       let half = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
       hash ^= UInt64(half) &* primes.0
       hash = rotate(hash, 23) &* primes.1 &+ primes.2
       offset += 4
     }
     while offset < count {
-      // `offset` is below `count`.
+      // `offset` is below `count`, so the read stays within the buffer.
       hash ^= UInt64(unsafe bytes[offset]) &* primes.4
       hash = rotate(hash, 11) &* primes.0
       offset += 1
@@ -57,7 +57,7 @@ struct XXH64 {
 
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-    // The callers ensure that at least eight bytes follow `offset`.
+    // The callers ensure that at least eight bytes follow at `offset`.
     unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 

@@ -1,19 +1,18 @@
 import CrashReport
 
-/// The number of events of one kind in one program.
+/// The number of events of one kind in one program, which is one sample of crashd's metrics.
 ///
-/// Each value is one sample of the metrics.
-///
-/// The labels of a metric must be few, but programs choose their own names. Therefore names are shortened, and each
-/// user has a limited number of programs and rows. Further programs and rows are counted under `other`.
+/// A metric should have few different label values, but programs choose their own names. Therefore the names are
+/// shortened, and the number of programs and rows of each user is limited. Programs and rows beyond the limits are
+/// counted under `other`.
 public struct EventCount: Codable, Sendable, Equatable {
-  /// The user of the process, as verified by the kernel.
+  /// The user of the process, whose uid the kernel has verified.
   ///
-  /// Names are not verified.
+  /// The names in the other fields are not verified.
   public var uid = 0
-  /// The program's name, or `other` for programs beyond the limit.
+  /// The name of the program, or `other` if the user has too many programs.
   public var program: String
-  /// The systemd unit of the program; empty if there is none or it is unknown.
+  /// The systemd unit of the program; empty if there is no unit or the unit is unknown.
   public var unit: String
   /// The signal of a crash, or the source of an incident.
   public var kind: String
@@ -21,28 +20,28 @@ public struct EventCount: Codable, Sendable, Equatable {
   public var detail: String
   /// The number of events.
   public var count: Int
-  /// The time of the last event, RFC 3339 in UTC.
+  /// The time of the last event, as RFC 3339 in UTC.
   public var last: String
 
   /// The kinds of events that are counted.
   public enum Event: String, Sendable {
-    /// Crashes and unreported exits.
+    /// A crash or an unreported exit.
     case crash
-    /// Incidents, that is, faults that the program survived.
+    /// A non-fatal incident.
     case incident
   }
 
-  /// The maximum number of programs of one user that have their own counts.
+  /// The maximum number of programs with separate counts for one user.
   public static let programLimit = 128
-  /// The maximum number of rows of one user, not counting rows of `other`.
+  /// The maximum number of rows of one user, excluding the rows of `other`.
   public static let rowLimit = 1_024
-  /// The maximum number of rows of all users.
+  /// The maximum number of rows of all users together.
   ///
-  /// Beyond it, the user with the most rows loses the oldest row.
+  /// If it is exceeded, the oldest row of the user with the most rows is removed.
   public static let totalLimit = 4_096
-  /// If a user has too many programs, a program without events for this time is removed to make room.
+  /// If a user has too many programs, programs without events for this time are removed to make room.
   static let rest_s = 7 * 86_400
-  /// Counts saturate at this value, so that their sums do not overflow.
+  /// Counts saturate at this value, so that their sums cannot overflow.
   static let mostEvents = 1 << 40
 }
 
@@ -56,7 +55,9 @@ extension EventCount {
     (count, last) = (1, report.time)
   }
 
-  /// `before` is the number of occurrences of this incident that were counted earlier.
+  /// Creates the count for an incident.
+  ///
+  /// `before` is the number of its occurrences that were already counted.
   init(_ incident: IncidentReport, before: Int) {
     uid = incident.process.uid
     (program, unit) = (Self.label(incident.process.name), "")
@@ -65,7 +66,7 @@ extension EventCount {
     (count, last) = (isTooMany ? 0 : min(max(0, more), Self.mostEvents), incident.last)
   }
 
-  /// Returns the event as it is counted if there is no room for its own row.
+  /// Returns the event under `other`, for a user who has no room for another row.
   func other(_ lack: FullShares.Lack) -> EventCount {
     var other = self
     (other.program, other.unit) = ("other", "")
@@ -73,7 +74,7 @@ extension EventCount {
     return other
   }
 
-  /// Returns a label on one line, of at most 64 bytes.
+  /// Shortens a string to a label on one line, with at most 64 bytes.
   private static func label(_ text: String) -> String {
     var (label, bytes) = ("", 0)
     for scalar in CleanText.line(text).unicodeScalars {

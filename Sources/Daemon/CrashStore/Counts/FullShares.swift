@@ -1,14 +1,15 @@
 import Synchronization
 
-/// Remembers for a minute which users' shares of the counts are full.
+/// Remembers for one minute which users have reached the limits of their counts.
 ///
-/// Searching for room takes milliseconds in the transaction that stores a crash.
+/// Without this memory, each crash of such a user would search for room again. The search takes milliseconds in the
+/// transaction that stores the crash.
 final class FullShares: Sendable {
-  /// The kind of entry for which there was no room.
+  /// The limit that the user has reached.
   enum Lack {
-    /// There was no room for another program.
+    /// The user has too many programs.
     case programs
-    /// There was no room for another row.
+    /// The user has too many rows.
     case rows
   }
 
@@ -26,7 +27,7 @@ final class FullShares: Sendable {
 
   private let findings = Mutex<[Key: Finding]>([:])
 
-  /// Returns the last finding about a share; nil if there is no recent finding.
+  /// Returns which limit a user has reached; nil if that was not determined within the last minute.
   func lack(_ event: EventCount.Event, _ share: Int64) -> Lack? {
     findings.withLock { findings in
       findings[Key(event: event, share: share)].flatMap { $0.end > .now ? $0.lack : nil }
@@ -36,7 +37,8 @@ final class FullShares: Sendable {
   func note(_ lack: Lack, _ event: EventCount.Event, _ share: Int64) {
     findings.withLock { findings in
       let now = ContinuousClock.now
-      // The number of findings stays small, because a full share has many rows and the rows are limited.
+      // Expired entries are removed. The number of entries stays small, because each user in it has many rows and the
+      // total number of rows is limited.
       findings = findings.filter { $0.value.end > now }
       findings[Key(event: event, share: share)] = Finding(lack: lack, end: now + Self.rest)
     }

@@ -3,9 +3,10 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Returns the counts of one kind of event, the highest count first.
+  /// Returns the counts of one kind of event, with the highest count first.
   ///
-  /// Each user has separate counts. A sum over users would decrease when a row of one user is removed.
+  /// Each user has separate counts. They are not added up, because a sum over users would decrease when a row of one
+  /// user is removed.
   /// - Throws: `StoreError.unavailable`.
   public func counts(
     of event: EventCount.Event, visibility: Visibility = .all
@@ -13,7 +14,7 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        // The casts keep a damaged value of another type from failing the whole query.
+        // The query casts the values. Otherwise one damaged value of another type would make the whole query fail.
         try TypedRow<EventCount>.fetchAll(
           database,
           sql: """
@@ -28,7 +29,9 @@ extension ReportStore {
     }
   }
 
-  /// Adds an event to its row, or to the row of `other` if the user has too many rows.
+  /// Adds an event to its row.
+  ///
+  /// If the user has too many rows, the event is added to the row of `other`.
   static func count(
     _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -55,7 +58,7 @@ extension ReportStore {
       limit: EventCount.totalLimit, fairShare, in: database)
   }
 
-  /// Adds an event to its existing row.
+  /// Adds an event to an existing row.
   ///
   /// Returns false if the row does not exist.
   private static func isAdded(
@@ -88,9 +91,10 @@ extension ReportStore {
     ]
   }
 
-  /// Returns the row that may be inserted for a new row: the row itself, or a row of `other`.
+  /// Returns the row to insert for an event without an existing row.
   ///
-  /// Called only for a new row, so a storm of equal crashes does not incur the cost.
+  /// The result is the event's own row, or a row of `other`. This method is called only for new rows, so equal crashes
+  /// in a storm do not cause its cost.
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -111,11 +115,13 @@ extension ReportStore {
     return result
   }
 
-  /// How much of the limits one user has used, including the other owners that are charged to the same user.
+  /// How much of its limits a user has used.
+  ///
+  /// All owners that are charged to this user are included.
   private struct Use {
     var programs = 0
     var rows = 0
-    /// Whether the owner already has rows of this program.
+    /// Whether the owner already has rows for this program.
     var isKnown = false
     var owners: [Int64] = []
   }
@@ -142,7 +148,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the programs of these users that had no event for a while.
+  /// Removes the rows of these owners whose programs had no event for the time `rest_s`.
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))

@@ -2,9 +2,11 @@ import CrashProtocol
 import CrashReport
 import GRDB
 
-// The SQL of a filter for incidents.
+// The conditions of an incident filter, in SQL.
 extension IncidentFilter {
-  /// Fields without a column are read from the JSON, of at most 10,000 rows.
+  /// Fields without a column are read from the JSON of each row.
+  ///
+  /// There are at most 10,000 rows.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
       AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id

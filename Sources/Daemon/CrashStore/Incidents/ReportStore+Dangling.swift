@@ -1,16 +1,16 @@
 public import FoundationEssentials
 import GRDB
 
-/// The stored state of one service for its use-after-free statistics.
+/// The stored state of the use-after-free statistics of one service.
 ///
-/// The store does not interpret it.
+/// A service is a program of one user. The store does not interpret the state.
 public struct DanglingState: Codable, Sendable, Equatable {
   fileprivate var owner: Int64
-  /// The executable's path.
+  /// The path of the service's executable.
   public var program: String
-  /// The policy's state.
+  /// The encoded state of the policy.
   public var policy: Data
-  /// The statistics of the service's classes.
+  /// The encoded statistics of the service's classes.
   public var classes: Data
 
   // The names of the columns.
@@ -22,24 +22,24 @@ public struct DanglingState: Codable, Sendable, Equatable {
     (self.program, self.policy, self.classes) = (program, policy, classes)
   }
 
-  /// The user of the processes.
+  /// The user of the service's processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
-  /// Whether the processes have more privileges than their user.
+  /// Whether the service's processes have more privileges than their user.
   ///
-  /// The user may then not read the state.
+  /// In that case the user may not read the state.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
-/// A decision about a service.
+/// A decision about the protection of a service.
 public struct DanglingEvent: Codable, Sendable, Equatable {
-  /// The number of the event in the store; 0 before the event is stored.
+  /// The number of the event in the store; 0 until the event is stored.
   public private(set) var sequence: Int64 = 0
   fileprivate var owner: Int64
-  /// The executable's path.
+  /// The path of the service's executable.
   public var program: String
-  /// The time of the decision, RFC 3339 in UTC.
+  /// The time of the decision, as RFC 3339 in UTC.
   public var time: String
-  /// The complete event.
+  /// The complete event as JSON.
   public var json: Data
 
   // The names of the columns.
@@ -51,22 +51,22 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
     (self.program, self.time, self.json) = (program, time, json)
   }
 
-  /// The user of the processes.
+  /// The user of the service's processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
-  /// Whether the processes have more privileges than their user.
+  /// Whether the service's processes have more privileges than their user.
   ///
-  /// The user may then not read the event.
+  /// In that case the user may not read the event.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
-// The state of use-after-free protection: which classes are protected, and why.
+// Stores the state of use-after-free protection: which classes are protected, and why.
 extension ReportStore {
-  /// The maximum number of events.
+  /// The maximum number of stored events.
   ///
-  /// Beyond it, the oldest events of the user with the most events are evicted.
+  /// If it is exceeded, the oldest events of the user with the most events are evicted.
   public static let danglingEventLimit = 10_000
 
-  /// Stores the state of a service and its decisions in one transaction.
+  /// Stores the state of a service together with its decisions, in one transaction.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
     let fairShare = fairShare
@@ -90,9 +90,9 @@ extension ReportStore {
     }
   }
 
-  /// Removes a service.
+  /// Removes the state of a service.
   ///
-  /// Its events stay.
+  /// The service's events stay in the store.
   /// - Throws: `StoreError.unavailable`.
   public func forgetDangling(uid: UInt32, program: String, isRestricted: Bool = false) throws(StoreError) {
     try Self.translating(path) {
@@ -117,12 +117,12 @@ extension ReportStore {
     }
   }
 
-  /// Returns the decisions, latest first.
+  /// Returns decisions, with the latest first.
   /// - Parameters:
   ///   - programs: Only decisions about these programs.
-  ///   - visibility: The users whose decisions may be returned.
+  ///   - visibility: The users whose decisions the caller may read.
   ///   - limit: The maximum number of decisions.
-  /// - Returns: The events.
+  /// - Returns: The decisions.
   /// - Throws: `StoreError.unavailable`.
   public func danglingEvents(
     programs: Set<String>? = nil, visibility: Visibility = .all, limit: Int

@@ -3,14 +3,14 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Returns groups of use-after-free incidents, the last seen first.
+  /// Returns groups of use-after-free incidents, with the last seen first.
   ///
-  /// Complexity: O(n log n) in the number of incidents, which is limited. A page has at most `UseAfterFree.rowBytes`
-  /// per group, and additionally the modes of all incidents.
+  /// Complexity: O(n log n) in the number of stored incidents, which is limited. A page takes at most
+  /// `UseAfterFree.rowBytes` for each group, plus the modes of all its incidents.
   /// - Parameters:
   ///   - name: A part of the program's name.
-  ///   - since: Only incidents last seen at this time or later.
-  ///   - visibility: The users whose incidents may be returned.
+  ///   - since: Only incidents that were last seen at this time or later.
+  ///   - visibility: The users whose incidents the caller may read.
   ///   - offset: The number of groups to skip.
   ///   - limit: The maximum number of groups.
   /// - Returns: The groups.
@@ -19,12 +19,13 @@ extension ReportStore {
     name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [DanglingGroup] {
     let pool = try pool
-    // Processes with more privileges than their user form one group with the user's other processes, for callers who
-    // may read both.
+    // The key ignores the bit for restricted processes. A caller who may read both kinds of processes receives one
+    // group for them.
     let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
     return try Self.translating(path) {
       try pool.read { database in
-        // total() is used because sum() fails if the sum exceeds an integer. The CAST then saturates.
+        // The query uses total(), because sum() fails if the sum exceeds a 64-bit integer. The CAST of the result
+        // saturates.
         try TypedRow<DanglingGroup>.fetchAll(
           database,
           sql: """

@@ -3,28 +3,30 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// Incidents for subscribers, in the order in which crashd stored them.
+// Returns incidents to subscribers, in the order in which crashd stored them.
 extension ReportStore {
-  /// A page of incidents in the order of their numbers.
+  /// A page of incidents, ordered by their numbers in the store.
   public struct IncidentPage: Sendable {
-    /// The incidents that can be read.
+    /// The incidents on the page that can be read.
     public var incidents: [IncidentReport]
-    /// The cursor of the next page, after everything that was read.
-    public var end: StoreCursor
-    /// Whether no incident followed.
-    public var isLast: Bool
-    /// The number of incidents up to `end` that were evicted and not stored again, or that cannot be read.
+    /// The cursor for the next page.
     ///
-    /// The number ignores the filter. Evicted incidents are counted only if the store has kept their numbers, which are
-    /// at most 10,000.
+    /// It is after all incidents that were examined.
+    public var end: StoreCursor
+    /// Whether no further incident was stored when the page was read.
+    public var isLast: Bool
+    /// The number of incidents before `end` that cannot be read, or that were evicted and not stored again.
+    ///
+    /// The filter does not affect this number. The store remembers at most 10,000 evicted incidents, and older
+    /// evictions are not counted.
     public var lost: Int
   }
 
-  /// Returns incidents that were stored after `cursor`, or whose counts grew after it.
+  /// Returns the incidents that were stored after `cursor`, and those whose counts grew after it.
   ///
-  /// The page has at most `limit` incidents and at most `limitBytes`, unless the first incident alone is larger.
+  /// The page has at most `limit` incidents and `limitBytes` bytes. The first incident may be larger alone.
   ///
-  /// If the count of an incident grows, the incident gets the next number. Each incident therefore appears once, with
+  /// If the count of an incident grows, the incident gets a new number. Each incident therefore appears only once, with
   /// its latest count.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func incidentPage(
@@ -47,7 +49,7 @@ extension ReportStore {
             WHERE seq > :after AND \(IncidentFilter.clause) ORDER BY seq LIMIT :limit OFFSET :offset
             """, arguments, limit: limit, limitBytes: limitBytes)
         let end = page.isFull ? page.last ?? cursor.sequence : newest
-        // Skips incidents that an older crashd wrote in another format.
+        // Incidents that an older crashd stored in another format are skipped.
         let incidents = page.rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0.json) }
         let evicted = try Self.evicted(after: cursor.sequence, through: end, visibility, in: database)
         return IncidentPage(
@@ -57,7 +59,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns the cursor of the last stored incident, or the cursor before the first incident.
+  /// Returns the cursor of the incident that was stored last.
+  ///
+  /// If `isNewest` is false, returns the cursor before the first incident.
   /// - Throws: `StoreError.unavailable`.
   public func incidentCursor(isNewest: Bool) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -86,14 +90,14 @@ extension ReportStore {
         """, arguments: ["start": start, "end": end, "uid": visibility.uid]) ?? 0
   }
 
-  /// Returns the last number that was assigned.
+  /// Returns the highest number that was ever assigned to an incident.
   ///
-  /// The incident with that number may be evicted.
+  /// The incident with that number may have been evicted since.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // A database that was set aside may have an older schema.
+    // The database may be one that was set aside, with an older schema that lacks the table of numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

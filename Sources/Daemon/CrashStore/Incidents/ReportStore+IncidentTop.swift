@@ -3,7 +3,7 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Returns sums of incidents, the most frequent first.
+  /// Returns sums of incidents, with the most frequent first.
   /// - Throws: `StoreError.unavailable`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int
@@ -18,8 +18,8 @@ extension ReportStore {
     let selected = ["source", "kind", "place", "name"].map { columns.contains($0) ? $0 : "'' AS \($0)" }
     return try Self.translating(path) {
       try pool.read { database in
-        // With max(), SQLite takes the other columns from the row that has the maximum. total() is used because sum()
-        // fails on overflow.
+        // Because of max(), SQLite takes the other columns from the row with the maximum. The query uses total(),
+        // because sum() fails if it overflows.
         try TypedRow<IncidentSum>.fetchAll(
           database,
           sql: """

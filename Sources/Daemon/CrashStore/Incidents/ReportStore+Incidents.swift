@@ -3,18 +3,19 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// Non-fatal incidents.
+// Stores and returns non-fatal incidents.
 extension ReportStore {
-  /// The maximum number of rows.
+  /// The maximum number of stored incidents.
   ///
-  /// Beyond it, the user with the most rows loses the incidents that crashd stored first.
+  /// If it is exceeded, the user with the most incidents loses those that crashd stored first.
   public static let incidentLimit = 10_000
-  /// The maximum number of evicted incidents whose numbers are kept, divided among users like the incidents.
+  /// The maximum number of evicted incidents whose numbers are remembered.
   ///
-  /// If a reader missed more, the reported number of lost incidents is a lower bound.
+  /// It is divided among users, like the incidents themselves. If a reader has missed more incidents, the reported
+  /// number of lost incidents is only a lower bound.
   static let evictedIncidentLimit = 10_000
 
-  /// Stores the incidents of one reading, or their new counts, in one transaction.
+  /// Stores the incidents of one reading, or updates their counts, in one transaction.
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
@@ -24,8 +25,8 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // Even an existing incident gets a new row with the next number. The numbers follow crashd's own order, which
-          // a process cannot influence.
+          // An existing incident also gets a new row with the next number. The numbers follow the order in which crashd
+          // stores incidents, because a process must not be able to influence the order.
           try database.cachedStatement(
             sql: """
               INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)
@@ -36,7 +37,7 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // Replacing the incident's row has deleted the old row here.
+          // No older row exists here. Replacing the incident's row has deleted it.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
@@ -48,11 +49,11 @@ extension ReportStore {
     }
   }
 
-  /// Counts the occurrences of an incident since it was last stored.
+  /// Adds the occurrences since the incident was last stored to the event counts.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {
-    // A damaged row counts as no occurrence.
+    // If the row is damaged, the number of earlier occurrences is taken as 0.
     let before = try Int.fetchOne(
       database.cachedStatement(
         sql: """
@@ -64,10 +65,10 @@ extension ReportStore {
       in: database)
   }
 
-  /// Returns incidents, the last seen first.
+  /// Returns incidents, with the last seen first.
   /// - Parameters:
   ///   - filter: The filter of the incidents.
-  ///   - visibility: The users whose incidents may be returned.
+  ///   - visibility: The users whose incidents the caller may read.
   ///   - offset: The number of incidents to skip.
   ///   - limit: The maximum number of incidents.
   /// - Returns: The incidents.
@@ -85,7 +86,7 @@ extension ReportStore {
             ORDER BY last DESC, seq DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
-      // Skips incidents that an older crashd wrote in another format.
+      // Incidents that an older crashd stored in another format are skipped.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }
     }
   }

@@ -2,30 +2,32 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// The fields of a use-after-free incident that `danglingGroups` needs.
+/// The fields of a use-after-free incident that `danglingGroups` reads.
 ///
-/// They are a separate row beside the incident's row, which has the JSON.
+/// They are in a table of their own, because the incident's row also contains the JSON.
 ///
-/// Complexity: A row has at most `rowBytes`, which limits the size of a page of groups, whatever a process wrote.
+/// Complexity: a row has at most `rowBytes` bytes, whatever the process wrote. This limits the size of a page of
+/// groups.
 struct UseAfterFree: Encodable, PersistableRecord {
   static let databaseTableName = "use_after_frees"
   /// The maximum number of bytes of JSON that `fill` reads.
   ///
-  /// Older incidents beyond it stay ungrouped, which happens only if processes make their incidents large on purpose.
+  /// Older incidents beyond this limit stay ungrouped. That happens only if processes make their incidents large on
+  /// purpose.
   static let fillLimitBytes = 256 << 20
   private static let nameLimitBytes = 2_048
   private static let wordLimitBytes = 64
-  /// The maximum size of the texts below.
+  /// The maximum total size of the strings below.
   static let rowBytes = 6 * nameLimitBytes + 8 * wordLimitBytes
 
-  /// The incident's id and owner.
+  /// The id and the owner of the incident.
   var id: String
   var uid: Int64
-  // Together with the uid, the following fields are the key of the group.
+  // The uid and the following fields form the key of the group.
   var program: String
   var subject: String
   var kind: String
-  /// Empty if there is no method.
+  /// The called method; empty if there is none.
   var method: String
   var place: String
 
@@ -46,7 +48,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
     guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
     switch (incident.source, incident.kind) {
     case (.quarantine, _): break
-    // An out-of-bounds access is not related to the deallocation of the object.
+    // An out-of-bounds access is excluded, because it is not related to the deallocation of the object.
     case (.pages, .read), (.pages, .write), (.pages, .doubleFree): break
     default: return nil
     }
@@ -70,15 +72,17 @@ struct UseAfterFree: Encodable, PersistableRecord {
     age_ns = incident.object?.age_ns
   }
 
-  /// Returns the innermost in-app function, or the innermost frame.
+  /// Returns the innermost in-app function.
+  ///
+  /// If there is none, returns the innermost frame.
   private static func release(of object: IncidentReport.Object) -> String? {
     let frame = object.release.first { $0.isOwn && !$0.function.isEmpty } ?? object.release.first
     return frame.map { $0.function.isEmpty ? $0.address.description : $0.function }
   }
 
-  /// Creates the missing rows of incidents, newest first.
+  /// Creates rows for incidents that have none, newest first.
   ///
-  /// Rows are missing for incidents from an older crashd or from a database that was set aside.
+  /// Rows are missing for incidents that come from an older crashd or from a database that was set aside.
   static func fill(in database: Database, limitBytes: Int = fillLimitBytes) throws {
     let rows = try Row.fetchCursor(
       database,
@@ -91,8 +95,8 @@ struct UseAfterFree: Encodable, PersistableRecord {
       guard let json = row["json"] as Data? else { continue }
       bytes += json.count
       guard bytes <= limitBytes else { return }
-      // Incidents that an older crashd wrote in another format stay ungrouped. The comparison of id and uid detects a
-      // damaged database.
+      // Incidents that an older crashd stored in another format stay ungrouped. The id and the uid are compared to
+      // detect a damaged database.
       guard let incident = try? JSONDecoder().decode(IncidentReport.self, from: json), let use = Self(incident),
         row["id"] as DatabaseValue == use.id.databaseValue, row["uid"] as DatabaseValue == use.uid.databaseValue
       else { continue }
@@ -102,9 +106,9 @@ struct UseAfterFree: Encodable, PersistableRecord {
 }
 
 extension String {
-  /// Returns the beginning of the text, with at most `limit` bytes of UTF-8.
+  /// Returns the beginning of the string, with at most `limit` bytes of UTF-8.
   fileprivate func cut(_ limit: Int) -> String {
-    // An index inside a scalar is rounded down to the beginning of the scalar.
+    // Swift rounds an index inside a Unicode scalar down to the beginning of the scalar.
     utf8.count <= limit ? self : String(self[..<utf8.index(startIndex, offsetBy: limit)])
   }
 }

@@ -1,17 +1,18 @@
 import GRDB
 
-/// Divides a limit among users.
+/// Divides a limit on the number of items among users.
 ///
-/// The user with the most items loses items first, so that a flood evicts only its own items.
+/// If there are too many items, the user with the most items loses items first. A flood of items therefore evicts only
+/// items of the user who caused it.
 ///
-/// With n users, each user keeps at least 1/n of the limit, and additionally what other users do not need.
+/// With n users, each user keeps at least 1/n of the limit. A user may also use what other users do not need.
 public struct FairShare: Sendable {
-  /// Returns the user whose share is charged for a user's items, for example the owner of a range of subordinate uids.
+  /// Returns the user to charge for the items of a user, for example the owner of a range of subordinate uids.
   public typealias Rule = @Sendable (UInt32) -> UInt32
 
   private let rule: Rule
 
-  /// Creates a division by user, or by the user that `rule` returns.
+  /// Creates a division in which each user's items are charged to the user that `rule` returns.
   public init(_ rule: @escaping Rule = { $0 }) { self.rule = rule }
 
   /// Returns how many items of each user must be removed so that at most `limit` remain.
@@ -30,16 +31,16 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Returns the user with the most items in the largest share; nil if there are no items.
+  /// Returns the user with the most items within the largest share; nil if there are no items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
     return Self.largestKey(of: sums).flatMap { shares[$0] }.flatMap(Self.largestKey)
   }
 
-  /// Returns the user whose share is charged for the items of a user.
+  /// Returns the user to charge for the items of a user.
   func share(of user: Int64) -> Int64 {
-    // Items that only root may read are also charged to the user of the process.
+    // Items that only root may read are also charged to the user of their process.
     UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
   }
 
@@ -51,9 +52,9 @@ public struct FairShare: Sendable {
     return shares
   }
 
-  /// Starts with the smallest count.
+  /// The loop starts with the smallest count.
   ///
-  /// If a count is smaller than its equal part, the rest of that part is available to larger counts.
+  /// If a count is smaller than an equal part, the unused rest of that part is available to larger counts.
   private static func kept(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
     var (rest, users) = (max(0, limit), counts.count)
     var kept: [Int64: Int] = [:]
@@ -72,10 +73,10 @@ public struct FairShare: Sendable {
 }
 
 extension ReportStore {
-  /// Removes the oldest rows of the users with the most rows, so that at most `limit` rows remain.
+  /// Removes the oldest rows of the users with the most rows, until at most `limit` rows remain.
   ///
-  /// `table` must have a column `uid`. `key` identifies a row, by one column or by several columns in parentheses.
-  /// `order` is a column that is smaller in older rows.
+  /// `table` must have a column `uid`. `key` identifies a row. It is one column, or several columns in parentheses.
+  /// `order` is a column with smaller values in older rows.
   static func evict(
     from table: String, key: String, order: String, limit: Int, _ fairShare: FairShare, in database: Database
   ) throws {

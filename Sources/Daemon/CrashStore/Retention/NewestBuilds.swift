@@ -1,12 +1,12 @@
 import GRDB
 
-/// The builds of programs in the order in which they were first seen.
+/// Determines the builds of programs, in the order in which they were first seen.
 ///
-/// Each program is queried at most once per instance.
+/// An instance queries the store at most once for each program.
 struct NewestBuilds {
   private var known: [String: [String]] = [:]
 
-  /// Whether the build is the newest of several builds.
+  /// Whether the build is the newest one, and the program has several builds.
   mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
     let builds = try builds(of: executable, uid, in: database)
     return builds.count > 1 && builds.first == build
@@ -15,8 +15,8 @@ struct NewestBuilds {
   private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
     let name = "\(uid) \(executable)"
     if let builds = known[name] { return builds }
-    // The query jumps from one build to the next in the order of each table's index, because a program has few builds
-    // and many reports per build.
+    // The query jumps from one build to the next in the index of each table. This is fast, because a program has few
+    // builds but many reports per build.
     let builds = try String.fetchAll(
       database,
       sql: """

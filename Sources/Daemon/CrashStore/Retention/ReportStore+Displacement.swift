@@ -3,23 +3,24 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Handling of a database whose file was removed or replaced while it is open. Its contents exist until it is closed.
+// Recovery when the database file was removed or replaced while the database was open. The contents of the database
+// exist until it is closed.
 extension ReportStore {
-  /// Returns what happened to the files of the database; nil if they are in place or if the database is not open.
+  /// Returns what happened to the database files.
   ///
-  /// Complexity: two calls of lstat.
+  /// Returns nil if they are in place, or if the database is not open. Complexity: two calls of lstat.
   public func displacement() -> String? {
     guard let files = try? opened.files else { return nil }
     return files.change(at: path)
   }
 
-  /// Writes the contents of the open database to a new file at the same path, and continues with the new file.
+  /// Writes the contents of the open database to a new file at the same path, and then uses the new file.
   ///
-  /// If another file is at the path, it is renamed and never deleted. Readers and cursors stay valid, because the copy
-  /// is exact.
-  /// - Parameter time: Part of the new name.
+  /// If another file is at that path, it is renamed but never deleted. Cursors stay valid, because the new file is an
+  /// exact copy.
+  /// - Parameter time: A time that becomes part of the new name of the other file.
   /// - Returns: The new name of the other file; nil if there was no other file.
-  /// - Throws: `StoreError.unavailable`. The open database then stays in use and still has everything.
+  /// - Throws: `StoreError.unavailable`. After an error, the store still uses the open database, which has all data.
   public func writeAnew(at time: String) throws(StoreError) -> String? {
     let path = path
     return try Self.translating(path) {
@@ -27,7 +28,7 @@ extension ReportStore {
         let old = try opened
         try Self.makeDirectory(of: path)
         let copy = path + ".new"
-        // The writer makes the copy, because a new reader would open the file that is now at the path.
+        // The open writer makes the copy, because a new connection would open the file that is now at the path.
         return try old.pool.writeWithoutTransaction { database in
           try Self.copy(database, to: copy)
           let aside = try Self.setAside(path, old.files, at: time)
@@ -53,12 +54,12 @@ extension ReportStore {
     }
   }
 
-  /// A log that belongs to another database is kept with it, because the log may have transactions that are not in the
-  /// file.
+  /// If a log belongs to another database, both are renamed together, because the log may have transactions that are
+  /// not in the database file.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }
-    // The index of a log is created again when the log is opened.
+    // SQLite creates the index of a log (`-shm`) again when it opens the log.
     _ = unsafe unlink(path + "-shm")
     guard isReplaced else { return nil }
     return try setAside(path: path, as: "replaced", at: time)

@@ -1,28 +1,30 @@
 import CrashReport
 import GRDB
 
-// Removed reports. Their groups keep a count of them, and subscribers that missed them receive a count.
+// Removes reports. A group keeps the number of its removed reports, and a subscriber receives the number of events that
+// it missed.
 extension ReportStore {
-  /// The maximum number of removed events that are stored individually.
+  /// The maximum number of removed events that are recorded individually.
   ///
-  /// Of older removed events, only the number is stored.
+  /// Of older removed events, only the number per block is recorded.
   static let removedLimit = 100_000
   static let tallyBlock: Int64 = 1_024
-  /// The maximum number of reports removed in one transaction, because crashes wait for the transaction before they can
-  /// be stored.
+  /// The maximum number of reports that one transaction removes.
+  ///
+  /// It is low, because crashes cannot be stored during the transaction.
   static let removalBatch = 64
 
-  /// The events that a reader has missed.
+  /// The number of events that a reader has missed.
   public struct Missed: Sendable, Equatable {
     /// The number of removed events.
     public var count: Int
     /// Whether the number is exact.
     ///
-    /// If false, at most 1,023 of the events may precede the cursor.
+    /// If it is not, up to 1,023 of the counted events may precede the cursor.
     public var isExact: Bool
   }
 
-  /// Returns the number of removed events after `cursor`, up to `end`.
+  /// Returns the number of removed events after `cursor`, up to and including `end`.
   /// - Throws: `StoreError.unavailable`.
   public func removed(
     after cursor: StoreCursor, through end: StoreCursor? = nil, visibility: Visibility = .all
@@ -46,16 +48,16 @@ extension ReportStore {
         WHERE block >= :first AND block <= :last AND (:uid IS NULL OR uid = :uid)
         """,
       arguments: [
-        // The block of the first event after the cursor.
+        // The number of the block that contains the first event after the cursor.
         "first": (start &+ 1) / tallyBlock, "last": end / tallyBlock, "uid": visibility.uid,
       ])
     return Missed(count: (exact ?? 0) + (older ?? 0), isExact: (older ?? 0) == 0)
   }
 
-  /// Removes one report completely: its group no longer counts it.
+  /// Removes one report without counting it in its group any more.
   /// - Parameters:
   ///   - prefix: The beginning of the report's id.
-  ///   - visibility: The users whose reports may be removed.
+  ///   - visibility: The users whose reports the caller may remove.
   /// - Returns: The id of the removed report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
@@ -67,9 +69,9 @@ extension ReportStore {
     return id
   }
 
-  /// Removes some reports of crashes before a time.
+  /// Removes a batch of reports of crashes that occurred before a time.
   ///
-  /// Call it repeatedly until it removes none.
+  /// The caller repeats the call until no report is removed.
   /// - Returns: The number of removed reports.
   /// - Throws: `StoreError.unavailable`.
   public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
@@ -86,7 +88,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of reports of crashes before a time.
+  /// Returns the number of reports of crashes that occurred before a time.
   /// - Throws: `StoreError.unavailable`.
   public func count(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -99,15 +101,18 @@ extension ReportStore {
     }
   }
 
-  /// Whether a report was removed and must not be stored again.
+  /// Whether a report with this id was removed earlier.
+  ///
+  /// Such a report must not be stored again.
   static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
     try Bool.fetchOne(
       database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid IN (?, ?))"),
       arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
-  /// Removes reports together with their raw records, and adds the reports to the history of their groups if
-  /// `isCounted`.
+  /// Removes reports together with their raw records.
+  ///
+  /// If `isCounted` is true, their groups keep counting them.
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {
     for id in ids {
       if isCounted {
@@ -132,12 +137,12 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Replaces the oldest removed events by their number.
+  /// Replaces the oldest individual records of removed events by numbers per block.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])
     guard let last else { return }
-    // Only whole blocks are replaced, so that a later query can tell which blocks are already counted.
+    // Only complete blocks are replaced. Each block is then counted in only one of the two tables.
     let end = last / tallyBlock * tallyBlock
     try database.execute(
       sql: """

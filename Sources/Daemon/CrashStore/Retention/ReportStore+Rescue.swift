@@ -5,33 +5,37 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Recovery of a corrupt database. The database is set aside, never deleted, and its readable contents are copied to a
-// new database.
+// Recovery when the database is corrupt. The database is set aside but never deleted. Its readable contents are copied
+// to a new database.
 extension ReportStore {
   /// The result of a recovery.
   public struct Rescued: Sendable, Equatable {
-    /// The number of reports that were recovered, with or without their raw record.
+    /// The number of recovered reports, with or without their raw record.
     public var reports = 0
-    /// Raw records whose report could not be read, and which can be analyzed again.
+    /// The raw records whose report could not be read.
+    ///
+    /// Their reports can be built again.
     public var orphans: [Orphan] = []
     /// The number of rows that could not be read.
     public var unreadable = 0
-    /// Whether anything could be read at all.
+    /// Whether any data could be read.
     public var isReadable = true
   }
 
-  /// A raw record without its report.
+  /// A raw record whose report was lost.
   public struct Orphan: Sendable, Equatable {
-    /// The report's id.
+    /// The id of the lost report.
     public var id: String
     /// The raw record that the process wrote.
     public var raw: [UInt8]
   }
 
-  /// The maximum number of recovered raw records without a report.
+  /// The maximum number of raw records that are recovered without their report.
   private static let orphanLimit = 256
 
-  /// Renames the files of a database, including its journals, to a name that contains the time.
+  /// Renames the files of a database, including its write-ahead log.
+  ///
+  /// The new name contains the time.
   static func setAside(path: String, as what: String = "corrupt", at time: String) throws(StoreError) -> String {
     let mark = time.filter { $0.isLetter || $0.isNumber }
     var aside = "\(path).\(what)-\(mark)"
@@ -48,20 +52,22 @@ extension ReportStore {
 
   /// A database that was set aside.
   public struct SetAside: Sendable, Equatable {
-    /// The new path of the database.
+    /// The path of the database after it was renamed.
     public var path: String
-    /// The reason why it was set aside.
+    /// The reason why the database was set aside.
     public var reason: String
-    /// Whether the new database continues the numbers of this one, so that cursors and subscribers stay valid.
+    /// Whether the new database continues the event numbers of this one.
+    ///
+    /// If so, cursors and subscribers stay valid.
     public var keepsCursors: Bool
   }
 
-  /// Opens a database; if the file is corrupt or not a database, sets it aside and creates a new database.
+  /// Opens a database.
   ///
-  /// If the database cannot be opened now, for example on a full disk, the returned store is closed, and `openAgain`
-  /// can retry.
-  /// - Returns: The store, and the database that was set aside and must be recovered with `rescue`.
-  /// - Throws: `StoreError`. A database of another program or of a later version is not changed.
+  /// If the file is corrupt or not a database, sets it aside and creates a new database. If the database cannot be
+  /// opened at the moment, for example because the disk is full, the returned store is closed. `openAgain` can retry.
+  /// - Returns: The store, and the database that was set aside, whose contents `rescue` must copy.
+  /// - Throws: `StoreError`. A database of another program or of a later crashd is not changed.
   public static func open(
     path: String, at time: String, fairShare: FairShare = FairShare()
   ) throws(StoreError) -> (ReportStore, SetAside?) {
@@ -74,8 +80,8 @@ extension ReportStore {
     }
   }
 
-  /// Opens the database of a store that is not open.
-  /// - Returns: The database that was set aside and must be recovered with `rescue`.
+  /// Opens the database of a store that is closed.
+  /// - Returns: The database that was set aside, whose contents `rescue` must copy; nil if there is none.
   /// - Throws: The errors of `open`, and `unavailable`.
   public func openAgain(at time: String) throws(StoreError) -> SetAside? {
     try Self.translating(path) {
@@ -88,8 +94,8 @@ extension ReportStore {
           replace(by: .closed(error, aside))
           throw error
         }
-        // Cursors are taken over before an event is stored. Otherwise the event could get a number that the old
-        // database has used.
+        // The numbers of the old database are continued before any event is stored. Otherwise a new event could get a
+        // number that the old database has already used.
         guard var found = aside else { return nil }
         found.keepsCursors = try takeOverCursors(from: found.path)
         return found
@@ -97,7 +103,9 @@ extension ReportStore {
     }
   }
 
-  /// Sets a file aside only if it is corrupt, which a database of another program is not.
+  /// Opens the database, or sets it aside if it is corrupt.
+  ///
+  /// A database of another program is not corrupt and stays.
   private func openOrSetAside(_ aside: inout SetAside?, at time: String) throws(StoreError) -> Opened {
     do throws(StoreError) {
       return try Self.translating(path) { try Self.open(path: path) }
@@ -109,8 +117,8 @@ extension ReportStore {
     return try Self.translating(path) { try Self.open(path: path) }
   }
 
-  /// Sets the open database aside and continues with a new one, to which reports can be written at once.
-  /// - Throws: `StoreError.unavailable`. The old database is then still in use.
+  /// Sets the open database aside, and creates a new database that immediately accepts reports.
+  /// - Throws: `StoreError.unavailable`. After an error, the old database is still in use.
   public func startAnew(because reason: String, at time: String) throws(StoreError) -> SetAside {
     try Self.translating(path) {
       try writing.withLock { _ in
@@ -123,7 +131,9 @@ extension ReportStore {
     }
   }
 
-  /// Copies the readable contents of a database that was set aside, while crashes can still be stored.
+  /// Copies the readable contents of a database that was set aside.
+  ///
+  /// Crashes can be stored at the same time.
   /// - Returns: The result of the recovery.
   /// - Throws: `StoreError.unavailable` if the new database cannot be written.
   public func rescue(_ aside: SetAside) throws(StoreError) -> Rescued {
@@ -150,8 +160,9 @@ extension ReportStore {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Continues the numbers of the old database if they can be read and no event has been stored yet, so that readers'
-  /// cursors stay valid.
+  /// Continues the event numbers of the old database, so that readers' cursors stay valid.
+  ///
+  /// This requires that the numbers can be read and that no event has been stored yet.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
@@ -171,7 +182,7 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
-        // Migrations and removed rows have left entries in this table.
+        // Migrations and removed rows have left entries in `sqlite_sequence`, and these are replaced.
         try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
@@ -202,7 +213,9 @@ extension ReportStore {
     var raw: Data?
   }
 
-  /// Reads the rows of a range of numbers, one by one if the range cannot be read.
+  /// Reads the rows with a range of event numbers.
+  ///
+  /// If that fails, reads the rows one by one.
   private static func rows(
     from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
   ) -> [OldRow] {
@@ -212,7 +225,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // A damaged row may have values of any type.
+        // A damaged row may contain values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

@@ -1,17 +1,17 @@
-// What a rescue copies in addition to reports.
+// The tables that a rescue copies in addition to the reports.
 import GRDB
 
 extension ReportStore {
-  /// Adds to existing counts, because the new store already counts events while the old one is read.
+  /// The counts are added, because the new store already counts events while the old database is being read.
   private static let addsCounts = """
      ON CONFLICT DO UPDATE SET last = max(last, excluded.last),
       count = min(count + max(0, CAST(excluded.count AS INTEGER)), \(EventCount.mostEvents))
     """
 
-  /// Copies the tables with data beside the reports, each table as far as it can be read.
+  /// Copies the other tables with data.
   ///
-  /// Incidents keep their numbers only if readers' cursors stay valid. Otherwise they get new numbers, like new
-  /// incidents.
+  /// Each table is copied as far as it can be read. Incidents keep their numbers only if cursors stay valid. Otherwise
+  /// they get new numbers, as new incidents do.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -26,12 +26,13 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : "")
-      // A table with a different layout in a later schema is not copied. The file that was set aside still has it.
+      // A table whose layout differs in the current schema is not copied. The file that was set aside still contains
+      // it.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
-          // A number that the old store never assigned is damage. It must not be copied, because later numbers would
-          // have to be greater.
+          // A number that the old store never assigned is the result of damage. A row with this number must not be
+          // copied, because all later numbers would have to be greater.
           if hasNumbers {
             guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
               continue
@@ -48,7 +49,8 @@ extension ReportStore {
             SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
           """)
     }
-    // These rows are derived from the incidents and not copied, so that their sums do not depend on a damaged table.
+    // These rows are derived from the incidents instead of being copied, so that their sums do not depend on a damaged
+    // table.
     try? write { try UseAfterFree.fill(in: $0) }
   }
 }

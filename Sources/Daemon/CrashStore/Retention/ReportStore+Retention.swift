@@ -2,17 +2,19 @@ import CrashReport
 import GRDB
 import Synchronization
 
-// Automatic removal.
+// Applies the retention policy.
 extension ReportStore {
-  /// The maximum number of hourly counts of removed reports; beyond it, the oldest of the largest share are removed.
+  /// The maximum number of hourly counts of removed reports.
+  ///
+  /// If it is exceeded, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group may exceed its limit while a reader has not read all of the group.
+  /// The factor by which a group may exceed its limit while readers have not read all of its reports.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
-  /// The maximum number of pages returned to the file system in one transaction.
+  /// The maximum number of free pages that one transaction returns to the file system.
   private static let vacuumPages = 512
 
-  /// The effect of one step of retention.
+  /// The result of one step of retention.
   public enum RetentionStep: Sendable, Equatable {
     /// Reports were removed.
     case removed(Int, RetentionReason)
@@ -20,16 +22,18 @@ extension ReportStore {
     case gaveBack(pages: Int)
   }
 
-  /// Does one small step of the policy in one transaction; call it repeatedly until it returns nil.
+  /// Does one small step of retention in one transaction.
+  ///
+  /// The caller repeats the call until the result is nil.
   /// - Parameters:
   ///   - policy: The retention policy.
-  ///   - now_ns: The time, in nanoseconds since 1970.
-  ///   - keepsOld: Whether no report is removed for its age, because the clock is not trusted.
-  ///   - freeBytes: The free space of the file system; nil if unknown.
-  ///   - readers: The cursor of the slowest current reader; nil if there is no reader. A report stays in its group
-  ///     until the slowest reader and each named subscriber of the last hour have read the report. Groups that are ten
-  ///     times too large are exempt.
-  /// - Returns: The effect of the step; nil if nothing is left to do.
+  ///   - now_ns: The current time, in nanoseconds since 1970.
+  ///   - keepsOld: If true, no report is removed because of its age, because the clock is not trusted.
+  ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
+  ///   - readers: The cursor of the current reader that is furthest behind; nil if there is no reader. A report stays
+  ///     in its group until this reader, and each named subscriber that was active in the last hour, have read it. This
+  ///     does not apply to groups with ten times as many reports as allowed.
+  /// - Returns: The result of the step; nil if nothing is left to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
     _ policy: RetentionPolicy, now_ns: UInt64, keepsOld: Bool = false, freeBytes: Int? = nil,
@@ -43,7 +47,9 @@ extension ReportStore {
     return try shrink(policy, freeBytes: freeBytes)
   }
 
-  /// Ends a pass: removes history that is too old, and lets the next pass check the groups that were spared.
+  /// Ends a pass of retention.
+  ///
+  /// It removes counts that are too old, and lets the next pass check the skipped groups again.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
     grown.withLock { grown in
@@ -74,7 +80,7 @@ extension ReportStore {
     }
   }
 
-  /// Reads the whole database.
+  /// Reads and checks the whole database.
   /// - Returns: The damage that was found; nil if there is none.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func check() throws(StoreError) -> String? {
@@ -99,7 +105,7 @@ extension ReportStore {
   }
 }
 
-// Groups with too many reports.
+// Removes reports of groups that have too many.
 extension ReportStore {
   private func thinGroup(
     _ policy: RetentionPolicy, _ readers: StoreCursor?, _ now_ns: UInt64
@@ -107,7 +113,8 @@ extension ReportStore {
     let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
-        // The name is removed before the check. If the group grows during the check, it is noted again.
+        // The name is removed from the set before the check. If the group grows during the check, its name is added
+        // again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
         let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
@@ -116,7 +123,7 @@ extension ReportStore {
         }
         grown.withLock { grown in
           if ids.count == Self.removalBatch { grown.names?.insert(name) }
-          // The group is spared until a reader has read more of it.
+          // The group is skipped in this pass, because readers have not read enough of its reports yet.
           if ids.count < min(surplus, Self.removalBatch) { grown.spared.insert(name) }
         }
         if !ids.isEmpty { return .removed(ids.count, .group) }
@@ -127,7 +134,7 @@ extension ReportStore {
 
   private func nextGrown(_ limit: Int, _ pool: DatabasePool) throws -> GrownGroups.Name? {
     if let names = grown.withLock({ $0.names }) { return names.first }
-    // Noting starts before the search, so that groups that grow during the search are also noted.
+    // The set is created before the search, so that groups that grow during the search are added to it.
     grown.withLock { $0.names = [] }
     let rows = try pool.read { database in
       try Row.fetchAll(
@@ -141,10 +148,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns the reports by which a group exceeds its limit.
+  /// Returns the ids of the reports by which a group exceeds its limit.
   ///
-  /// Ids are random. The reports with the smallest ids remain, and are a uniform sample even if other reports were
-  /// removed for their age in the meantime.
+  /// The ids of reports are random. Of the older reports, those with the smallest ids remain. They are a uniform
+  /// sample, even if other reports were removed because of their age in the meantime.
   private static func surplus(
     of name: GrownGroups.Name, limit: Int, readers: StoreCursor?, _ now_ns: UInt64, in database: Database
   ) throws -> (ids: [String], surplus: Int) {
@@ -176,7 +183,7 @@ extension ReportStore {
   }
 }
 
-// Limits on bytes.
+// Keeps the size of the database within its limits.
 extension ReportStore {
   private struct Size {
     var usedBytes: Int
@@ -187,7 +194,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Free pages are returned first, because that removes no report.
+    // Free pages are returned before reports are removed, because that may be sufficient.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
@@ -209,8 +216,9 @@ extension ReportStore {
     }
   }
 
-  /// Removes the oldest events of the user whose reports take the most bytes, so that a flood evicts only its own
-  /// reports.
+  /// Removes the oldest events of the user whose reports take the most bytes.
+  ///
+  /// A flood therefore evicts only reports of the user who caused it.
   private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
     let fairShare = fairShare
     let count = try Self.translating(path) {
@@ -231,14 +239,14 @@ extension ReportStore {
     return count == 0 ? nil : .removed(count, reason)
   }
 
-  /// Shortens the file by some of its free pages.
+  /// Shortens the database file by some of its free pages.
   private func giveBack() throws(StoreError) -> Int {
     return try Self.translating(path) {
       try writeWithoutTransaction { database in
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // If a reader is active, the file is shortened at a later checkpoint.
+        // While a read is active, the file cannot be shortened. A later checkpoint shortens it.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

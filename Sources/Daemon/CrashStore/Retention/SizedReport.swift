@@ -2,12 +2,12 @@ import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
-/// A report as it is written.
+/// A report in the form in which it is written.
 ///
-/// If it is too large, its least important parts are dropped.
+/// If a report is too large, its least important parts are dropped.
 ///
-/// The raw record is dropped first, although another analysis needs it. Then the threads that did not crash are
-/// dropped.
+/// The raw record is dropped first, although a re-analysis would need it. If that is not enough, the threads that did
+/// not crash are dropped.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data
@@ -28,9 +28,9 @@ struct SizedReport {
     json = try JSONFragment(self.report).bytes
   }
 
-  /// Returns the report marked as that of a process with more privileges than its user.
+  /// Returns the report marked as restricted, because its process had more privileges than its user.
   ///
-  /// The few additional bytes do not cause a part to be dropped.
+  /// The size limit is not checked again, because the mark adds only a few bytes.
   func restricted() throws -> SizedReport {
     var sized = self
     sized.report.process.isRestricted = true

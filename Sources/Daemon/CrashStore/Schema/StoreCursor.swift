@@ -1,20 +1,20 @@
 /// A position in the order of all events, or of all incidents, of one store.
 ///
-/// The text form is opaque to clients. It contains the id of the store, so that cursors of a deleted store are
-/// recognized. It also contains the number and the kind in encrypted form.
+/// Clients must not interpret the string form. It contains the id of the store, so that cursors of a deleted store are
+/// detected. It also contains the number and the kind, both encrypted.
 public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The kind of entries that the cursor orders.
+  /// The kind of entries whose order the cursor refers to.
   ///
-  /// A cursor of one kind is not valid for the other kind.
+  /// A cursor of one kind is invalid for the other kind.
   public enum Kind: Sendable { case event, incident }
 
-  /// The epoch of the store.
+  /// The epoch of the store that issued the cursor.
   public let epoch: StoreEpoch
-  /// The number, which increases with each entry.
+  /// The number of the entry, which increases from entry to entry.
   ///
-  /// 0 is before the first entry.
+  /// A cursor with the number 0 is before the first entry.
   public let sequence: Int64
-  /// The kind of entries that the number counts.
+  /// The kind of entries that are numbered.
   public let kind: Kind
 
   /// Creates a cursor from its parts.
@@ -24,7 +24,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
     self.kind = kind
   }
 
-  /// Parses the text form.
+  /// Parses the string form of a cursor.
   ///
   /// Returns nil if the cursor belongs to another store or has the other kind.
   public init?(_ text: String, of epoch: StoreEpoch, kind: Kind = .event) {
@@ -32,9 +32,9 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
     self.init(epoch: epoch, sequence: sequence, kind: kind)
   }
 
-  /// The text form.
+  /// The string form.
   public var description: String { epoch.text(of: sequence, kind) }
 
-  /// Orders cursors of the same kind and store.
+  /// Orders cursors of the same kind and the same store.
   public static func < (left: StoreCursor, right: StoreCursor) -> Bool { left.sequence < right.sequence }
 }

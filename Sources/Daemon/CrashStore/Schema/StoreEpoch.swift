@@ -1,29 +1,29 @@
 import CrashReport
 import GRDB
 
-/// Identifies the cursors of one store.
+/// Identifies one store in its cursors, and encrypts the numbers in them.
 ///
-/// Each cursor contains the id, and the key encrypts the number.
+/// Each cursor contains the id of the store, and the key encrypts the number.
 ///
-/// A plain number would reveal to every reader how many events all users have together.
+/// A plain number would reveal to each client how many events all users together have.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
-  /// Random for each store; empty if no store is open.
+  /// The id, which is random for each store; empty if no store is open.
   let id: String
-  /// Random for each store, and secret.
+  /// The secret key, which is random for each store.
   private let key: SIMD4<UInt32>
-  /// The last number that an older version of crashd assigned.
+  /// The last number that was assigned by an older crashd with unencrypted cursors.
   ///
-  /// Cursors of older versions contain the plain number, and are accepted up to this number.
+  /// Such a cursor contains the plain number. It is accepted only up to this number.
   private let plainThrough: Int64
 
-  /// The epoch of no store.
+  /// The epoch that is used while no store is open.
   static let none = StoreEpoch(id: "")
 
   init(id: String, key: SIMD4<UInt32> = .zero, plainThrough: Int64 = 0) {
     (self.id, self.key, self.plainThrough) = (id, key, plainThrough)
   }
 
-  /// The id.
+  /// The id of the store.
   public var description: String { id }
 
   static let idDigits = 16
@@ -31,9 +31,9 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   static func randomID() -> String { UInt64.random(in: .min ... .max).hexadecimal(digits: idDigits) }
 
-  /// The bit that is set in the numbers of incidents before encryption.
+  /// The bit that distinguishes the numbers of incidents before encryption.
   ///
-  /// Sequence numbers are never negative.
+  /// It is free, because event numbers are never negative.
   private static let incidentBit = Int64.min
 
   func text(of sequence: Int64, _ kind: StoreCursor.Kind) -> String {
@@ -41,7 +41,9 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     return "\(id).\(encrypted(UInt64(bitPattern: number)).hexadecimal(digits: Self.idDigits))"
   }
 
-  /// Returns the number in the text of a cursor; nil if the cursor does not belong to this store.
+  /// Returns the number in the string form of a cursor.
+  ///
+  /// Returns nil if the cursor does not belong to this store.
   func sequence(of text: String, _ kind: StoreCursor.Kind) -> Int64? {
     guard text.hasPrefix(id), id.utf8.count == Self.idDigits else { return nil }
     let rest = text.dropFirst(id.count)
@@ -49,7 +51,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // Later numbers are refused, because the answer would otherwise reveal the newest number.
+      // Higher plain numbers are refused. Otherwise a client could find out the newest number by trying cursors.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -57,7 +59,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-// XTEA, a published block cipher with 64-bit blocks that needs few lines.
+// XTEA, a published block cipher with 64-bit blocks that can be implemented in a few lines.
 extension StoreEpoch {
   private static let (rounds, delta) = (32, 0x9e37_79b9 as UInt32)
 
@@ -87,13 +89,14 @@ extension StoreEpoch {
   }
 }
 
-// Storage of the epoch in the database.
+// Stores the epoch in the database.
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 
-  /// Returns the epoch of a database, and whether its key is new and not yet stored; nil if there is no epoch.
+  /// Returns the epoch of a database, and whether its key is new and must be stored.
   ///
-  /// A database of an older version has no key, because its cursors are plain numbers.
+  /// Returns nil if the database has no epoch. A database of an older crashd has no key, because its cursors contain
+  /// plain numbers.
   static func stored(in database: Database) throws -> (epoch: StoreEpoch, isNew: Bool)? {
     let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
     guard let id = try value(Self.keys.id), id.utf8.count == Self.idDigits else { return nil }
@@ -122,9 +125,10 @@ extension StoreEpoch {
 
   /// Returns the epoch of a database.
   ///
-  /// A new key is stored.
+  /// A new key is stored in the database.
   ///
-  /// On failure: on a full disk the key is only in memory, and cursors of this run are refused after a restart.
+  /// On failure, for example on a full disk, the key exists only in memory. Cursors that this crashd issues are then
+  /// refused after a restart.
   static func kept(in writer: any DatabaseWriter) throws -> StoreEpoch? {
     guard let (epoch, isNew) = try writer.read({ try stored(in: $0) }) else { return nil }
     guard isNew else { return epoch }

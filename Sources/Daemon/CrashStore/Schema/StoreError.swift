@@ -1,46 +1,46 @@
 /// The errors of the store.
 public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The file is a database of another program.
+  /// The file is a database that belongs to another program.
   ///
-  /// Move the file away, or choose another state directory.
+  /// The operator should move the file away or choose another state directory.
   case notADatabase(path: String)
-  /// Parts of the file are damaged.
+  /// Parts of the database file are damaged.
   ///
-  /// Set the file aside, and create a new one.
+  /// The caller should set the file aside and create a new one.
   case corrupt(path: String, reason: String)
-  /// The file was written by a later version. Run that version, or move the file away.
+  /// The file was written by a later version of crashd. The operator should run that version or move the file away.
   case tooNew(path: String, version: String)
-  /// The file cannot be opened, read or written now (permissions, disk full, I/O error).
+  /// The file cannot be opened, read or written at the moment (permissions, full disk, I/O error).
   case unavailable(path: String, reason: String)
-  /// A stored report is damaged, but others can be read.
+  /// A stored report is damaged, but other reports can be read.
   ///
-  /// A later crash of the same process replaces the report.
+  /// A later crash of the same process would replace the report.
   case unreadable(id: String)
-  /// A report of another process already has this id, and nothing was stored.
+  /// A report of another process already has this id, so nothing was stored.
   ///
-  /// Store the report under another id.
+  /// The caller should store the report under another id.
   case identifierTaken(id: String)
-  /// There is no report whose id begins with this text.
+  /// No report has an id that begins with this prefix.
   case noSuchReport(id: String)
-  /// There are several reports whose id begins with this text.
+  /// Several reports have an id that begins with this prefix.
   case ambiguous(id: String, count: Int)
-  /// The report to replace has changed in the meantime, and nothing was stored.
+  /// The report to replace has changed in the meantime, so nothing was stored.
   case changedMeanwhile(id: String)
-  /// There is no group whose key begins with this text, or there are several.
+  /// No group, or more than one group, has a key that begins with this prefix.
   case noSuchGroup(key: String)
-  /// There is no subscriber with this name.
+  /// No subscriber has this name.
   case noSuchSubscriber(name: String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
-  /// The cursor was never issued by this store.
+  /// This store never issued the cursor.
   case invalidCursor(String)
 
-  /// Whether the file is damaged.
+  /// Whether the database file is damaged.
   public var isCorruption: Bool {
     if case .corrupt = self { true } else { false }
   }
 
-  /// A text that says what failed, on what, and why.
+  /// A message that states what failed, for which file or id, and why.
   public var description: String {
     switch self {
     case .notADatabase(let path): "cannot open '\(path)': it is not a report database"

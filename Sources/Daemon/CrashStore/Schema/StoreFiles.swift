@@ -1,8 +1,8 @@
 import Glibc
 
-/// Identifies the files of the open database.
+/// Identifies the files of the open database, independently of their names.
 ///
-/// SQLite continues to write to them even after their names were removed.
+/// SQLite continues to write to these files even after their names were removed.
 struct StoreFiles: Sendable {
   private struct Number: Equatable {
     var device: UInt64
@@ -12,22 +12,22 @@ struct StoreFiles: Sendable {
   private enum Finding: Equatable {
     case file(Number)
     case missing
-    /// The state cannot be determined, for example because the directory may not be searched.
+    /// The state cannot be determined, for example because the directory is not accessible.
     ///
-    /// No conclusion is drawn.
+    /// In this case the files are treated as unchanged.
     case unknown
   }
 
   private let database: Finding
   private let log: Finding
 
-  /// Identifies the files that are now at a path.
+  /// Identifies the files that are at a path now.
   init(_ path: String) {
     database = Self.find(path)
     log = Self.find(path + "-wal")
   }
 
-  /// Returns what happened to the files; nil if they are in place.
+  /// Returns what happened to the files; nil if they are still in place.
   func change(at path: String) -> String? {
     switch Self.find(path) {
     case .missing: "the file was removed while crashd used it"
@@ -42,7 +42,7 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Whether the open database is the file at the path.
+  /// Whether the file at the path is the open database.
   func isDatabase(at path: String) -> Bool { Self.find(path) == database }
 
   /// Whether the log beside the path belongs to the open database.

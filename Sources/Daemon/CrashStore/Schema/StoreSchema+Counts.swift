@@ -1,4 +1,4 @@
-// Counts of events by program, which accumulate as long as the database exists.
+// The counts of events by program. They accumulate as long as the database exists.
 import GRDB
 
 extension StoreSchema {
@@ -6,9 +6,9 @@ extension StoreSchema {
     migrator.registerMigration("v15") { database in try database.execute(sql: eventCounts) }
   }
 
-  /// Earlier reports are not counted.
+  /// Reports that were stored before this migration are not counted.
   ///
-  /// Their causes are only in their JSON, and reading all JSON would delay the start.
+  /// Their causes are only in their JSON, and reading the JSON of all reports would delay the start.
   private static let eventCounts = """
     -- event is 'crash' (kind and detail are signal and cause) or 'incident' (kind and detail are source and kind).
     CREATE TABLE event_counts (

@@ -1,4 +1,4 @@
-// Numbers of incidents that are never reused, and the numbers of evicted incidents.
+// The tables for numbers of incidents. Numbers are never reused, and those of evicted incidents are recorded.
 import GRDB
 
 extension StoreSchema {
@@ -6,9 +6,10 @@ extension StoreSchema {
     migrator.registerMigration("v13") { database in try database.execute(sql: incidentNumbers) }
   }
 
-  /// Rows keep their numbers, so that cursors stay valid.
+  /// Existing rows keep their numbers, so that cursors stay valid.
   ///
-  /// The migrator checks foreign keys after the migration and not during it, so `use_after_frees` keeps its rows.
+  /// The migrator checks foreign keys only after the migration. Therefore the rows of `use_after_frees` are not
+  /// deleted.
   private static let incidentNumbers = """
     -- seq is the order in which crashd stored incidents. If the count of an incident grows, it gets a new number.
     CREATE TABLE numbered_incidents (

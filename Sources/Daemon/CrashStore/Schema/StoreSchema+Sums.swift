@@ -1,4 +1,4 @@
-// Sums that SQLite triggers maintain, so that they stay correct whichever statement changes a row.
+// Sums that SQLite triggers update. They stay correct whichever statement changes a row.
 import GRDB
 
 extension StoreSchema {
@@ -6,14 +6,15 @@ extension StoreSchema {
     migrator.registerMigration("v9") { database in try database.execute(sql: bytesByUser) }
     migrator.registerMigration("v10") { database in try database.execute(sql: groupSums) }
     migrator.registerMigration("v11") { database in
-      // The index serves the share of each user. The row numbers are the order in which crashd stored the incidents.
+      // The index is used to count each user's incidents. The row numbers give the order in which crashd stored the
+      // incidents.
       try database.execute(sql: "CREATE INDEX incidents_uid ON incidents (uid)")
     }
   }
 
-  /// The number of bytes of each user's reports.
+  /// The number of bytes that each user's reports take.
   ///
-  /// SQLite reads the length of a value from the row header, without reading the value.
+  /// SQLite reads the length of a value from the header of the row, without reading the value itself.
   private static let bytesByUser = """
     -- bytes is the size of the report and its raw record. It is 0 in rows for further groups of the same report.
     ALTER TABLE group_reports ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
@@ -38,7 +39,9 @@ extension StoreSchema {
     END;
     """
 
-  /// The sums that a list of groups shows without a filter, because counting rows takes time for each row.
+  /// The sums for a list of groups without a filter.
+  ///
+  /// They are stored, because counting rows takes time for each row.
   private static let groupSums = """
     CREATE TABLE group_totals (
       group_key TEXT NOT NULL,
@@ -98,7 +101,7 @@ extension StoreSchema {
     """
   }
 
-  /// The last remaining time is read from the end of each table's index.
+  /// The latest remaining time is at the end of the index of each table.
   private static func subtract(_ count: String, _ last: String) -> String {
     let isGroup = "group_key = old.group_key AND uid = old.uid"
     return """

@@ -1,11 +1,11 @@
-// The tables, and the migrations from older versions.
+// The tables of the database, and the migrations from older versions.
 import GRDB
 
 enum StoreSchema {
-  /// "CSHD", which marks the file as crashd's (`PRAGMA application_id`).
+  /// The bytes "CSHD", which mark the file as crashd's (`PRAGMA application_id`).
   static let applicationID: Int32 = 0x4353_4844
 
-  /// The version of the last migration.
+  /// The name of the last migration.
   static let version = "v15"
 
   static var migrator: DatabaseMigrator {
@@ -49,11 +49,11 @@ enum StoreSchema {
         sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreEpoch.randomID()])
     }
     migrator.registerMigration("v2") { database in
-      // Serves the search for the newest crash, which may differ from the last stored one.
+      // This index is used to find the report with the latest crash, which may not be the one that was stored last.
       try database.execute(sql: "CREATE INDEX reports_time ON reports (time, seq)")
     }
     migrator.registerMigration("v3") { database in
-      // Serves groups: the builds in which they occur, and the states that operators have set.
+      // These tables store groups: the builds in which they occur, and the states that operators have set.
       try database.execute(
         sql: """
           -- The columns of groups, in a table without the reports' JSON, which SQLite would have to skip.
@@ -84,7 +84,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v4") { database in
-      // acked is the number of the last event that the subscriber has acknowledged.
+      // The column `acked` is the number of the last event that the subscriber has acknowledged.
       try database.execute(
         sql: """
           CREATE TABLE subscribers (
@@ -97,7 +97,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v5") { database in
-      // Non-fatal incidents.
+      // This table stores non-fatal incidents.
       try database.execute(
         sql: """
           CREATE TABLE incidents (
@@ -114,7 +114,8 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v6") { database in
-      // Classes that are protected from use-after-free, and the decisions. A service is a program of one user.
+      // These tables store which classes are protected from use-after-free, and the decisions about protection. A
+      // service is a program of one user.
       try database.execute(
         sql: """
           CREATE TABLE dangling_services (
@@ -136,7 +137,8 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v7") { database in
-      // Serves retention: with the removed reports, counts stay correct, and readers learn how many events they missed.
+      // This table stores removed reports, so that retention keeps counts correct and readers receive the number of
+      // events that they missed.
       try database.execute(
         sql: """
           -- Reports that retention removed, counted by the hour of the crash.
@@ -173,8 +175,8 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v8") { database in
-      // An index for lists, with all columns that a filter can use and without the reports' JSON. SQLite finds a page,
-      // and counts the remaining reports, in this index alone, whatever the filter.
+      // This index is for lists. It has all columns that a filter can use, but not the JSON of the reports. SQLite can
+      // find a page, and count the remaining reports, in this index alone, whatever filter is used.
       try database.execute(
         sql: """
           CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)
@@ -182,8 +184,9 @@ enum StoreSchema {
     }
     registerSums(&migrator)
     migrator.registerMigration("v12") { database in
-      // The fields of groups of use-after-free incidents, in a table without the incidents' JSON. It has no index,
-      // because a list needs all rows, and there are at most as many rows as incidents.
+      // This table has the fields that are needed for groups of use-after-free incidents, without the JSON of the
+      // incidents. It has no index, because a list reads all rows. The number of rows is limited by the number of
+      // incidents.
       try database.execute(
         sql: """
           CREATE TABLE use_after_frees (
@@ -212,8 +215,8 @@ enum StoreSchema {
     }
     registerIncidentNumbers(&migrator)
     migrator.registerMigration("v14") { database in
-      // Serves lists and filters. The tags of older reports stay unknown, because reading all of these reports would
-      // delay the start.
+      // This table stores the tags of reports, for lists and filters. The tags of reports that were stored before this
+      // migration are not added, because reading all these reports would delay the start.
       try database.execute(
         sql: """
           -- All annotations of a report, including release, environment and user.

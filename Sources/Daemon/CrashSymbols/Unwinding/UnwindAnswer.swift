@@ -1,22 +1,23 @@
-/// The answer of `crash-analyse unwind`, with one stack for each requested thread.
+/// The answer of `crash-analyse unwind`.
 ///
-/// An answer has the text `CSUNWAN1`, the number of stacks (8 bytes) and the stacks. Each stack has the reason for its
-/// end, the number of frames, and three words per frame. Numbers are little-endian.
+/// It has one stack for each requested thread. An answer consists of the bytes `CSUNWAN1`, the number of stacks (8
+/// bytes), and the stacks. Each stack consists of the reason why it ends, the number of frames, and three words per
+/// frame. All numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
-  /// The maximum number of frames in one stack.
+  /// The maximum number of frames of one stack.
   public static let frameLimit = 512
-  /// The maximum size of an answer.
+  /// The maximum size of an answer, in bytes.
   public static let limitBytes = (2 + UnwindRequest.threadLimit * (2 + frameLimit * 3)) * 8
 
-  /// How a frame was found.
+  /// How the unwinder found a frame.
   public enum Found: UInt64, Sendable {
-    /// The pc in the registers.
+    /// From the pc in the registers.
     case context = 1
-    /// The unwind tables.
+    /// By the unwind tables.
     case cfi = 2
-    /// The saved frame pointer.
+    /// By the saved frame pointer.
     case framePointer = 3
-    /// The return address that a call through a bad pointer pushed.
+    /// From the return address that a call through a bad pointer had pushed.
     case scan = 4
   }
 
@@ -24,11 +25,11 @@ public struct UnwindAnswer: Sendable, Equatable {
   public enum Stop: UInt64, Sendable {
     /// The unwind tables mark the outermost frame.
     case end = 0
-    /// The limit of frames was reached.
+    /// The maximum number of frames was reached.
     case limit = 1
-    /// A word or a table is missing, or the tables lead to an invalid caller.
+    /// A word of the stack or a table is missing, or the tables lead to an invalid caller.
     case noCaller = 2
-    /// The stack pointer did not grow.
+    /// The stack pointer did not increase from one frame to the next.
     case loop = 3
   }
 
@@ -36,9 +37,9 @@ public struct UnwindAnswer: Sendable, Equatable {
   public struct Frame: Sendable, Equatable {
     /// The pc.
     public var pc: UInt64
-    /// The start of the function; nil if unknown.
+    /// The start address of the function; nil if unknown.
     public var functionStart: UInt64?
-    /// How the frame was found.
+    /// How the unwinder found the frame.
     public var found: Found
 
     /// Creates a frame from its parts.
@@ -65,7 +66,7 @@ public struct UnwindAnswer: Sendable, Equatable {
 
   private static let magic = Array("CSUNWAN1".utf8)
 
-  /// The stacks, in the order of the request's threads.
+  /// The stacks, in the order of the threads in the request.
   public var stacks: [Stack]
 
   /// Creates an answer from its stacks.
@@ -85,7 +86,9 @@ public struct UnwindAnswer: Sendable, Equatable {
     return bytes
   }
 
-  /// Parses an answer to a request of `threads` threads; nil if the answer is invalid.
+  /// Parses an answer to a request with `threads` threads.
+  ///
+  /// Returns nil if the answer is invalid.
   public init?(_ bytes: [UInt8], threads: Int) {
     guard bytes.starts(with: Self.magic) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

@@ -1,20 +1,23 @@
-/// The request of `crash-analyse unwind`, with the threads to unwind and the images that these threads may have used.
+/// The request of `crash-analyse unwind`.
 ///
-/// A request has the text `CSUNWRQ1`, the numbers of threads and images (8 bytes each), the threads and the images.
-/// Stacks and unwind files follow, at the offsets in the threads and images. Numbers are little-endian.
+/// It has the threads to unwind, and the images that these threads may refer to. A request consists of the bytes
+/// `CSUNWRQ1`, the numbers of threads and of images (8 bytes each), the threads and the images. Copies of stacks and
+/// unwind files follow, at the offsets that the threads and images contain. All numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
   /// The maximum number of threads in one request.
   public static let threadLimit = 8
-  /// The maximum number of images in one request, which is the number that a ring can have.
+  /// The maximum number of images in one request, which is also the maximum number in a ring.
   public static let imageLimit = 512
-  /// The maximum size of a request.
+  /// The maximum size of a request, in bytes.
   public static let limitBytes = 256 << 20
-  /// The number of registers of a thread, which are stored by DWARF number.
+  /// The number of registers of a thread.
+  ///
+  /// They are stored by DWARF number.
   public static let registerCount = 17
 
-  /// A range of bytes in the request.
+  /// A range of bytes in a request.
   public struct Place: Sendable, Equatable {
-    /// The offset from the request's first byte.
+    /// The offset from the first byte of the request.
     public var offset: UInt64
     /// The number of bytes.
     public var size: UInt64
@@ -26,17 +29,17 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// A thread.
+  /// A thread to unwind.
   public struct Thread: Sendable, Equatable {
-    /// The registers by DWARF number.
+    /// The values of the registers, by DWARF number.
     public var registers: [UInt64]
-    /// Whether the processor could not fetch the instruction at pc.
+    /// Whether the processor could not fetch the instruction at the pc.
     public var isBadFetch: Bool
-    /// Whether pc is after the instruction that faulted.
+    /// Whether the pc is after the instruction that caused the fault.
     public var isPastFault: Bool
-    /// The address of the first byte in the copy of the stack.
+    /// The address of the first byte that the copy of the stack contains.
     public var stackStart: UInt64
-    /// The range of the copy in the request.
+    /// The range of the stack copy in the request.
     public var stack: Place
 
     /// Creates a thread from its parts.
@@ -49,15 +52,15 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// An image.
+  /// An image that may be needed to unwind.
   public struct Image: Sendable, Equatable {
-    /// The first mapped byte.
+    /// The address of the first mapped byte.
     public var start: UInt64
-    /// The end of the mapped bytes, exclusive.
+    /// The end address of the mapped bytes, exclusive.
     public var end: UInt64
-    /// The difference between pc and link address: link address = pc - bias.
+    /// The difference between an address in memory and the link address: link address = pc - bias.
     public var bias: UInt64
-    /// The range of the unwind file; empty if there is none.
+    /// The range of the unwind file in the request; empty if there is none.
     public var tables: Place
 
     /// Creates an image from its parts.
@@ -69,11 +72,11 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// The threads.
+  /// The threads to unwind.
   ///
-  /// The answer has the same order.
+  /// The answer has their stacks in the same order.
   public var threads: [Thread]
-  /// The images that may be needed.
+  /// The images that may be needed to unwind.
   public var images: [Image]
 
   /// Creates a request from its parts.
@@ -86,7 +89,7 @@ public struct UnwindRequest: Sendable, Equatable {
   private static let threadWords = registerCount + 4
   private static let imageWords = 5
 
-  /// The number of bytes before the first stack.
+  /// Returns the size of the header, that is, the number of bytes before the first stack.
   public static func headerBytes(threads: Int, images: Int) -> Int {
     (3 + threads * threadWords + images * imageWords) * 8
   }
@@ -94,7 +97,7 @@ public struct UnwindRequest: Sendable, Equatable {
   /// The maximum size of a request's header.
   public static let headerLimitBytes = headerBytes(threads: threadLimit, images: imageLimit)
 
-  /// The bytes of the header.
+  /// The header as bytes.
   public var encoded: [UInt8] {
     var bytes = Self.magic
     bytes.append(word: UInt64(threads.count))
@@ -114,7 +117,9 @@ public struct UnwindRequest: Sendable, Equatable {
     return bytes
   }
 
-  /// Parses a header; nil if it is invalid or refers to bytes beyond a request of `size` bytes.
+  /// Parses the header of a request of `size` bytes.
+  ///
+  /// Returns nil if it is invalid or refers to bytes beyond the request.
   public init?(_ bytes: [UInt8], size: UInt64) {
     guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

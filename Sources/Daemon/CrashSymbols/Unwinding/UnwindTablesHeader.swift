@@ -1,8 +1,9 @@
-/// The header of an unwind file, which contains the `.eh_frame_hdr` of one build and then its `.eh_frame`.
+/// The header of an unwind file.
 ///
-/// A file has these parts, in this order: the text `CSUNW1` and two zeros; the CRC-32C of all later bytes (4 bytes);
-/// the length of the build id (4); the link address and size of each section (8 each); the build id (64); the sections.
-/// Numbers are little-endian.
+/// The file contains the sections `.eh_frame_hdr` and `.eh_frame` of one build. A file has the following parts, in this
+/// order: the bytes `CSUNW1` and two zeros; the CRC-32C of all later bytes (4 bytes); the length of the build id (4);
+/// the link address and size of each section (8 each); the build id (64); the two sections. All numbers are
+/// little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// A section of the image.
   public struct Section: Sendable, Equatable {
@@ -18,21 +19,21 @@ public struct UnwindTablesHeader: Sendable, Equatable {
     }
   }
 
-  /// The size of the header.
+  /// The size of the header in bytes.
   public static let size = 112
-  /// The offset at which the checksummed bytes begin.
+  /// The offset of the first byte that the checksum covers.
   public static let checkedFrom = 12
-  /// The maximum size of a file.
+  /// The maximum size of a file in bytes.
   ///
-  /// For comparison, a server of 261 MB has tables of 10 MB.
+  /// For comparison, the tables of a server of 261 MB take 10 MB.
   public static let fileLimitBytes = 64 << 20
 
   static let magic = Array("CSUNW1\0\0".utf8)
   private static let buildIDLimit = 64
 
-  /// The CRC-32C of the bytes after this field.
+  /// The CRC-32C of all bytes after this field.
   public var checksum: UInt32
-  /// The image's build id; may be empty.
+  /// The build id of the image; may be empty.
   public var buildID: [UInt8]
   /// The section `.eh_frame_hdr`.
   public var index: Section
@@ -47,7 +48,9 @@ public struct UnwindTablesHeader: Sendable, Equatable {
     self.frames = frames
   }
 
-  /// Parses a header; nil if it is invalid or refers to more than `fileSize` bytes.
+  /// Parses a header.
+  ///
+  /// Returns nil if it is invalid, or if the sections exceed `fileSize` bytes.
   public init?(_ bytes: [UInt8], fileSize: Int) {
     guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
       (Self.size...Self.fileLimitBytes).contains(fileSize)
@@ -67,7 +70,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   /// The build id in lower-case hexadecimal digits.
   public var buildIDText: String { BuildID.text(buildID) }
 
-  /// The bytes of the header.
+  /// The header as bytes.
   public var encoded: [UInt8] {
     var bytes = Self.magic
     bytes.append(half: checksum)

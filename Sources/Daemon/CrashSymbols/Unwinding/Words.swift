@@ -1,4 +1,6 @@
-/// Reads little-endian numbers from untrusted bytes, and never reads beyond the end.
+/// Reads little-endian numbers from untrusted bytes.
+///
+/// It never reads beyond the end of the bytes.
 struct WordReader {
   private let bytes: [UInt8]
   private(set) var position: Int
