@@ -1,12 +1,12 @@
 public import CrashReport
 
-/// Selects incidents.
+/// Selects non-fatal incidents.
 ///
-/// A nil property does not restrict the selection.
+/// A property that is nil does not restrict the selection.
 public struct IncidentFilter: Codable, Sendable, Hashable {
-  /// The first digits of the id, or of its part after the dash.
+  /// The first digits of the incident's id, or of the part of the id after the dash.
   public var id: String?
-  /// The part of the shield that recorded the incident.
+  /// The part of the in-process library that recorded the incident.
   public var source: IncidentReport.Source?
   /// The kind of the incident.
   public var kind: IncidentReport.Kind?
@@ -14,7 +14,7 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
   public var site: String?
   /// A part of the program's name.
   public var name: String?
-  /// The earliest time of the last occurrence, RFC 3339 in UTC.
+  /// The earliest time of the last occurrence, as RFC 3339 in UTC.
   public var since: String?
 
   /// Creates a filter.

@@ -1,58 +1,58 @@
-/// An error of crashd's interface, or of `org.varlink.service`.
+/// An error that crashd's interface or `org.varlink.service` defines.
 ///
-/// The reply contains it instead of parameters.
+/// The reply to a failed call contains an error instead of parameters.
 public enum ProtocolError: Error, Equatable, Sendable {
   /// No report has an id that begins with `id`.
   case noSuchReport(id: String)
-  /// `count` reports have an id that begins with `id`. Pass more digits.
+  /// `count` reports have an id that begins with `id`. The caller should pass more digits of the id.
   case ambiguousID(id: String, count: Int)
-  /// No group's key begins with `key`, or several keys do.
+  /// No group, or more than one group, has a key that begins with `key`.
   case noSuchGroup(key: String)
-  /// The stored record cannot be analyzed again, for the given reason.
+  /// The raw record cannot be analyzed again, for the given reason.
   case notReanalysable(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)
-  /// The settings of crashd name this collector.
+  /// The collector is in crashd's settings and cannot be removed.
   case subscriberInUse(String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
-  /// No program with this name is known to crashd.
+  /// crashd has no program with this name.
   case noSuchService(name: String)
   /// No attached process of the selected programs has a class of this name.
   case noSuchClass(name: String)
-  /// crashd already has the maximum number of clients, of this user or in total. Try again later.
+  /// crashd already has the maximum number of clients, either of this user or in total. The client should retry later.
   case tooManyClients(limit: Int)
-  /// One program already has the maximum number of listed classes.
+  /// One program already has the maximum number of classes with overrides.
   case tooManyClasses(limit: Int)
   /// The store never issued this cursor.
   case invalidCursor(String)
-  /// Events after the cursor were removed before they were read. If `exact` is false, a few of them preceded the
-  /// cursor.
+  /// Events after the cursor were removed before the subscriber read them. If `exact` is false, `lost` may include a
+  /// few events before the cursor.
   case cursorExpired(lost: Int, exact: Bool)
-  /// crashd runs, but cannot currently read or write its store.
+  /// crashd is running, but cannot read or write its store at the moment.
   case storeUnavailable(reason: String)
 
   /// The parameter is unknown, missing, or has an invalid value.
   case invalidParameter(String)
-  /// The interface has no such method.
+  /// The interface has no method with this name.
   case methodNotFound(String)
-  /// The service does not implement the method, or not with these options.
+  /// The service does not implement the method, or does not support the requested options.
   case methodNotImplemented(String)
-  /// The service has no such interface.
+  /// The service has no interface with this name.
   case interfaceNotFound(String)
-  /// The method sends many replies, which the call did not request.
+  /// The method sends many replies, but the call did not request them with `more`.
   case expectedMore
 
   /// An error that this version does not define.
   case other(name: String, parameters: [String: JSONValue])
 }
 
-// The names and parameters of errors, as in the interface files.
+// The names and parameters of errors, as the interface files declare them.
 extension ProtocolError {
   private static let own = "io.crashshield.Crashd."
   private static let service = "org.varlink.service."
 
-  /// The full name.
+  /// The full name of the error.
   public var name: String { wire.name }
   package var parameters: [String: JSONValue] { wire.parameters }
 
@@ -83,9 +83,9 @@ extension ProtocolError {
     }
   }
 
-  /// Decodes the error of a reply.
+  /// Decodes the error in a reply.
   ///
-  /// A missing parameter becomes an empty value.
+  /// If a parameter is missing, an empty value is used.
   package init(name: String, parameters: [String: JSONValue]) {
     self = Self.known[name]?(Members(values: parameters)) ?? .other(name: name, parameters: parameters)
   }

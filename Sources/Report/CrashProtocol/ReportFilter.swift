@@ -2,16 +2,16 @@ package import CrashReport
 
 /// Selects reports.
 ///
-/// A nil property does not restrict the selection.
+/// A property that is nil does not restrict the selection.
 ///
-/// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding and the options of crashctl share
-/// this filter.
+/// This filter is used by the parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding, and the
+/// options of crashctl.
 public struct ReportFilter: Codable, Sendable, Hashable {
   /// The pid of the process.
   public var pid: Int?
   /// A part of the program's name.
   public var name: String?
-  /// The group's key, or the first digits of the key.
+  /// The key of the group, or the first digits of the key.
   public var group: String?
   /// The systemd unit.
   public var unit: String?
@@ -19,17 +19,17 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var signal: String?
   /// A part of the executable's path.
   public var executable: String?
-  /// The release, from the program's annotation.
+  /// The value of the program's annotation `release`.
   public var release: String?
-  /// The environment, from the program's annotation.
+  /// The value of the program's annotation `environment`.
   public var environment: String?
   /// Annotations, each as `KEY=VALUE`.
   ///
-  /// A report must have all of them.
+  /// A report matches only if it has all of them.
   public var tags: [String]?
-  /// The earliest time of the crash, RFC 3339.
+  /// The earliest time of the crash, as RFC 3339.
   public var since: String?
-  /// The latest time of the crash, RFC 3339.
+  /// The latest time of the crash, as RFC 3339.
   public var until: String?
 
   /// Creates a filter.
@@ -44,28 +44,28 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   }
 }
 
-// The filters that compare one text of a report.
+// The filters that compare a string in the report.
 extension ReportFilter {
-  /// A field of the filter.
+  /// One string field of the filter.
   ///
-  /// It defines the name of the parameter, the setting and the store's column.
+  /// Its name is also the name of the parameter, of the setting, and of the store's column.
   package struct Text: Sendable {
-    /// How the text of a report must match the text of the filter.
+    /// How the string in a report must match the string in the filter.
     package enum Match: Sendable {
       case whole
       case part
-      /// The value of the tag with the field's name must be equal.
+      /// The report's tag with the name of the field must be equal.
       case tag
     }
 
     package var name: String
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
-    /// Describes the values that a setting accepts, for its error message.
+    /// A description of the values that a setting accepts, for its error message.
     package var takes: String
     /// Returns whether a setting accepts this value.
     package var isGood: @Sendable (String) -> Bool = { !$0.isEmpty }
-    /// Returns the text of a report.
+    /// Returns the string in a report that is compared.
     package var text: @Sendable (CrashReport) -> String?
   }
 
@@ -75,7 +75,7 @@ extension ReportFilter {
       name: "unit", path: \.unit, match: .whole, takes: "the name of a unit, such as shop.service",
       isGood: { $0.contains(".") }
     ) { $0.process.unit },
-    // The value must be a signal's name as reports contain it.
+    // The value must be the name of a signal, as reports contain it.
     Text(
       name: "signal", path: \.signal, match: .whole, takes: "the name of a signal, such as SIGSEGV",
       isGood: { text in (1...64).contains { SignalNames.name(of: $0) == text } }
@@ -89,27 +89,29 @@ extension ReportFilter {
     },
   ]
 
-  /// Returns the filter's value of the field with this name.
+  /// The filter's value for the field with this name.
   package subscript(text name: String) -> String? {
     get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }
     set { if let field = Self.texts.first(where: { $0.name == name }) { self[keyPath: field.path] = newValue } }
   }
 
-  /// The fields that the filter compares, with their values.
+  /// The fields that are set in the filter, with their values.
   package var wantedTexts: [(field: Text, wanted: String)] {
     Self.texts.compactMap { field in self[keyPath: field.path].map { (field, $0) } }
   }
 }
 
-// The filters by tags.
+// The filters that compare tags.
 extension ReportFilter {
-  /// A key and the value that it must have.
+  /// The key of a tag, and the value that the report must have for that key.
   package typealias Tag = (key: String, value: String)
 
-  /// The maximum number of tags in one filter, because the store looks up every tag for each report with the first tag.
+  /// The maximum number of tags in one filter.
+  ///
+  /// The number is limited, because for each report with the first tag the store looks up every other tag.
   package static let tagLimit = 8
 
-  /// Splits `KEY=VALUE`.
+  /// Splits a string of the form `KEY=VALUE`.
   ///
   /// Returns nil if the key or the value is missing.
   package static func tag(_ text: String) -> Tag? {
@@ -123,9 +125,9 @@ extension ReportFilter {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// The distinct tags that the filter compares.
+  /// The tags that the report must have, without duplicates.
   ///
-  /// A tag without a key matches nothing.
+  /// A tag without a key matches no report.
   package var wantedTags: [Tag] {
     let all =
       wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }

@@ -1,6 +1,6 @@
 /// An address in the crashed process.
 ///
-/// In JSON it is a string such as `"0x7f12…"`, because many JSON parsers round numbers above 2⁵³.
+/// In JSON an address is a string such as `"0x7f12…"`, because many JSON parsers round numbers above 2⁵³.
 public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
   ExpressibleByIntegerLiteral
 {
@@ -16,14 +16,14 @@ public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable
   /// Creates an address from a literal.
   public init(integerLiteral value: UInt64) { rawValue = value }
 
-  /// The text `0x`, followed by lower-case hexadecimal digits without leading zeros.
+  /// The address as `0x` and lower-case hexadecimal digits without leading zeros.
   public var description: String { "0x" + String(rawValue, radix: 16) }
 
-  /// Compares the numbers.
+  /// Compares the addresses as numbers.
   public static func < (left: Address, right: Address) -> Bool { left.rawValue < right.rawValue }
 
-  /// Decodes the string form.
-  /// - Throws: `DecodingError.dataCorrupted` if the string is not `0x` and hexadecimal digits.
+  /// Decodes the string form of an address.
+  /// - Throws: `DecodingError.dataCorrupted` if the string is not `0x` followed by hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -34,7 +34,7 @@ public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable
     rawValue = value
   }
 
-  /// Encodes the string form.
+  /// Encodes the string form of the address.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

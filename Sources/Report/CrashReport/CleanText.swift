@@ -1,14 +1,16 @@
-/// Makes untrusted text safe to show, because a crashed process must not control the operator's terminal.
+/// Makes an untrusted string safe to print.
 ///
-/// Control characters can move the cursor, and can change the colors or the title of a terminal. Bidirectional marks
-/// can display a path that differs from the stored one.
+/// Otherwise a crashed process could control the operator's terminal. Control characters can move the cursor, and can
+/// change the colors and the title of a terminal. Bidirectional marks can make a path look different from the stored
+/// path.
 public enum CleanText: Sendable {
   /// Decodes UTF-8, replaces invalid bytes, and makes control characters visible.
   public static func decode(_ bytes: some Sequence<UInt8>) -> String {
     clean(String(decoding: Array(bytes), as: UTF8.self))
   }
 
-  /// Replaces each control character except line feed and tab with its picture (`␛`), or with U+FFFD if it has none.
+  /// Replaces each control character except line feed and tab with its symbol (`␛`), or with U+FFFD if it has no
+  /// symbol.
   public static func clean(_ text: String) -> String {
     if isPlain(text) || !text.unicodeScalars.contains(where: isUnsafe) { return text }
     var scalars = String.UnicodeScalarView()
@@ -16,7 +18,9 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Cleans a text like `clean`, and makes it a single line: a line feed becomes `␊`, and a tab becomes a space.
+  /// Cleans a string as `clean` does, and also makes it a single line.
+  ///
+  /// A line feed becomes `␊`, and a tab becomes a space.
   public static func line(_ text: String) -> String {
     if isPlain(text) { return text }
     var scalars = String.UnicodeScalarView()
@@ -30,9 +34,9 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Escapes characters that JSON allows unescaped but a terminal would interpret.
+  /// Escapes those characters in JSON that a terminal would interpret but that JSON allows unescaped.
   ///
-  /// They can only occur within JSON strings.
+  /// These characters can occur only inside JSON strings.
   public static func json(_ json: String) -> String {
     if !json.unicodeScalars.contains(where: isUnsafe) { return json }
     var scalars = String.UnicodeScalarView()
@@ -46,15 +50,18 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Returns whether the text contains only printable ASCII and blanks, as most texts do.
+  /// Returns whether the string contains only printable ASCII characters and blanks.
+  ///
+  /// This is the case for most strings.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
-  /// Returns whether a terminal would interpret the character, or would display it as something else.
+  /// Returns whether a terminal would interpret the character or would display it as something else.
   public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0a: false
     case 0x00...0x1f, 0x7f...0x9f: true
-    // The Arabic letter mark, direction marks, line and paragraph separators, embeddings, overrides and isolates.
+    // These characters are the Arabic letter mark, direction marks, line and paragraph separators, embeddings,
+    // overrides and isolates.
     case 0x061c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
     default: false
     }

@@ -1,17 +1,18 @@
-// Texts about the machine and the process, for all formats that people read.
+// Facts about the machine and the process, for all readable formats of a report.
 extension CrashReport {
-  /// A line with a title.
+  /// A line with a title and a fact.
   ///
-  /// A line with an empty text is not shown.
+  /// A line whose fact is empty is not shown.
   typealias Fact = (title: String, text: String)
 
-  /// The text for a header, such as `on web-3 · release shop@2.4.1 · environment production`, or empty if nothing is
-  /// known.
+  /// The origin in the header of a report, such as `on web-3 · release shop@2.4.1 · environment production`.
+  ///
+  /// Empty if nothing is known.
   var originText: String {
     [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// Facts about the machine.
+  /// The facts about the machine.
   var machineFacts: [Fact] {
     guard let machine else { return [] }
     let memory = machine.memoryBytes.map { "\(Quantity.size($0)) memory" }
@@ -23,7 +24,7 @@ extension CrashReport {
     ])
   }
 
-  /// Facts about the process and its resources.
+  /// The facts about the process and its resources.
   var processFacts: [Fact] {
     let container = container.map { container in
       [container.id, container.runtime, "by its \(container.source)"].compactMap { $0 }.joined(separator: ", ")
@@ -38,8 +39,8 @@ extension CrashReport {
 
   private static func known(_ facts: [Fact]) -> [Fact] { facts.filter { !$0.text.isEmpty } }
 
-  /// The memory as text, such as `410.0 MiB resident (498.2 MiB at most); the limit is 512.0 MiB (cgroup, 511.9 MiB
-  /// used)`.
+  /// The memory of the process, such as `410.0 MiB resident (498.2 MiB at most); the limit is 512.0 MiB (cgroup, 511.9
+  /// MiB used)`.
   private var memoryFacts: String {
     guard let resources, let resident = resources.residentBytes else { return "" }
     var more: [String] = []
@@ -59,7 +60,9 @@ extension CrashReport {
     return "\(open) open" + (resources.descriptorLimit.map { ", the limit is \($0)" } ?? "")
   }
 
-  /// Returns how long before the crash the resources were read, or an empty text if they were read during the crash.
+  /// Returns how long before the crash the resources were read.
+  ///
+  /// The result is empty if they were read during the crash.
   private func readingAge(of resources: Resources) -> String {
     guard let read = Timestamp.nanoseconds(rfc3339: resources.time), let end = Timestamp.nanoseconds(rfc3339: time),
       end > read, end - read >= 1_000_000_000

@@ -1,22 +1,26 @@
-/// The texts of one frame, safe to show, for all formats of a report.
+/// Formats the parts of one frame for all formats of a report.
+///
+/// The results are safe to print.
 enum FrameText {
-  /// Returns the source file.
+  /// Returns the source file of a frame.
   ///
-  /// Returns nil for compiler-generated code, whose "file" does not exist.
+  /// Returns nil for compiler-generated code, because its "file" does not exist.
   static func sourceFile(of frame: CrashReport.Frame) -> String? {
     guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
     return CleanText.line(file)
   }
 
-  /// Returns the function or its linkage name, in at most `FunctionName.limit` characters.
+  /// Returns the function or its linkage name, shortened to at most `FunctionName.limit` characters.
   ///
-  /// Without a name it returns the address.
+  /// If the frame has neither name, returns the address.
   static func name(of frame: CrashReport.Frame) -> String {
     if !frame.function.isEmpty { return CleanText.line(FunctionName.short(frame.function)) }
     return frame.mangled.isEmpty ? frame.address.description : CleanText.line(FunctionName.short(frame.mangled))
   }
 
-  /// Returns `file:line:column`, or the image if the line is unknown.
+  /// Returns `file:line:column`.
+  ///
+  /// If the line is unknown, returns the image.
   static func place(of frame: CrashReport.Frame, in report: CrashReport) -> String {
     guard var place = sourceFile(of: frame) else { return offset(of: frame, in: report, short: true) }
     if let line = frame.line {
@@ -26,11 +30,11 @@ enum FrameText {
     return place
   }
 
-  /// Notes about the reliability of a frame.
+  /// Returns notes about the reliability of a frame.
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
     if frame.isLineApproximate == true { notes += " [nearest line]" }
-    // Only frames with an uncertain address get a note.
+    // Only a frame whose address is uncertain gets a note.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"
     case .framePointer: notes += " [by frame pointer]"
@@ -42,7 +46,7 @@ enum FrameText {
 
   /// Returns the address, the image and the linkage name.
   ///
-  /// With `short` only the file name of the image is included.
+  /// If `short` is true, only the file name of the image is included.
   static func machineDetail(of frame: CrashReport.Frame, in report: CrashReport, short: Bool = false) -> String {
     let inImage = offset(of: frame, in: report, short: short)
     let found =
@@ -50,7 +54,9 @@ enum FrameText {
     return frame.mangled.isEmpty ? found : "\(found), \(CleanText.line(frame.mangled))"
   }
 
-  /// Returns the image and the offset, such as `libc.so.6+0x1234`, which addr2line accepts.
+  /// Returns the image with an offset, such as `libc.so.6+0x1234`.
+  ///
+  /// addr2line accepts the offset.
   static func offset(of frame: CrashReport.Frame, in report: CrashReport, short: Bool) -> String {
     guard let path = frame.image else { return "" }
     let name = short ? path.split(separator: "/").last.map(String.init) ?? path : path
@@ -63,7 +69,9 @@ enum FrameText {
 }
 
 extension CrashReport.Frame {
-  /// Formats a source location, such as `main.swift:42`, or empty if the file is unknown.
+  /// Formats a source location, such as `main.swift:42`.
+  ///
+  /// The result is empty if the file is unknown.
   package static func position(file: String?, line: Int?) -> String {
     guard let file, !file.isEmpty else { return "" }
     let name = file.split(separator: "/").last.map(String.init) ?? file

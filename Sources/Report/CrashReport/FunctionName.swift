@@ -1,22 +1,23 @@
 /// Shortens function names to at most 120 characters.
 ///
-/// The short name keeps the innermost part, and the function's type and name. Nested closures of generic functions have
-/// names of hundreds of characters. JSON contains the complete name.
+/// The short name keeps the innermost closure, and the type and the name of the function. Shortening is needed because
+/// nested closures of generic functions have names of hundreds of characters. The JSON of a report contains the
+/// complete names.
 public enum FunctionName: Sendable {
   /// The maximum number of characters.
   public static let limit = 120
 
-  /// Returns the name, or a shorter form with `…` in place of the omitted parts.
+  /// Returns the name itself, or a shorter form with `…` in place of the omitted parts.
   ///
-  /// The function first omits the closures between the innermost closure and the function, then the labels, and finally
-  /// the middle.
+  /// First the closures between the innermost closure and the function are omitted, then the labels, and finally the
+  /// middle of the name.
   public static func short(_ name: String) -> String {
-    // A text has at least as many bytes as characters, so the fast comparison of bytes is sufficient.
+    // A string has at least as many bytes as characters, so the fast comparison of bytes comes first.
     if name.utf8.count <= limit || name.count <= limit { return name }
     var short = name
     for shorten in [withoutMiddleClosures, withoutLabels] where short.count > limit { short = shorten(short) }
     if short.count <= limit { return short }
-    // The end is longer, because it contains the type and the name.
+    // More characters are kept at the end, because the end contains the type and the name.
     let end = 2 * limit / 3
     return short.prefix(limit - end - 1) + "…" + short.suffix(end)
   }
@@ -36,7 +37,9 @@ public enum FunctionName: Sendable {
 }
 
 extension String {
-  /// Splits the text at a separator, which must be ASCII.
+  /// Splits the string at a separator.
+  ///
+  /// The separator must be ASCII.
   fileprivate func components(around separator: String) -> [Substring] {
     var pieces: [Substring] = []
     var rest = self[...]

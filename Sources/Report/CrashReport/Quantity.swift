@@ -1,4 +1,4 @@
-/// Formats quantities for people.
+/// Formats quantities so that people can read them easily.
 package enum Quantity {
   /// Formats a size, such as `412.0 MiB`.
   package static func size(_ bytes: Int) -> String {

@@ -1,11 +1,13 @@
-/// The conventional order of registers.
+/// The conventional order of the processor's registers.
 enum RegisterOrder {
   private static let known = [
     "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
     "r15", "rflags",
   ]
 
-  /// Sorts names: first those of known registers in their conventional order, then other names alphabetically.
+  /// Sorts the names of registers.
+  ///
+  /// Known registers come first in their conventional order, and other names follow alphabetically.
   static func sorted(_ names: some Collection<String>) -> [String] {
     let rest = names.filter { !known.contains($0) }.sorted()
     return known.filter { names.contains($0) } + rest

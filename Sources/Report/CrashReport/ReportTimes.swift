@@ -1,8 +1,12 @@
-/// The format of the times of a report, which are RFC 3339 in UTC.
+/// Formats the times of a report.
+///
+/// In the report itself, they are RFC 3339 in UTC.
 public struct ReportTimes: Sendable {
   /// Formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String
-  /// Formats a time without its date if it is on the day of the crash, otherwise with its date.
+  /// Formats a time.
+  ///
+  /// The date is omitted if it is the day of the crash.
   public var ofDay: @Sendable (_ time: String, _ crash: String) -> String
 
   /// Creates a value from its parts.
@@ -14,7 +18,7 @@ public struct ReportTimes: Sendable {
     self.ofDay = ofDay
   }
 
-  /// The times as reports contain them.
+  /// Shows the times unchanged, as reports contain them.
   public static let utc = ReportTimes(
     moment: { $0 },
     ofDay: { time, crash in

@@ -1,16 +1,16 @@
-/// The names of signals and of their `si_code` on Linux for x86-64 and AArch64.
+/// The names of signals, and of their `si_code` values, on Linux for x86-64 and AArch64.
 public enum SignalNames: Sendable {
-  /// Returns a name such as `SIGILL`, `SIGRTMIN+2` for a real-time signal, or `signal 99` for an invalid number.
+  /// Returns the name of a signal: `SIGILL`, `SIGRTMIN+2` for a real-time signal, or `signal 99` for an invalid number.
   public static func name(of signal: Int) -> String {
     if let name = names[signal] { return name }
-    // glibc reserves 32 and 33. The largest number is 64.
+    // The real-time signals begin with 34, because glibc reserves 32 and 33. The largest signal number is 64.
     if (34...64).contains(signal) { return signal == 34 ? "SIGRTMIN" : "SIGRTMIN+\(signal - 34)" }
     return "signal \(signal)"
   }
 
   /// Returns a name such as `SEGV_MAPERR` or `SI_USER`.
   ///
-  /// If the code has no name, it returns the number.
+  /// If the code has no name, returns its number.
   public static func codeName(of code: Int, signal: Int) -> String {
     generalCodes[code] ?? codes[signal]?[code] ?? String(code)
   }
@@ -23,7 +23,9 @@ public enum SignalNames: Sendable {
     30: "SIGPWR", 31: "SIGSYS",
   ]
 
-  /// The codes that every signal can have, which describe how the signal was sent.
+  /// The codes that every signal can have.
+  ///
+  /// They describe how the signal was sent.
   private static let generalCodes: [Int: String] = [
     0: "SI_USER", 0x80: "SI_KERNEL", -1: "SI_QUEUE", -2: "SI_TIMER", -3: "SI_MESGQ", -4: "SI_ASYNCIO",
     -5: "SI_SIGIO", -6: "SI_TKILL", -7: "SI_DETHREAD", -60: "SI_ASYNCNL",

@@ -1,20 +1,21 @@
 /// A few lines of a source file around the line of a frame.
 public struct SourceExcerpt: Sendable, Equatable {
-  /// The number of lines before and after the frame's line.
+  /// The number of lines that are shown before and after the line of the frame.
   public static let context = 3
 
-  /// The number of the first line, from 1.
+  /// The number of the first line of the excerpt, starting with 1.
   public var first: Int
-  /// The text of the lines, without line ends.
+  /// The lines of the excerpt, without line ends.
   public var lines: [String]
-  /// The number of the frame's line.
+  /// The number of the line of the frame.
   public var line: Int
 
-  /// Extracts the lines around `line` from a file.
+  /// Extracts the lines around `line` from the contents of a file.
   ///
-  /// Fails if the file has no such line.
+  /// Returns nil if the file has no such line.
   ///
-  /// The bytes are read once, up to the last extracted line. Only the extracted lines are converted to text.
+  /// The bytes are read once, and only up to the last line of the excerpt. Only the lines of the excerpt are converted
+  /// to strings.
   public init?(of bytes: [UInt8], around line: Int) {
     guard line >= 1, line <= bytes.count + 1 else { return nil }
     first = max(1, line - Self.context)
@@ -38,5 +39,7 @@ public struct SourceExcerpt: Sendable, Equatable {
   }
 }
 
-/// Finds the source excerpt of a frame, or returns nil if it is not available.
+/// Finds the source excerpt of a frame.
+///
+/// Returns nil if the source is not available.
 public typealias SourceLookup = @Sendable (CrashReport.Frame) -> SourceExcerpt?

@@ -1,6 +1,7 @@
-/// Converts the names of threads to names for people.
+/// Converts thread names into readable names.
 ///
-/// libdispatch names its workers after their root queue. On Linux only the last 15 bytes of that name are kept.
+/// libdispatch names each worker thread after its root queue. Linux limits thread names, so only the last 15 bytes of
+/// that name are kept.
 enum ThreadName {
   private static let bytes = 15
   private static let qualities = [
@@ -12,7 +13,7 @@ enum ThreadName {
     for quality in qualities {
       for kind in ["", ".overcommit", ".cooperative"] {
         let label = String("com.apple.root.\(quality)-qos\(kind)".suffix(bytes))
-        // If two labels have the same last 15 bytes, the quality of service is unknown.
+        // Two labels may have the same last 15 bytes. The quality of service is then unknown.
         names[label] = names[label] == nil ? "Dispatch worker, \(quality) QoS" : "Dispatch worker"
       }
     }
@@ -21,6 +22,6 @@ enum ThreadName {
 
   /// Returns a name such as `Dispatch worker, default QoS` for `oot.default-qos`.
   ///
-  /// Returns nil for a name that a program chose.
+  /// Returns nil if the name is not a libdispatch worker's name.
   static func worker(_ name: String) -> String? { workers[name] }
 }

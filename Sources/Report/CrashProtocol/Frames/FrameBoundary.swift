@@ -1,12 +1,12 @@
 /// Finds the end of a frame in bytes that arrive in pieces.
 ///
-/// A NUL byte ends a Varlink frame, and a line feed ends a line.
+/// The separator is a NUL byte for Varlink frames and a line feed for lines.
 ///
-/// Complexity: each byte is read once, independent of the number of pieces.
+/// Complexity: each byte is read only once, however many pieces arrive.
 package struct FrameBoundary: Sendable {
-  /// The error for a frame that exceeds the limit.
+  /// The error that is thrown if a frame exceeds the limit.
   package struct TooLong: Error, Equatable {
-    /// The limit.
+    /// The limit that was exceeded, in bytes.
     package var limit: Int
 
     @usableFromInline init(limit: Int) { self.limit = limit }
@@ -14,18 +14,20 @@ package struct FrameBoundary: Sendable {
 
   @usableFromInline let limit: Int
   @usableFromInline let separator: UInt8
-  /// The number of leading bytes without a separator.
+  /// The number of unconsumed bytes that were already searched and contain no separator.
   @usableFromInline var searched = 0
 
-  /// Creates a search for frames of at most `limit` bytes, not counting the separator.
+  /// Creates a search for frames of at most `limit` bytes.
+  ///
+  /// The separator is not counted.
   package init(limit: Int, separator: UInt8 = 0) {
     (self.limit, self.separator) = (limit, separator)
   }
 
-  /// Returns the length of the first frame in the unconsumed bytes, or nil if its end has not arrived.
+  /// Returns the length of the first frame in the unconsumed bytes. Returns nil if its end has not arrived yet.
   ///
-  /// The caller must consume the frame and its separator.
-  // Inlined, to specialize the search for the type of the caller's buffer.
+  /// The caller must consume the frame together with its separator.
+  // The function is inlinable, so that the compiler specializes the search for the type of the caller's buffer.
   @inlinable
   package mutating func next(in bytes: some RandomAccessCollection<UInt8>) throws(TooLong) -> Int? {
     guard let end = bytes.dropFirst(searched).firstIndex(of: separator) else {

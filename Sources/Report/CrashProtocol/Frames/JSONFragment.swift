@@ -3,12 +3,12 @@ package import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// Encoded JSON, such as a stored report, which a reply contains unchanged.
+/// JSON that is already encoded, such as a stored report.
 ///
-/// A fragment is one JSON value on one line. It contains neither a NUL byte nor a line feed, and therefore cannot end a
-/// frame.
+/// A reply contains it unchanged. A fragment is one JSON value on one line. It contains neither a NUL byte nor a line
+/// feed, which would end a frame.
 package struct JSONFragment: Encodable, Sendable, Equatable {
-  /// The JSON text in UTF-8.
+  /// The JSON as UTF-8.
   package let bytes: Data
 
   /// Encodes a value as JSON.
@@ -19,23 +19,23 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
     bytes = try encoder.encode(value)
   }
 
-  /// Validates untrusted bytes.
+  /// Creates a fragment from untrusted bytes.
   ///
-  /// Fails if they are no object with this id, are nested too deep, or have more than one line.
+  /// Returns nil if the bytes are not an object with this id, are nested too deep, or contain more than one line.
   ///
-  /// The check does not cover the other fields of a report, which decoding checks.
-  /// Complexity: O(bytes), see `JSONParser`.
+  /// The other fields of a report are not checked here, because decoding checks them. Complexity: O(bytes), see
+  /// `JSONParser`.
   package init?(_ bytes: Data, id: String) {
-    // JSON escapes control characters in texts. A control character in the bytes is therefore white space between two
-    // values.
+    // JSON strings contain control characters only as escapes. A control character in the bytes can therefore only be
+    // white space between two values.
     guard bytes.allSatisfy({ $0 >= 0x20 }),
       case .object(.some(id))? = try? JSONParser<Outline>.parse(Array(bytes), depth: JSONDepth.answers)
     else { return nil }
     self.bytes = bytes
   }
 
-  /// Encodes a mark, which `FragmentList` later replaces with the bytes.
-  /// - Throws: `EncodingError` from an encoder without a `FragmentList`, because it would escape the bytes.
+  /// Encodes a placeholder, which `FragmentList` later replaces with the bytes.
+  /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because it would escape the bytes.
   package func encode(to encoder: any Encoder) throws {
     guard let list = encoder.userInfo[FragmentList.key] as? FragmentList else {
       throw EncodingError.invalidValue(
@@ -50,13 +50,13 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
   package func report() throws -> CrashReport { try JSONDecoder().decode(CrashReport.self, from: bytes) }
 
   /// Parses the fragment as a JSON value.
-  /// - Throws: `JSONProblem`, but never for a fragment that `init(_:id:)` has checked.
+  /// - Throws: `JSONProblem`. It is never thrown for a fragment that `init(_:id:)` has checked.
   package func value() throws -> JSONValue {
     try JSONParser<JSONValue>.parse(Array(bytes), depth: JSONDepth.answers)
   }
 }
 
-/// The parts of a JSON value that the check of a fragment reads.
+/// The parts of a JSON value that are needed to check a fragment.
 private enum Outline: JSONBuildable {
   case text(String)
   case object(id: String?)
@@ -74,17 +74,17 @@ private enum Outline: JSONBuildable {
   }
 }
 
-/// The fragments of one reply.
+/// The fragments of one reply, and their placeholders.
 ///
-/// JSONEncoder cannot write bytes that are already encoded. It writes a mark for each fragment, and the fragment then
-/// replaces its mark.
+/// JSONEncoder cannot write bytes that are already encoded. Therefore it encodes a placeholder for each fragment, which
+/// is then replaced with the fragment.
 final class FragmentList: Sendable {
   static let key: CodingUserInfoKey = {
     guard let key = CodingUserInfoKey(rawValue: "fragments") else { preconditionFailure("BUG: a text that is no key") }
     return key
   }()
 
-  /// 128 random bits, new for each reply, so that no text of the reply contains them.
+  /// The placeholder: 128 random bits, which are new for each reply, so that no string in the reply contains them.
   private let mark = (0..<2).map { _ in UInt64.random(in: .min ... .max).hexadecimal(digits: 16) }.joined()
   private let fragments = Mutex<[JSONFragment]>([])
 
@@ -95,7 +95,7 @@ final class FragmentList: Sendable {
     }
   }
 
-  /// Encodes a value as JSON, and replaces the marks with their fragments.
+  /// Encodes a value as JSON, and replaces the placeholders with their fragments.
   static func json(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> Data {
     let list = FragmentList()
     let encoder = JSONEncoder()
@@ -111,13 +111,13 @@ final class FragmentList: Sendable {
     return json
   }
 
-  /// Searches with libc's memchr, because the Glibc module does not export memmem.
+  /// The search uses libc's memchr, because the Glibc module does not export memmem.
   ///
-  /// A reply may have a raw record of 10 MB before the mark.
+  /// It must be fast, because a reply may contain a raw record of 10 MB before the placeholder.
   private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
     unsafe json.withUnsafeBytes { json in
       unsafe mark.withUnsafeBytes { mark in
-        // The pointers are valid for the call, and the result lies within the bytes.
+        // Both pointers are valid during this closure, and the found range lies within the bytes.
         guard let start = json.baseAddress, let sought = mark.baseAddress, let first = unsafe mark.first else {
           return nil
         }

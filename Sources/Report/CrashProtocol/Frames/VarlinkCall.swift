@@ -2,31 +2,34 @@ internal import FoundationEssentials
 
 /// One method call, as a service receives it.
 package struct VarlinkCall: Sendable, Equatable {
-  /// The full name, such as `io.crashshield.Crashd.List`.
+  /// The full name of the method, such as `io.crashshield.Crashd.List`.
   package var method: String
   package var parameters: [String: JSONValue]?
   /// Whether the caller requests several replies.
   package var more: Bool?
   /// Whether the caller requests no reply.
   package var oneway: Bool?
-  /// Whether the caller requests another protocol on the connection.
+  /// Whether the caller requests another protocol on the connection (Varlink's `upgrade`).
   ///
-  /// No method supports that.
+  /// No method of crashd supports that.
   package var upgrade: Bool?
 
-  /// The maximum nesting of a call, for parameters that contain a list of texts.
+  /// The maximum nesting depth of a call.
+  ///
+  /// It is sufficient for parameters that contain a list of strings.
   package static let depth = 8
   private static let methodBytes = 255
 
-  /// Parses one frame.
+  /// Parses one frame as a call.
   ///
-  /// Fails if the frame is no call.
+  /// Returns nil if the frame is not a call.
   ///
   /// Complexity: O(bytes) for any frame, see `JSONParser`.
   package init?(frame: [UInt8]) {
     guard let members = JSONValue.members(of: frame, depth: Self.depth),
       case .string(let method)? = members["method"],
-      // Names are ASCII. Comparing or searching a text with other characters may cost more than parsing it.
+      // Method names consist of ASCII characters. Other strings are refused, because comparing or searching them may
+      // cost more than parsing them.
       method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
     else { return nil }
     self.init(method: method)
@@ -54,7 +57,7 @@ package struct VarlinkCall: Sendable, Equatable {
   package var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
   package var name: String { method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method }
 
-  /// Encodes a call as a frame, as a client sends it: JSON and a NUL byte.
+  /// Encodes a call as a client sends it: JSON followed by a NUL byte.
   package static func frame(method: String, parameters: some Encodable, more: Bool) throws -> [UInt8] {
     var frame = Array(
       try JSONEncoder().encode(Call(method: method, parameters: parameters, more: more ? true : nil)))

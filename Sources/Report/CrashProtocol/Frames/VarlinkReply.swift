@@ -27,7 +27,7 @@ package struct VarlinkReply<Parameters: Decodable>: Decodable {
   }
 }
 
-/// Encodes replies, as a service sends them: the JSON of a frame, without the NUL byte that ends it.
+/// Encodes replies as a service sends them: the JSON of a frame, without the NUL byte that ends the frame.
 package enum VarlinkReplyText {
   private struct Success<Parameters: Encodable>: Encodable {
     var parameters: Parameters
@@ -40,7 +40,8 @@ package enum VarlinkReplyText {
   }
 
   package static func success(_ parameters: some Encodable, continues: Bool = false) throws -> Data {
-    // The keys of a stream's replies are sorted. A client then finds an event's cursor before an oversized report.
+    // In the replies of a stream, the keys are sorted. A client then receives the cursor of an event before the report,
+    // which may exceed the client's limit.
     try FragmentList.json(
       Success(parameters: parameters, continues: continues ? true : nil), continues ? [.sortedKeys] : [])
   }

@@ -1,14 +1,14 @@
 import CrashReport
 
-/// Any JSON value, unchanged.
+/// Any JSON value.
 ///
-/// Keys of later versions are not lost when a reply is passed on.
+/// Unlike a decoded type, it also contains keys that later versions have added.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
-  /// A number without a fraction that fits `Int`.
+  /// A number without a fraction that is in the range of `Int`.
   case int(Int)
   /// Any other number.
   case double(Double)
@@ -16,22 +16,24 @@ public enum JSONValue: Sendable, Equatable {
   case string(String)
   /// An array.
   case array([JSONValue])
-  /// An object. The order of its keys is not kept.
+  /// An object. The order of the keys is not preserved.
   case object([String: JSONValue])
 
-  /// The value of a key, or nil if the key is missing, or if this value is no object.
+  /// The value of a key.
+  ///
+  /// Nil if the key is missing, or if this value is not an object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[key]
   }
 
-  /// The text, if this value is a string.
+  /// The string; nil if this value is not a string.
   public var string: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
-  /// The integer, if this value is one.
+  /// The integer; nil if this value is not an integer.
   public var int: Int? {
     guard case .int(let number) = self else { return nil }
     return number
@@ -41,12 +43,13 @@ public enum JSONValue: Sendable, Equatable {
 extension JSONValue: Codable {
   /// Decodes any JSON value.
   ///
-  /// Complexity: cubic in the depth, because `JSONDecoder` tries one type after another. For untrusted text, check the
-  /// depth with `JSONDepth` first, or use `init(parsing:)`.
-  /// - Throws: `DecodingError` if the text is no JSON value.
+  /// Complexity: cubic in the nesting depth, because `JSONDecoder` tries one type after another. For untrusted JSON,
+  /// call `JSONDepth.check` first, or use `init(parsing:)`.
+  /// - Throws: `DecodingError` if the input is not a JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // A failing `decode` only means that the value has another type. The last `decode` throws the reason.
+    // If one of these `decode` calls fails, the value has another type and the next type is tried. The last `decode`
+    // throws its error.
     if container.decodeNil() {
       self = .null
     } else if let flag = try? container.decode(Bool.self) {
@@ -79,11 +82,11 @@ extension JSONValue: Codable {
   }
 }
 
-// Parsing of untrusted text.
+// Parses untrusted JSON.
 extension JSONValue {
   /// Parses untrusted JSON.
   ///
-  /// Fails if the text is invalid, or nested too deep.
+  /// Returns nil if the JSON is invalid or nested too deep.
   ///
   /// Complexity: O(bytes), see `JSONParser`.
   package init?(parsing bytes: [UInt8], depth: Int = JSONDepth.answers, isStreamSafe: Bool = false) {
@@ -93,7 +96,9 @@ extension JSONValue {
     self = value
   }
 
-  /// Returns the members of an untrusted JSON object, or nil if the text is no object or is nested too deep.
+  /// Returns the members of an untrusted JSON object.
+  ///
+  /// Returns nil if the bytes are not an object or are nested too deep.
   package static func members(of bytes: [UInt8], depth: Int, isStreamSafe: Bool = true) -> [String: JSONValue]? {
     guard case .object(let members)? = JSONValue(parsing: bytes, depth: depth, isStreamSafe: isStreamSafe) else {
       return nil

@@ -1,13 +1,13 @@
 package import CrashReport
 
-/// Scrubs the JSON of reports, so that fields of later versions are scrubbed too.
+/// Scrubs reports as JSON, so that fields of later versions are scrubbed too.
 extension TextScrubber {
-  /// Scrubs the JSON of a report by the privacy rules.
+  /// Applies the privacy rules to the JSON of a report.
   package func scrub(report: JSONValue) -> JSONValue {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
-    // The values of these fields come from annotations, and are scrubbed by the same strict rules.
+    // The values of these fields come from annotations, so they are scrubbed by the same strict rules.
     for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
       if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
     }
@@ -17,9 +17,9 @@ extension TextScrubber {
     return .object(scrubbed)
   }
 
-  /// Scrubs annotations.
+  /// Scrubs the values of annotations.
   ///
-  /// The program also chooses the keys, so no key is exempt: it may contain user data.
+  /// The program also chooses the keys. Therefore no key is exempt from scrubbing, because its value may be user data.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
@@ -35,7 +35,7 @@ extension TextScrubber {
     Dictionary(
       uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
-        // The metadata of a breadcrumb also has keys that the program chooses.
+        // The program also chooses the keys in the metadata of a breadcrumb.
         if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
         if key == "commandLine", case .string(let line) = value {
           return keepsCommandLine ? (key, .string(scrub(commandLine: line))) : nil
@@ -44,9 +44,9 @@ extension TextScrubber {
       })
   }
 
-  /// Scrubs a value of an annotation or a breadcrumb.
+  /// Scrubs a value inside an annotation or a breadcrumb.
   ///
-  /// In these values, hexadecimal addresses are not exempt.
+  /// In such a value, a hexadecimal address is scrubbed like any other string.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

@@ -1,14 +1,14 @@
-/// Provides the fields of a flat object to a type that decodes itself.
+/// Provides the fields of a flat object to a type that is being decoded.
 protocol FieldSource {
-  /// Returns the value of a field of this kind, or nil if the field is absent.
+  /// Returns the value of a field of this kind; nil if the field is absent.
   func value(_ name: String, _ kind: FieldShape.Kind) throws -> JSONValue?
-  /// Returns the value of a field of any other type.
+  /// Returns the value of a field whose type is not one of the plain kinds.
   func nested<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value
-  /// Returns whether an optional field has a value.
+  /// Returns whether a field has a value.
   func hasValue(_ name: String) -> Bool
 }
 
-/// Decodes types with named fields of plain types from a source.
+/// Decodes a type that has named fields of plain types, and reads the fields from a source.
 struct FieldDecoder: Decoder {
   let source: any FieldSource
 
@@ -23,7 +23,7 @@ struct FieldDecoder: Decoder {
   func singleValueContainer() throws -> any SingleValueDecodingContainer { throw FieldSourceError.unsupported }
 }
 
-/// The error for a type that has fields without names, or fields of other types.
+/// The error for a type with unnamed fields or with fields of unsupported types.
 enum FieldSourceError: Error {
   case unsupported
 }

@@ -1,6 +1,8 @@
 import CrashReport
 
-/// One field of a type that the interface transfers, as the interface file declares it.
+/// One field of a type that the interface transfers.
+///
+/// The interface file declares the same field.
 package struct FieldShape: Equatable, Sendable {
   /// The type of a field.
   package indirect enum Kind: Equatable, Sendable {
@@ -8,7 +10,7 @@ package struct FieldShape: Equatable, Sendable {
     case int
     case float
     case string
-    /// Any JSON value, or a type with fields of other types.
+    /// Any JSON value, or a type that is not one of the other kinds.
     case object
     case list(Kind)
     case map(Kind)
@@ -19,8 +21,9 @@ package struct FieldShape: Equatable, Sendable {
   package var kind: Kind
   package var isOptional: Bool
 
-  /// Returns the fields of a type in the order in which it decodes them, or nil if it is no type with named fields of
-  /// plain types.
+  /// Returns the fields of a type, in the order in which it decodes them.
+  ///
+  /// Returns nil if the type does not have named fields of plain types.
   package static func fields(of type: any Decodable.Type) -> [FieldShape]? {
     let recorder = ShapeRecorder()
     guard (try? type.init(from: FieldDecoder(source: recorder))) != nil else { return nil }
@@ -42,7 +45,7 @@ package struct FieldShape: Equatable, Sendable {
   }
 }
 
-/// Records the fields that a type decodes, and returns a placeholder value of each kind.
+/// Records the fields that a type decodes, and returns a placeholder value for each field.
 private final class ShapeRecorder: FieldSource {
   var fields: [FieldShape] = []
   private var optional: Set<String> = []

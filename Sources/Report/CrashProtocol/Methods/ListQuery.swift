@@ -1,34 +1,34 @@
-/// Selects the reports of `CrashClient.list`, and a page of them.
+/// Selects the reports that `CrashClient.list` returns, one page at a time.
 public struct ListQuery: Codable, Sendable, Equatable {
-  /// The maximum number of reports.
+  /// The maximum number of reports on the page.
   ///
   /// crashd may return fewer.
   public var limit: Int?
-  /// The filter of reports.
+  /// The filter for the reports.
   public var filter: ReportFilter
-  /// Selects only reports older than this cursor.
+  /// The list contains only reports that are older than this cursor.
   ///
-  /// Pass the cursor of the last report of the previous page.
+  /// For the next page, pass the cursor of the last report on the previous page.
   public var before: String?
-  /// Selects only reports newer than this cursor, for lists that begin with the oldest report.
+  /// The list contains only reports that are newer than this cursor, for lists with the oldest report first.
   public var after: String?
-  /// Whether the list begins with the oldest report.
+  /// Whether the oldest report comes first.
   public var oldestFirst: Bool?
-  /// Whether crashd counts the reports after the page.
+  /// Whether crashd counts the reports that follow after the page.
   public var count: Bool?
 
   private enum CodingKeys: CodingKey { case limit, before, after, oldestFirst, count }
 
   /// Creates a query.
   ///
-  /// Without arguments it selects all reports.
+  /// A query without arguments selects all reports.
   public init(limit: Int? = nil, before: String? = nil, filter: ReportFilter = ReportFilter()) {
     (self.limit, self.before, self.filter) = (limit, before, filter)
   }
 
   /// Decodes a query.
   ///
-  /// The keys of the filter are in the same object as the other keys.
+  /// The keys of the filter are in the same JSON object as the keys of the query.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -51,24 +51,24 @@ public struct ListQuery: Codable, Sendable, Equatable {
   }
 }
 
-/// Selects the incidents of `CrashClient.incidents`, and a page of them.
+/// Selects the incidents that `CrashClient.incidents` returns, one page at a time.
 public struct IncidentQuery: Codable, Sendable, Equatable {
-  /// The maximum number of incidents, by default 100.
+  /// The maximum number of incidents; the default is 100.
   public var limit: Int?
-  /// The number of incidents in the previous pages, which are skipped.
+  /// The number of incidents to skip, which are those on the previous pages.
   public var offset: Int?
-  /// The cursor of a stream.
+  /// The cursor at which a stream begins.
   ///
-  /// It selects the incidents that were stored, or whose count grew, after the cursor.
+  /// The stream contains the incidents that were stored after the cursor, and those whose count grew after it.
   public var cursor: String?
-  /// The filter of incidents.
+  /// The filter for the incidents.
   public var filter: IncidentFilter
 
   private enum CodingKeys: CodingKey { case limit, offset, cursor }
 
   /// Creates a query.
   ///
-  /// Without arguments it selects the newest incidents.
+  /// A query without arguments selects the newest incidents.
   public init(
     limit: Int? = nil, offset: Int? = nil, cursor: String? = nil, filter: IncidentFilter = IncidentFilter()
   ) {
@@ -77,7 +77,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
 
   /// Decodes a query.
   ///
-  /// The keys of the filter are in the same object as the other keys.
+  /// The keys of the filter are in the same JSON object as the keys of the query.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)

@@ -1,35 +1,38 @@
-/// A method of crashd's interface: its parameters and its reply.
+/// A method of crashd's interface, with the types of its parameters and its reply.
 ///
-/// The name of the type is the name of the method. The uid of a caller determines which reports it can read and change.
+/// The name of the conforming type is the name of the method. The caller's uid determines which reports the method can
+/// read and change.
 package protocol Method: Sendable {
   /// The parameters, which the client encodes and crashd decodes. crashd refuses other keys.
   associatedtype Parameters: Codable & Sendable = NoParameters
-  /// The type as which the client decodes the reply.
+  /// The type that the client decodes from the reply.
   associatedtype Reply: Decodable & Sendable
-  /// The type as which crashd encodes the reply. It differs for reports, which a client also keeps as JSON.
+  /// The type that crashd encodes as the reply. It differs from `Reply` for reports, because a client also keeps the
+  /// received JSON.
   associatedtype Sent: Encodable & Sendable = Reply
 }
 
 extension Method {
-  /// The name, such as `List`.
+  /// The name of the method, such as `List`.
   package static var name: String { String(describing: Self.self) }
 }
 
-/// The methods of `io.crashshield.Crashd`, which the interface file explains.
+/// The methods of `io.crashshield.Crashd`.
 ///
-/// If a call has several errors, the reply names one parameter. Unknown parameters come first. Missing parameters and
-/// parameters of a wrong type follow, in the order of `Parameters`. Values out of range come last.
+/// The interface file explains them. If several parameters of a call are invalid, the error names only one of them.
+/// Unknown parameters are reported first. Next are missing parameters and parameters of a wrong type, in the order of
+/// `Parameters`. Values out of range are reported last.
 package enum Methods {
-  /// The interface's name.
+  /// The name of the interface.
   package static let interface = "io.crashshield.Crashd"
 
   /// All methods.
   ///
-  /// Each file lists its own methods.
+  /// Each file of this type lists its own methods.
   package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 
-/// Two types of parameters whose keys are in the same object.
+/// Combines two parameter types whose keys are in the same JSON object.
 package struct Joined<Own: Codable & Sendable, Shared: Codable & Sendable>: Codable, Sendable {
   package var own: Own
   package var shared: Shared
@@ -47,7 +50,7 @@ package struct Joined<Own: Codable & Sendable, Shared: Codable & Sendable>: Coda
   }
 }
 
-/// A part of a program's name, or its whole path.
+/// A part of a program's name, or the whole path of its executable.
 ///
 /// Nil selects all programs.
 package struct OptionalName: Codable, Sendable {
@@ -65,9 +68,9 @@ package struct OptionalID: Codable, Sendable {
   package init(id: String?) { self.id = id }
 }
 
-/// The name of a subscriber.
+/// The name of a subscriber, and the uid of its owner.
 ///
-/// Without a uid the subscriber belongs to the caller.
+/// If the uid is nil, the subscriber belongs to the caller.
 package struct SubscriberName: Codable, Sendable {
   package var subscriber: String
   package var uid: Int?
@@ -75,7 +78,7 @@ package struct SubscriberName: Codable, Sendable {
   package init(subscriber: String, uid: Int?) { (self.subscriber, self.uid) = (subscriber, uid) }
 }
 
-/// A value whose type only the sender can name.
+/// An encodable value whose type only the sender needs.
 package struct Erased: Encodable, Sendable {
   private let value: any Encodable & Sendable
 

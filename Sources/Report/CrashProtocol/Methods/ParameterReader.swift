@@ -1,20 +1,20 @@
 import CrashReport
 
-/// Reads the parameters of calls of one method.
+/// Reads the parameters of the calls of one method.
 ///
-/// A null value counts as absent.
+/// A parameter with the value null is treated as absent.
 package struct ParameterReader<Parameters: Decodable>: Sendable {
   private let known: Set<String>
 
-  /// Collects the names of the parameters once, for all calls.
+  /// Determines the names of the parameters once, for all later calls.
   package init(_: Parameters.Type) {
-    // All parameters have plain fields, which the test of the interface file verifies.
+    // This succeeds, because all parameters have plain fields. The test of the interface file verifies that.
     known = Set(FieldShape.fields(of: Parameters.self)?.map(\.name) ?? [])
   }
 
   /// Reads the parameters of a call.
   ///
-  /// The method then checks their values.
+  /// - Throws: `invalidParameter` if a parameter is unknown, has the wrong type, or is required but absent.
   /// - Throws: `invalidParameter` if a parameter is unknown, is required and absent, or has another type.
   package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
     let values = (call.parameters ?? [:]).filter { $0.value != .null }

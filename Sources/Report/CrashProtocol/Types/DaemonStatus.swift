@@ -8,38 +8,52 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var uptimeSeconds: Int
   /// The number of attached processes.
   public var processes: Int
-  /// The number of ended processes whose rings crashd has not fully read.
+  /// The number of processes that have ended and whose rings crashd has not completely read yet.
   public var ending: Int
   /// The number of stored reports.
   public var reports: Int
-  /// The size of the store on disk.
+  /// The size of the store on disk, in bytes.
   public var storeBytes: Int
-  /// The losses since crashd started, by kind.
+  /// The number of losses since crashd started, by kind.
   public var losses: [String: Int]
-  /// The refusals since crashd started, by kind.
+  /// The number of refusals since crashd started, by kind.
   public var refusals: [String: Int]
-  /// The number of crashed threads with an unwind cross-check, by outcome, or nil from an older crashd.
+  /// The number of threads with an unwind cross-check, by outcome.
+  ///
+  /// Nil if crashd is too old.
   public var unwindings: [String: Int]?
-  /// The number of builds whose debug information was requested from servers, by outcome, or nil from an older crashd.
+  /// The number of builds whose debug information was requested from servers, by outcome.
+  ///
+  /// Nil if crashd is too old.
   public var debugInformation: [String: Int]?
-  /// The number of reports that wait in memory because the store does not accept them, or nil from an older crashd.
+  /// The number of reports that wait in memory because the store does not accept them.
+  ///
+  /// Nil if crashd is too old.
   public var held: Int?
-  /// The number of files that wait in the spool, or nil from an older crashd, or for a caller without full access.
+  /// The number of files that wait in the spool.
+  ///
+  /// Nil if the caller lacks full access, or if crashd is too old.
   public var spooled: Int?
-  /// The store's failures as sentences, or nil from an older crashd.
+  /// The failures of the store, as sentences.
+  ///
+  /// Nil if crashd is too old.
   public var trouble: [String]?
-  /// The caller's access, or nil from an older crashd.
+  /// The access of the caller.
+  ///
+  /// Nil if crashd is too old.
   public var access: Access?
 
-  /// Describes which crashes a caller can read and change.
+  /// Describes which crashes the caller can read and change.
   public struct Access: Codable, Sendable, Equatable {
-    /// The caller's uid, as crashd received it from the kernel.
+    /// The uid of the caller, as crashd received it from the kernel.
     public var uid: Int
-    /// Whether the caller has access to the crashes of all users, or only to those of its own processes.
-    public var all: Bool
-    /// The group whose members have full access, like root and crashd's own user.
+    /// Whether the caller can access the crashes of all users.
     ///
-    /// The value is a name, or a number if the operator set one. Nil means that no group has full access.
+    /// If not, it can access only crashes of its own processes.
+    public var all: Bool
+    /// The group whose members have full access, as root and crashd's own user have.
+    ///
+    /// The value is a name, or a number if the operator configured a number. Nil means that no group has full access.
     public var group: String?
 
     /// Creates a value from its parts.

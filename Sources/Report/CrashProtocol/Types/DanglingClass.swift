@@ -1,10 +1,10 @@
-/// The estimates of one class in one build.
+/// The estimates for one class in one build.
 public struct DanglingClass: Codable, Sendable, Equatable {
-  /// A probability with its 95 % interval.
+  /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
     /// The probability.
     public var estimate: Double
-    /// The interval.
+    /// The confidence interval.
     public var interval: Bounds
   }
 
@@ -16,47 +16,49 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var upper: Double
   }
 
-  /// The estimates and counters.
+  /// The estimates and counters of the class.
   public struct Figures: Codable, Sendable, Equatable {
     /// The full name of the class.
     public var className: String
     /// The build id.
     public var build: String
-    /// Deallocations per second in one process.
+    /// The number of deallocations per second in one process.
     public var deallocationsPerSecond: Double
-    /// The highest rate between two readings.
+    /// The highest rate of deallocations that was measured between two readings.
     public var highestDeallocationsPerSecond: Double
-    /// The capacity of the quarantine in objects.
+    /// The capacity of the quarantine, as a number of objects.
     public var slots: Double
-    /// The memory of the quarantined objects in one process.
+    /// The memory of the quarantined objects in one process, in bytes.
     public var bytes: Double
-    /// The time for which an object stays in quarantine.
+    /// How long an object stays in the quarantine.
     ///
     /// Nil means that it never leaves.
     public var horizonSeconds: Double?
-    /// The probability that an access is detected.
+    /// The probability that the quarantine detects an access.
     ///
-    /// Nil before the first hit.
+    /// Nil before the first detected access.
     public var detection: Probability?
     /// The number of detected accesses.
     public var hits: Double
-    /// The number of times a handle's object was already freed when it was requested, or nil from an older crashd.
+    /// How often a handle was resolved whose object was already freed.
+    ///
+    /// Nil if crashd is too old.
     public var handleMisses: Double?
-    /// The estimated number of accesses, detected or missed.
+    /// The estimated number of accesses, both detected and missed.
     public var estimatedAccesses: Double
-    /// The standard deviation of the estimated number.
+    /// The standard deviation of the estimated number of accesses.
     public var estimatedAccessesDeviation: Double
     /// The estimated number of missed accesses.
     public var missed: Double
-    /// The number of crashes that were attributed to the class.
+    /// The number of crashes that the statistics attribute to the class.
     public var attributedCrashes: Double
-    /// The number of accesses per day that one more KiB would detect.
+    /// The number of additional accesses per day that one more KiB of quarantine would detect.
     public var gainPerKiB: Double
-    /// The suggested capacity of the quarantine.
+    /// The suggested capacity of the quarantine, as a number of objects.
     public var suggestedSlots: Int
     /// The number of known call sites.
     public var groups: Int
-    /// The estimated share of accesses from unknown call sites.
+    /// The estimated share of accesses that come from unknown call sites.
     public var unseenShare: Double
 
     enum CodingKeys: String, CodingKey {
@@ -67,12 +69,12 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     }
   }
 
-  /// The user of the processes.
+  /// The user of the program's processes.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var process: String
-  /// The path of the program.
+  /// The path of the program's executable.
   public var program: String
-  /// The estimates and counters.
+  /// The estimates and counters of the class.
   public var figures: Figures
 }

@@ -1,14 +1,16 @@
-/// A decision about protection, with its reason, in the form that is stored and that clients receive.
+/// A decision about protection, with its reason.
+///
+/// It is stored and sent to clients in this form.
 public struct DanglingDecision: Codable, Sendable, Equatable {
-  /// The time, RFC 3339 in UTC.
+  /// The time of the decision, as RFC 3339 in UTC.
   public var time: String
   /// The kind of the decision.
   public var action: Action
-  /// The level before the decision.
+  /// The level of the protection before the decision.
   public var from: DanglingPolicyReport.Level
-  /// The level after the decision.
+  /// The level of the protection after the decision.
   public var to: DanglingPolicyReport.Level
-  /// The decision and its reason as text.
+  /// The decision and its reason, as a sentence.
   public var text: String
   /// The classes that the decision protects.
   public var classes: [String]
@@ -23,15 +25,15 @@ public struct DanglingDecision: Codable, Sendable, Equatable {
   }
 }
 
-/// A decision about the protection of a program's processes.
+/// A decision about the protection of one program.
 public struct DanglingEventReport: Codable, Sendable, Equatable {
   /// The number of the decision in the store.
   public var sequence: Int
-  /// The user of the processes.
+  /// The user of the program's processes.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var name: String
-  /// The path of the program.
+  /// The path of the program's executable.
   public var program: String
   /// The decision.
   public var decision: DanglingDecision

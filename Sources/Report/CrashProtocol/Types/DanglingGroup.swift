@@ -1,24 +1,30 @@
 public import CrashReport
 
-/// A group of use-after-free incidents with the same class, access kind and call site in one program.
+/// A group of use-after-free incidents that have the same class, access kind and call site in one program.
 ///
-/// Each process and each call stack has its own incident. A group combines them.
+/// Each process and each call stack has an incident of its own. A group combines these incidents.
 public struct DanglingGroup: Codable, Sendable, Equatable {
-  /// The id of the incident that was seen last.
+  /// The id of the incident in the group that was seen last.
   ///
   /// `crashctl dangling show` accepts this id.
   public var id: String
-  /// The program's name.
+  /// The name of the program.
   public var program: String
   /// The class of the objects.
   public var className: String
   /// The access kind, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The called method, whether or not the call was executed, or nil for other access kinds.
+  /// The called method, even if the call was not executed.
+  ///
+  /// Nil for other access kinds.
   public var method: String?
-  /// The innermost in-app function of the access, or another function if no function is in-app.
+  /// The innermost in-app function of the access.
+  ///
+  /// If no function is in-app, another function.
   public var place: String
-  /// The source location, such as `Shop.swift:12`, of the incident that was seen last, or empty if unknown.
+  /// The source location of the incident that was seen last, such as `Shop.swift:12`.
+  ///
+  /// Empty if unknown.
   public var line: String
   /// The number of occurrences.
   public var count: Int
@@ -30,13 +36,15 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var releases: Int
   /// The modes of the incidents, in alphabetical order.
   public var modes: [IncidentReport.Mode]
-  /// The time of the first occurrence, RFC 3339 in UTC.
+  /// The time of the first occurrence, as RFC 3339 in UTC.
   public var first: String
-  /// The time of the last occurrence.
+  /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String
-  /// The median time between the last release and the access, in nanoseconds, over the incidents with a known time.
+  /// The median time from the last release to the access, in nanoseconds.
+  ///
+  /// Only incidents with a known time are included.
   public var age_ns: Int?
-  /// `certain`, or `probable` if no incident of the group is certain.
+  /// `certain` if at least one incident of the group is certain; otherwise `probable`.
   public var confidence: IncidentReport.Confidence
 
   /// Creates a group from its parts.

@@ -1,16 +1,17 @@
 public import CrashReport
 
-/// The use-after-free protection of one program of a user: its rules, their sources, and the statistics behind them.
+/// The use-after-free protection of one program of one user: its rules, where they come from, and the statistics that
+/// they are based on.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A protected class.
   public struct Class: Codable, Sendable, Equatable {
-    /// The full name.
+    /// The full name of the class.
     public var name: String
-    /// The source of the protection.
+    /// What caused the protection of the class.
     public var listedBy: ListedBy
-    /// The policy of the quarantine for objects of the class.
+    /// The mode of the quarantine for objects of the class.
     public var mode: IncidentReport.Mode
-    /// The maximum number of the class's objects in quarantine.
+    /// The maximum number of quarantined objects of the class.
     public var limit: Int
 
     /// Creates a value from its parts.
@@ -25,11 +26,11 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var date: String
     /// The number of reports whose cause is a use-after-free.
     public var crashes: Int
-    /// The number of these crashes that the statistics counted.
+    /// The number of these crashes that the statistics included.
     public var counted: Int
     /// The number of accesses that the quarantine detected.
     public var hits: Int
-    /// The running time of all processes in hours.
+    /// The total running time of all processes, in hours.
     public var processHours: Double
     /// The number of crashes by build.
     public var builds: [String: Int]
@@ -49,23 +50,25 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// The progress toward lowering the level while it is raised.
+  /// The progress toward lowering the level.
+  ///
+  /// It exists only while the level is raised.
   public struct Stop: Codable, Sendable, Equatable {
-    /// The time at which the level was raised, RFC 3339 in UTC.
+    /// The time when the level was raised, as RFC 3339 in UTC.
     public var since: String
-    /// The number of accesses that were detected since then.
+    /// The number of accesses that were detected since the level was raised.
     public var hits: Int
     /// The number of call sites of these accesses.
     public var groups: Int
-    /// The number of hits since the last new call site.
+    /// The number of detected accesses since the last access from a new call site.
     public var runWithoutNewGroup: Int
-    /// The number of hits without a new call site that lowers the level.
+    /// The number of consecutive accesses without a new call site at which the level is lowered.
     public var enoughHitsWithoutNewGroup: Int
-    /// The estimated share of accesses from unknown call sites.
+    /// The estimated share of accesses that come from unknown call sites.
     public var unseenShare: Double
     /// The current evidence that accesses have become rarer.
     public var dropEvidence: Double
-    /// The evidence that lowers the level.
+    /// The evidence at which the level is lowered.
     public var dropThreshold: Double
     /// The number of days since the level was raised.
     public var days: Double
@@ -92,11 +95,11 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// The user of the processes.
+  /// The user of the program's processes.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var name: String
-  /// The path of the program.
+  /// The path of the program's executable.
   public var program: String
   /// The level of the protection.
   public var level: Level
@@ -104,41 +107,49 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var pin: Pin
   /// Whether an alarm may raise the level.
   public var isAutomaticAllowed: Bool
-  /// The current limit of the quarantine in one process.
+  /// The current limit of the quarantine in each process, in bytes.
   public var budgetBytes: Int
-  /// The limit of the quarantine in one process at the level `base`.
+  /// The limit of the quarantine in each process at the level `base`, in bytes.
   public var baseBudgetBytes: Int
-  /// The limit of the quarantine in one process at the level `raised`.
+  /// The limit of the quarantine in each process at the level `raised`, in bytes.
   public var raisedBudgetBytes: Int
-  /// The time within which crashes of restarted processes count as one.
+  /// The time within which crashes of restarted processes are counted as one crash.
   public var crashLoopSeconds: Double
-  /// The current value of the change detector.
+  /// The current value of the change detector for crashes.
   public var evidence: Double
-  /// The detector's value that raises an alarm, which is the minimum mean number of days between two false alarms.
+  /// The value of the change detector that raises an alarm.
+  ///
+  /// It equals the minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Double
   /// The usual number of crashes per day.
   public var usualPerDay: Double
-  /// The number of crashes that the statistics counted.
+  /// The number of crashes that the statistics included.
   public var countedCrashes: Int
   /// The protected classes.
   public var classes: [Class]
   /// The classes that are never protected.
   public var releasedClasses: [String]
-  /// Whether all classes that the program defines are protected, because its crashes named no class.
+  /// Whether all classes that the program itself defines are protected.
+  ///
+  /// They are if its crashes named no class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int
   /// The number of processes that have applied the policy.
   public var applied: Int
-  /// The reasons why the other processes refused the policy, by class.
+  /// The reasons why the other processes rejected the policy, by class.
   public var refusals: [String: String]
-  /// The last days with events, ending with the latest day.
+  /// The counts of the last days with events.
+  ///
+  /// The latest day comes last.
   public var days: [Day]
-  /// The progress toward lowering the level, or nil unless the level is raised.
+  /// The progress toward lowering the level.
+  ///
+  /// Nil if the level is not raised.
   public var stop: Stop?
-  /// The reason of the last change of the level, as text.
+  /// The reason for the last change of the level, as a sentence.
   public var lastSwitch: String?
-  /// The time of the last change of the level, RFC 3339 in UTC.
+  /// The time of the last change of the level, as RFC 3339 in UTC.
   public var lastSwitchTime: String?
 
   enum CodingKeys: String, CodingKey {

@@ -1,18 +1,18 @@
-/// An operator's changes to a program's rules.
+/// An operator's changes to the rules of a program.
 ///
-/// A nil property means no change.
+/// A property that is nil changes nothing.
 public struct DanglingRules: Codable, Sendable, Equatable {
   /// The operator's override of the level.
   public var pin: DanglingPolicyReport.Pin?
   /// Whether an alarm may raise the level.
   public var automatic: Bool?
-  /// The limit of the quarantine in one process at the level `base`.
+  /// The limit of the quarantine in each process at the level `base`, in bytes.
   public var baseBudgetBytes: Int?
-  /// The limit of the quarantine in one process at the level `raised`.
+  /// The limit of the quarantine in each process at the level `raised`, in bytes.
   public var raisedBudgetBytes: Int?
-  /// The time within which crashes of restarted processes count as one.
+  /// The time within which crashes of restarted processes are counted as one crash.
   public var crashLoopSeconds: Int?
-  /// The minimum number of days between two false alarms.
+  /// The minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Int?
 
   enum CodingKeys: String, CodingKey {
@@ -25,9 +25,9 @@ public struct DanglingRules: Codable, Sendable, Equatable {
   public init() {}
 }
 
-/// The result of a change.
+/// The result of a change to the protection of programs.
 public struct DanglingChange: Codable, Sendable, Equatable {
-  /// The names of the programs.
+  /// The names of the changed programs.
   public var services: [String]
   /// The number of attached processes of the programs.
   public var processes: Int

@@ -1,12 +1,12 @@
 public import CrashReport
 
-/// The results of all diagnosis rules for a report.
+/// The results of all diagnosis rules for one report.
 public struct Explanation: Codable, Sendable, Equatable {
-  /// The report's id.
+  /// The id of the report.
   public var id: String
   /// The diagnosis of the report, as a sentence.
   public var sentence: String
-  /// The results of the rules, in order of evaluation.
+  /// The results of the rules, in the order of evaluation.
   public var rules: [CrashReport.RuleOutcome]
 
   /// Creates a value from its parts.

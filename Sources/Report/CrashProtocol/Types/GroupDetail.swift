@@ -1,14 +1,16 @@
-/// A group with its crashes by build and by day, for all users whose crashes the caller can read.
+/// A group with its crashes by build and by day.
+///
+/// All users whose crashes the caller can read are included.
 public struct GroupDetail: Codable, Sendable, Equatable {
   /// The crashes of one build.
   public struct Build: Codable, Sendable, Equatable {
-    /// The build id, or empty if unknown.
+    /// The build id; empty if unknown.
     public var build: String
     /// The number of crashes.
     public var count: Int
-    /// The first crash, RFC 3339 in UTC.
+    /// The time of the first crash, as RFC 3339 in UTC.
     public var first: String
-    /// The last crash, RFC 3339 in UTC.
+    /// The time of the last crash, as RFC 3339 in UTC.
     public var last: String
   }
 
@@ -25,9 +27,11 @@ public struct GroupDetail: Codable, Sendable, Equatable {
 
   /// The group, once for each user.
   public var groups: [ReportGroup]
-  /// The builds of the group, starting with the build seen last.
+  /// The builds in which the group occurred.
+  ///
+  /// The build that was seen last comes first.
   public var builds: [Build]
-  /// The days with crashes of the group, the latest first.
+  /// The days on which the group occurred, with the latest first.
   public var days: [Day]
 
   /// Creates a value from its parts.

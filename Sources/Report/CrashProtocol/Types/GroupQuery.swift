@@ -2,9 +2,9 @@
 public struct GroupQuery: Codable, Sendable, Equatable {
   /// The sort order of groups.
   public enum Order: String, Codable, Sendable, CaseIterable {
-    /// Groups that were last seen most recently come first.
+    /// Groups whose last crash is the most recent come first.
     case last
-    /// Groups that were first seen most recently come first.
+    /// Groups whose first crash is the most recent come first.
     case first
     /// Groups with the most crashes come first.
     case count
@@ -12,21 +12,21 @@ public struct GroupQuery: Codable, Sendable, Equatable {
 
   /// A state of a group.
   public enum State: String, Codable, Sendable, CaseIterable {
-    /// The group was first seen in the newest build of its program, which has earlier builds.
+    /// The group was first seen in the newest build of its program, and the program has earlier builds.
     case new
-    /// The group is neither new, resolved nor regressed.
+    /// The group is not new, not resolved and not regressed.
     case open
-    /// The group was marked as resolved, and has not occurred since.
+    /// The group was marked as resolved, and has not occurred since then.
     case resolved
     /// The group occurred again after it was marked as resolved.
     case regressed
   }
 
-  /// The maximum number of groups, by default 100.
+  /// The maximum number of groups; the default is 100.
   public var limit: Int?
-  /// The number of groups in the previous pages, which are skipped.
+  /// The number of groups to skip, which are those on the previous pages.
   public var offset: Int?
-  /// The sort order, by default `last`.
+  /// The sort order; the default is `last`.
   public var sort: String?
   /// The states of the selected groups.
   ///
@@ -35,7 +35,7 @@ public struct GroupQuery: Codable, Sendable, Equatable {
 
   /// Creates a query.
   ///
-  /// Without arguments it selects the groups seen last.
+  /// A query without arguments selects the groups that were seen last.
   public init(limit: Int? = nil, offset: Int? = nil, sort: Order? = nil, states: [State]? = nil) {
     (self.limit, self.offset, self.sort) = (limit, offset, sort?.rawValue)
     self.states = states?.map(\.rawValue)

@@ -1,24 +1,24 @@
-/// An operator's guard modes for a program.
+/// The guard modes that an operator has set for a program.
 public struct GuardService: Codable, Sendable, Equatable {
-  /// The user of the processes.
+  /// The user of the program's processes.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var name: String
-  /// The path of the program.
+  /// The path of the program's executable.
   public var program: String
-  /// The mode (`off`, `observe` or `absorb`) of guards at call sites, by kind.
+  /// The mode (`off`, `observe` or `absorb`) of guards at call sites, for each kind that the operator has set.
   ///
-  /// The program sets the mode of other kinds.
+  /// The program decides the mode of the other kinds.
   public var modes: [String: String]
-  /// The mode of implicit protections, by kind.
+  /// The mode of implicit protections, for each kind that the operator has set.
   ///
-  /// These protect call sites without a guard in the source code.
+  /// Implicit protections cover call sites without a guard in the source code.
   public var implicitModes: [String: String]
   /// The number of attached processes.
   public var processes: Int
   /// The number of processes that have applied the modes.
   public var applied: Int
-  /// The reason why one of the other processes refused the modes.
+  /// The reason why one of the other processes rejected the modes.
   public var refusal: String?
 
   /// Creates a value from its parts.

@@ -1,27 +1,27 @@
 public import CrashReport
 
-/// The sum of incidents with a common key.
+/// The sum of all incidents with the same key.
 public struct IncidentSum: Codable, Sendable, Equatable {
-  /// The key of a sum.
+  /// The grouping key of a sum.
   public enum Key: String, Sendable, CaseIterable {
-    /// The part of the shield, and the kind of fault.
+    /// The source, and the kind of the fault.
     case kind
-    /// The part of the shield, the kind, and the guard's call site. For other incidents, the subject replaces the call
-    /// site.
+    /// The source, the kind of the fault, and the guard's call site. If an incident has no call site, its subject is
+    /// used instead.
     case site
     /// The program's name.
     case name
   }
 
-  /// The part of the shield.
+  /// The part of the in-process library that recorded the incidents.
   ///
-  /// This and the next three properties are empty if they are not part of the key.
+  /// Of this property and the next three properties, those that are not part of the key are empty.
   public var source: IncidentReport.Source
-  /// The kind of fault.
+  /// The kind of the fault.
   public var kind: IncidentReport.Kind
   /// The guard's call site, or the subject of the incident.
   public var place: String
-  /// The program's name.
+  /// The name of the program.
   public var name: String
   /// The number of occurrences.
   public var count: Int
@@ -29,7 +29,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public var incidents: Int
   /// The number of processes.
   public var processes: Int
-  /// The time of the last occurrence, RFC 3339 in UTC.
+  /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String
   /// The id of the incident that was seen last.
   public var id: String

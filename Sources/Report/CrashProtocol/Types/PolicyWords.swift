@@ -3,47 +3,47 @@ public import CrashReport
 extension DanglingPolicyReport {
   /// The level of a program's protection.
   public struct Level: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// No protection.
+    /// No class is protected.
     public static let off = Self("off")
-    /// Protects classes at risk, within the base budget.
+    /// Classes at risk are protected within the base budget.
     public static let base = Self("base")
-    /// Protects within the raised budget.
+    /// Classes are protected within the raised budget.
     public static let raised = Self("raised")
   }
 
   /// The operator's override of the level.
   public struct Pin: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// No override: the alarm and the stop rule decide.
+    /// There is no override: the alarm and the rule for lowering the level decide.
     public static let automatic = Self("automatic")
-    /// The level is raised.
+    /// The level is always raised.
     public static let on = Self("on")
-    /// The level is off.
+    /// The level is always off.
     public static let off = Self("off")
 
     /// The values that an operator can set.
     public static let all: [Self] = [.automatic, .on, .off]
   }
 
-  /// The source of a class's protection.
+  /// What caused the protection of a class.
   public struct ListedBy: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// An operator listed the class.
     public static let byOperator = Self("operator")
-    /// The statistics of crashes and hits of the class.
+    /// The statistics listed the class, because of its crashes and detected accesses.
     public static let statistics = Self("statistics")
   }
 }
@@ -51,16 +51,16 @@ extension DanglingPolicyReport {
 extension DanglingDecision {
   /// The kind of a decision.
   public struct Action: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The level changed.
+    /// The level of the protection changed.
     public static let switched = Self("switched")
     /// An alarm occurred, but the rules do not allow it to raise the level.
     public static let advised = Self("advised")
-    /// A class lost its protection.
+    /// The protection of a class ended.
     public static let released = Self("released")
     /// An operator changed the rules.
     public static let byOperator = Self("operator")
@@ -68,22 +68,24 @@ extension DanglingDecision {
 }
 
 extension ProcessSummary {
-  /// Describes how much of a process's memory reports store.
+  /// Which part of a process's memory reports contain.
   public struct Memory: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Reports store all memory of the record.
+    /// Reports contain all memory that the process recorded.
     public static let full = Self("full")
-    /// Reports store all memory of the record, scrubbed.
+    /// Reports contain the recorded memory, from which strings were scrubbed.
     public static let scrubbed = Self("scrubbed")
-    /// Reports store no memory, because the program disabled it.
+    /// Reports contain no memory, because the program disabled its recording.
     public static let nothing = Self("none")
-    /// Reports store no memory, because crashd's settings forbid it.
+    /// Reports contain no memory, because crashd's settings forbid it and the process therefore records none.
     public static let withheld = Self("withheld")
-    /// Reports store no memory: the process records it, and crashd discards it by its settings.
+    /// Reports contain no memory.
+    ///
+    /// The process records it, but crashd's settings forbid it, so crashd discards it.
     public static let discarded = Self("discarded")
   }
 }

@@ -1,29 +1,33 @@
 /// A process that is attached to crashd.
 public struct ProcessSummary: Codable, Sendable, Equatable {
-  /// The pid.
+  /// The pid of the process.
   public var pid: Int
   /// The uid of the process.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var name: String
-  /// The executable's path.
+  /// The path of the executable.
   public var executable: String
-  /// The executable's GNU build id.
+  /// The GNU build id of the executable.
   public var buildID: String
-  /// The time at which the process started, RFC 3339 in UTC.
+  /// The time when the process started, as RFC 3339 in UTC.
   public var startTime: String
-  /// The time at which the process attached, RFC 3339 in UTC.
+  /// The time when the process attached, as RFC 3339 in UTC.
   public var attachTime: String
-  /// The state as a word for people, such as `running`.
+  /// The state as a readable word, such as `running`.
   public var state: String
-  /// The part of the process's memory that a report stores, or nil from an older crashd.
+  /// Which part of the process's memory reports contain.
+  ///
+  /// Nil if crashd is too old.
   public var memory: Memory?
-  /// The result of the last `Shield.selfTest` of the process, or nil if there was none, and from an older crashd.
+  /// The result of the last `Shield.selfTest` of the process.
+  ///
+  /// Nil if there is no result, or if crashd is too old.
   public var selfTest: SelfTest?
 
   /// The result of a guard self-test, as the process reported it.
   public struct SelfTest: Codable, Sendable, Equatable {
-    /// The tested kinds of guards.
+    /// The kinds of guards that were tested.
     public var asked: [String]
     /// The kinds with a failed check.
     public var failing: [String]
@@ -31,7 +35,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
     public var checks: Int
     /// The number of failed checks.
     public var failures: Int
-    /// The time at which the self-test ended, RFC 3339 in UTC.
+    /// The time when the self-test ended, as RFC 3339 in UTC.
     public var time: String
 
     /// Creates a value from its parts.
@@ -56,13 +60,13 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// The result of `AwaitProcess`.
+/// The result of the call `AwaitProcess`.
 public struct ProcessOutcome: Codable, Sendable, Equatable {
-  /// Whether the process ever attached.
+  /// Whether the process was attached at any time.
   public var attached: Bool
   /// Whether all crashes that the process recorded are stored.
   ///
-  /// False after a timeout.
+  /// The value is false if the time-out ended the wait.
   public var settled: Bool
   /// The ids of the reports of the process.
   public var reports: [String]

@@ -1,8 +1,10 @@
 public import CrashReport
 
-/// A class that a process protects or protected, with its counters since the protection began.
+/// A class that a process protects or has protected.
+///
+/// The counters began with the protection.
 public struct ProtectedClassReport: Codable, Sendable, Equatable {
-  /// The pid.
+  /// The pid of the process.
   public var pid: Int
   /// The uid of the process.
   public var uid: Int
@@ -12,9 +14,9 @@ public struct ProtectedClassReport: Codable, Sendable, Equatable {
   public var name: String
   /// Whether the class is protected now.
   public var isProtected: Bool
-  /// The policy of the quarantine for objects of the class.
+  /// The mode of the quarantine for objects of the class.
   public var mode: IncidentReport.Mode
-  /// The maximum number of the class's objects in quarantine.
+  /// The maximum number of quarantined objects of the class.
   public var limit: Int
   /// The size of an instance in bytes.
   public var instanceBytes: Int

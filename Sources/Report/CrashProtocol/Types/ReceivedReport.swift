@@ -1,24 +1,26 @@
 public import CrashReport
 
-/// A report, both as a value and as the received JSON.
+/// A report, both decoded and as the received JSON.
 public struct ReceivedReport: Decodable, Sendable, Equatable {
-  /// The report, without fields that this version does not define.
+  /// The decoded report, without fields that this version does not define.
   public var report: CrashReport
-  /// The whole report, with keys of later versions.
+  /// The received JSON, including keys of later versions.
   public var json: JSONValue
 
-  /// Decodes the report and its JSON.
-  /// - Throws: `DecodingError` if the text is no report.
+  /// Decodes the report, and keeps its JSON.
+  /// - Throws: `DecodingError` if the JSON is not a report.
   public init(from decoder: any Decoder) throws {
     report = try CrashReport(from: decoder)
     json = try JSONValue(from: decoder)
   }
 }
 
-/// The reply of `Get`, which crashd encodes with a `JSONFragment` and a client decodes with a `ReceivedReport`.
+/// The reply of `Get`.
+///
+/// crashd encodes the report as a `JSONFragment`, and a client decodes it as a `ReceivedReport`.
 package struct GetReply<Report: Sendable>: Sendable {
   package var report: Report
-  /// The raw record, in base64.
+  /// The raw record in base64.
   package var raw: String?
   package var stacks: [RecordedStack]?
 
@@ -47,14 +49,15 @@ extension ReanalyseReply: Equatable where Report: Equatable {}
 /// A report after `Reanalyse`.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
-/// One reply of `Subscribe`: either a note that the stream is ready, or an event.
+/// One reply of `Subscribe`.
 ///
-/// The report has the same form as in `Get`.
+/// It either states that the stream is ready, or contains an event. The report has the same type as in the reply of
+/// `Get`.
 package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
   package var report: Report?
-  /// The number of events between the previous reply and this one that were removed.
+  /// The number of events since the previous reply that were removed before they were read, or that cannot be read.
   package var lost: Int?
 
   package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {

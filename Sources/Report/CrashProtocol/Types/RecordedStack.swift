@@ -1,13 +1,13 @@
 public import CrashReport
 internal import FoundationEssentials
 
-/// The recorded stack of a crashed thread, at the time of the crash.
+/// A copy of the stack of a crashed thread, made at the time of the crash.
 public struct RecordedStack: Codable, Sendable, Equatable {
   /// The tid of the thread.
   public var tid: Int
-  /// The lowest address of the bytes.
+  /// The address of the first byte, which is the lowest address.
   public var start: Address
-  /// The bytes, beginning at `start`.
+  /// The contents of the stack, beginning at `start`.
   public var bytes: [UInt8]
 
   private enum CodingKeys: String, CodingKey { case tid, start, bytes }
@@ -18,7 +18,7 @@ public struct RecordedStack: Codable, Sendable, Equatable {
   }
 
   /// Decodes a stack.
-  /// - Throws: `DecodingError` if the value is invalid, for example if its bytes are no base64.
+  /// - Throws: `DecodingError` if the value is invalid, for example if the bytes are not valid base64.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     tid = try container.decode(Int.self, forKey: .tid)

@@ -1,32 +1,36 @@
-/// A group of crashes with one cause.
+/// A group of crashes with the same cause.
 public struct ReportGroup: Codable, Sendable, Equatable {
-  /// The key, in hexadecimal digits.
+  /// The key of the group, in hexadecimal digits.
   public var key: String
   /// The user of the processes.
   public var uid: Int
-  /// The title for people.
+  /// The readable title of the group.
   public var title: String
   /// The number of crashes, including crashes whose reports were removed.
   public var count: Int
-  /// The time of the first crash, RFC 3339 in UTC.
+  /// The time of the first crash, as RFC 3339 in UTC.
   public var first: String
-  /// The time of the last crash, RFC 3339 in UTC.
+  /// The time of the last crash, as RFC 3339 in UTC.
   public var last: String
-  /// The number of builds.
+  /// The number of builds in which the group occurred.
   public var builds: Int
   /// The build id of the first crash.
   public var firstBuild: String
   /// The build id of the last crash.
   public var lastBuild: String
-  /// The names of the programs, at most eight.
+  /// The names of the programs; at most eight.
   public var names: [String]
-  /// `new`, `open`, `resolved` or `regressed`.
+  /// The state of the group: `new`, `open`, `resolved` or `regressed`.
   public var state: String
-  /// The id of the newest report, or empty if all reports of the group were removed.
+  /// The id of the newest report; empty if all reports of the group were removed.
   public var report: String
-  /// The release of the first crash, or nil if its report was removed, or has no release.
+  /// The release of the first crash.
+  ///
+  /// Nil if its report was removed or has no release.
   public var firstRelease: String?
-  /// The release of the last crash, or nil if its report was removed, or has no release.
+  /// The release of the last crash.
+  ///
+  /// Nil if its report was removed or has no release.
   public var lastRelease: String?
 
   /// Creates a group from its parts.

@@ -4,54 +4,52 @@ package import CrashReport
 public struct ReportSummary: Codable, Sendable, Equatable {
   /// The cursor of the report in the store.
   ///
-  /// `ListQuery.before` continues a list there.
+  /// A list can be continued after the report if this cursor is passed as `ListQuery.before`.
   public var cursor: String
-  /// The report's id.
+  /// The id of the report.
   public var id: String
-  /// The time of the crash, RFC 3339 in UTC.
+  /// The time of the crash, as RFC 3339 in UTC.
   public var time: String
-  /// The pid.
+  /// The pid of the process.
   public var pid: Int
   /// The uid of the process.
   public var uid: Int
-  /// The program's name.
+  /// The name of the program.
   public var name: String
-  /// The executable's path.
+  /// The path of the executable.
   public var executable: String
   /// The systemd unit, if there is one.
   public var unit: String?
   /// The name of the signal, such as `SIGILL`.
   public var signal: String
-  /// The runtime error message.
-  ///
-  /// May be empty.
+  /// The runtime error message; may be empty.
   public var reason: String
   /// The diagnosis as a sentence.
   public var sentence: String
-  /// The first in-app function.
-  ///
-  /// May be empty.
+  /// The name of the first in-app function; may be empty.
   public var function: String
   /// The source file of this function.
   public var file: String?
   /// The line in the source file.
   public var line: Int?
-  /// The key of the group, which is equal for crashes of one group.
-  public var groupKey: String
-  /// The group's title for people.
-  public var groupTitle: String
-  /// True while crashd reads the symbols of the crash.
+  /// The key of the group.
   ///
-  /// Names and the group are then missing, and subscribers have not received the report.
+  /// Crashes of one group have the same key.
+  public var groupKey: String
+  /// The readable title of the group.
+  public var groupTitle: String
+  /// True while crashd is still reading the symbols of the crash.
+  ///
+  /// In this state names and the group are missing, and no subscriber has received the report.
   public var isPreliminary: Bool?
-  /// The release, from the program's annotation.
+  /// The value of the program's annotation `release`.
   public var release: String?
-  /// The environment, from the program's annotation.
+  /// The value of the program's annotation `environment`.
   public var environment: String?
-  /// The user, from the program's annotation.
+  /// The value of the program's annotation `user`.
   public var user: String?
 
-  /// Summarizes a report.
+  /// Creates the summary of a report.
   package init(_ report: CrashReport, cursor: String) {
     let (process, frame) = (report.process, report.namingFrame)
     (self.cursor, id, time, pid, uid) = (cursor, report.id, report.time, process.pid, process.uid)
@@ -65,20 +63,22 @@ public struct ReportSummary: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The frame that names the crash in a list: the first in-app frame of the crashing thread, otherwise the first frame
-  /// with a name.
+  /// The frame whose function represents the crash in a list.
+  ///
+  /// It is the first in-app frame of the crashing thread, or else the first frame with a name.
   fileprivate var namingFrame: Frame? {
     guard let frames = threads.first?.frames else { return nil }
     return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
   }
 }
 
-/// A page of the reports of a query.
+/// One page of the reports that a query selects.
 public struct ReportPage: Codable, Sendable, Equatable {
-  /// The reports.
+  /// The reports on the page.
   public var reports: [ReportSummary]
-  /// The number of reports after the last one of this page, or nil if the query did not request it, and from an older
-  /// crashd.
+  /// The number of reports that follow after this page.
+  ///
+  /// Nil if the query did not request the number, or if crashd is too old.
   public var more: Int?
 
   /// Creates a page.

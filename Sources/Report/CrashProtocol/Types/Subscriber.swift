@@ -1,18 +1,20 @@
 /// A named subscriber of events.
 public struct Subscriber: Codable, Sendable, Equatable {
-  /// The name that the subscriber chose.
+  /// The name of the subscriber, which the subscriber itself chose.
   ///
-  /// The name of a current or former collector in crashd's settings is `forward PATH`.
+  /// A collector that is or was in crashd's settings has the name `forward PATH`.
   public var name: String
-  /// The subscriber's uid.
+  /// The uid of the subscriber's owner.
   ///
   /// Subscribers of different users may have the same name.
   public var uid: Int
-  /// The cursor of its last acknowledgement.
+  /// The cursor that the subscriber acknowledged last.
   public var cursor: String
-  /// The time at which it last subscribed or acknowledged, RFC 3339 in UTC.
+  /// The time of the last subscription or acknowledgement, as RFC 3339 in UTC.
   public var time: String
-  /// The lag, as the number of events stored after the cursor, or nil from an older crashd.
+  /// The lag: the number of events that were stored after the cursor.
+  ///
+  /// Nil if crashd is too old.
   public var behind: Int?
 
   /// Creates a value from its parts.

@@ -1,13 +1,13 @@
-/// Renders a report as Apple's `.crash` text, for tools and people that read this format.
+/// Renders a report in Apple's `.crash` format, for tools and people that read this format.
 ///
-/// The layout follows Apple's "Examining the fields in a crash report", without the fields that Linux lacks. A stack
-/// line contains the number, the image, the address, symbol `+` offset, and the source location. The text contains no
-/// control character except line feeds.
+/// The layout follows Apple's article "Examining the fields in a crash report". Fields that do not exist on Linux are
+/// omitted. A line of the stack has the frame's number, the image, the address, the symbol with its offset, and the
+/// source location. The output contains no control characters except line feeds.
 public struct AppleRenderer: Sendable {
   /// Creates a renderer.
   public init() {}
 
-  /// Returns the text, which ends with a line feed.
+  /// Returns the rendered report, which ends with a line feed.
   public func render(_ report: CrashReport) -> String {
     var sections = [header(report), exception(report)]
     sections += report.threads.enumerated().map { thread($1, number: $0, in: report) }
@@ -31,7 +31,9 @@ public struct AppleRenderer: Sendable {
     return rows.filter { !$0.1.isEmpty }.map { row($0, $1) }
   }
 
-  /// Returns the distribution, followed by the kernel in parentheses, where Apple has the build.
+  /// Returns the distribution, followed by the kernel in parentheses.
+  ///
+  /// Apple's format has the build of the system there.
   private func system(_ machine: CrashReport.Machine?) -> String {
     let kernel = machine?.kernel ?? "Linux"
     return machine?.distribution.map { "\($0) (\(kernel))" } ?? kernel
@@ -111,7 +113,7 @@ public struct AppleRenderer: Sendable {
     "0x" + address.rawValue.hexadecimal(digits: 16)
   }
 
-  /// The exceptions of the Mach kernel that correspond to these signals.
+  /// The Mach exceptions that correspond to the signals.
   private static let exceptionTypes = [
     "SIGSEGV": "EXC_BAD_ACCESS", "SIGBUS": "EXC_BAD_ACCESS", "SIGILL": "EXC_BAD_INSTRUCTION",
     "SIGTRAP": "EXC_BREAKPOINT", "SIGFPE": "EXC_ARITHMETIC", "SIGABRT": "EXC_CRASH", "SIGSYS": "EXC_CRASH",

@@ -1,4 +1,4 @@
-/// The sections below the stacks.
+/// Renders the sections that follow after the stacks.
 extension HTMLRenderer {
   func facts(_ report: CrashReport) -> HTMLText {
     let process = report.process
@@ -19,7 +19,9 @@ extension HTMLRenderer {
     return list("Details", rows.filter { !$0.1.isEmpty })
   }
 
-  /// Returns a list of facts with a title, or nothing if there are no facts.
+  /// Returns a list of facts with a title.
+  ///
+  /// Without facts, the result is empty.
   func list(_ title: String, _ facts: [CrashReport.Fact]) -> HTMLText {
     if facts.isEmpty { return "" }
     let cells: [HTMLText] = facts.map { "<div><dt>\($0.title)</dt><dd>\($0.text)</dd></div>" }
@@ -52,9 +54,9 @@ extension HTMLRenderer {
     return html
   }
 
-  /// Returns how long before the crash the time was, such as `−14 ms`.
+  /// Returns the time relative to the crash, such as `−14 ms`.
   ///
-  /// If that is unknown, it returns the time of day.
+  /// If one of the times cannot be parsed, returns the time of day.
   private func before(_ time: String, _ report: CrashReport) -> String {
     guard let crash = Timestamp.nanoseconds(rfc3339: report.time), let own = Timestamp.nanoseconds(rfc3339: time),
       own <= crash

@@ -1,13 +1,13 @@
-/// Renders a report as one self-contained HTML page without scripts, fonts and network addresses.
+/// Renders a report as one self-contained HTML page, without scripts, fonts or network addresses.
 ///
-/// The page follows the light or dark mode of the reader's system.
+/// The page follows the light or dark mode that the reader has set.
 ///
-/// All text from the crashed process is escaped. The page's Content-Security-Policy also forbids the browser to load or
-/// execute anything.
+/// All strings from the crashed process are escaped. In addition, the Content-Security-Policy of the page forbids the
+/// browser to load or execute anything.
 public struct HTMLRenderer: Sendable {
-  /// The source lookup, which is used for the first in-app frames of the crash.
+  /// Finds source excerpts for the first in-app frames of the crash.
   public var source: SourceLookup?
-  /// The format of times.
+  /// Formats the times in the page.
   public var times: ReportTimes
 
   /// Creates a renderer.
@@ -16,7 +16,7 @@ public struct HTMLRenderer: Sendable {
     self.times = times
   }
 
-  /// Returns the page.
+  /// Returns the HTML page.
   public func render(_ report: CrashReport) -> String {
     let crashed = report.threads.filter(\.crashed)
     let others = report.threads.filter { !$0.crashed }
@@ -75,10 +75,10 @@ public struct HTMLRenderer: Sendable {
     return text.isEmpty ? "" : " · \(text)"
   }
 
-  /// Returns a time as text for people, with the machine-readable time as an attribute.
+  /// Returns a readable time, with the machine-readable time as an attribute.
   func time(_ time: String) -> HTMLText { "<time datetime=\"\(time)\">\(times.moment(time))</time>" }
 
-  /// Returns text with its line breaks.
+  /// Returns the string as HTML, with its line breaks.
   private func lines(_ text: String) -> HTMLText {
     text.split(separator: "\n", omittingEmptySubsequences: true).map { HTMLText($0) }.joined()
   }
@@ -113,8 +113,8 @@ public struct HTMLRenderer: Sendable {
     switch row {
     case .frame(let index):
       let frame = thread.frames[index]
-      // Only the first excerpts are open, because the first frames are the most important, and more source code would
-      // make the page too long.
+      // Only the first source excerpts are expanded. The first frames are the most important, and more expanded
+      // excerpts would make the page too long.
       let isOpen = quoted.sorted().prefix(Self.openQuotes).contains(index)
       return self.frame(frame, number: index, in: report) + (quoted.contains(index) ? quote(frame, isOpen: isOpen) : "")
     case .folded(let range):

@@ -1,4 +1,4 @@
-/// The style sheet of the page.
+/// The CSS of the page.
 enum HTMLStyle {
   static let css: HTMLText = """
     :root { color-scheme: light dark; --ink: #1d1d1f; --faint: #66666b; --ground: #fff; --card: #f5f5f7;

@@ -1,18 +1,22 @@
-/// HTML that is built from untrusted text.
+/// HTML that is safely built from untrusted strings.
 ///
-/// Only this type escapes text.
+/// All escaping is done in this type.
 struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
   private(set) var description: String
 
-  /// Creates trusted markup, which must be a literal.
+  /// Creates trusted markup.
+  ///
+  /// It must be a literal, so that no untrusted string can become markup.
   init(stringLiteral markup: String) { description = markup }
 
-  /// Creates escaped text of one line.
+  /// Creates one line of escaped text.
   init(_ text: some StringProtocol) { description = Self.escape(CleanText.line(String(text))) }
 
   init(stringInterpolation: Interpolation) { description = stringInterpolation.html }
 
-  /// Escapes the values of an interpolation, except values that are already HTML.
+  /// Escapes the values in a string interpolation.
+  ///
+  /// Values that are already HTML are not escaped.
   struct Interpolation: StringInterpolationProtocol {
     fileprivate var html = ""
 
@@ -47,6 +51,6 @@ struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTMLText> {
-  /// Joins the elements, one per line.
+  /// Joins the elements, with one element per line.
   func joined() -> HTMLText { reduce("") { $0 + $1 + "\n" } }
 }

@@ -1,15 +1,17 @@
-/// Checks the depth of untrusted JSON for decoders whose cost grows with the depth.
+/// Checks the nesting depth of untrusted JSON, for decoders whose cost grows with the depth.
 package enum JSONDepth {
-  /// A limit that exceeds the depth of every reply of crashd, a collector or a server.
+  /// The default limit.
+  ///
+  /// It exceeds the depth of every reply from crashd, a collector or a server.
   package static let answers = 64
 
-  /// Checks the nesting of arrays and objects.
+  /// Checks how deep arrays and objects are nested.
   ///
-  /// It does not check the rest of the syntax.
+  /// The rest of the syntax is not checked.
   ///
   /// Complexity: O(bytes).
   /// - Parameters:
-  ///   - bytes: The JSON text.
+  ///   - bytes: The JSON as UTF-8.
   ///   - limit: The maximum depth.
   /// - Throws: `JSONProblem.tooDeep`.
   package static func check(_ bytes: some Sequence<UInt8>, limit: Int = answers) throws(JSONProblem) {

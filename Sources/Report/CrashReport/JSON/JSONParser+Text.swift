@@ -1,10 +1,10 @@
-// Parsing of JSON strings and their escapes.
+// Parses JSON strings and their escapes.
 extension JSONParser {
   mutating func string() throws(JSONProblem) -> String {
     offset += 1
     let start = offset
     while byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { offset += 1 }
-    // Fast path for strings without escapes, which are the majority.
+    // This is the fast path for strings without escapes. Most strings have none.
     if byte == UInt8(ascii: "\"") {
       defer { offset += 1 }
       return try text(bytes[start..<offset])
@@ -51,7 +51,9 @@ extension JSONParser {
     }
   }
 
-  /// Parses one scalar, which is one `\u` escape or a pair of surrogates.
+  /// Parses one Unicode scalar.
+  ///
+  /// It is written as one `\u` escape, or as a pair of surrogates.
   private mutating func scalar() throws(JSONProblem) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

@@ -1,4 +1,4 @@
-/// A value that a parser builds from untrusted JSON.
+/// A type that a `JSONParser` can build from untrusted JSON.
 package protocol JSONBuildable {
   static func json(null: Void) -> Self
   static func json(bool: Bool) -> Self
@@ -9,13 +9,13 @@ package protocol JSONBuildable {
   static func json(object: [String: Self]) -> Self
 }
 
-/// The reason why a text is invalid.
+/// The reason why JSON was refused.
 package enum JSONProblem: Error, Equatable, CustomStringConvertible {
   /// The byte at this offset is not valid JSON.
   case malformed(offset: Int)
   /// Arrays and objects are nested deeper than the limit.
   case tooDeep(limit: Int)
-  /// A string has more consecutive combining marks than the stream-safe text format of UAX #15 allows.
+  /// A string has more consecutive combining marks than the Stream-Safe Text Format of UAX #15 allows.
   case tooManyMarks(limit: Int)
 
   package var description: String {
@@ -29,15 +29,17 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
 
 /// Parses untrusted JSON (RFC 8259) in one pass.
 ///
-/// `JSONDecoder` takes cubic time in the depth if a type tries to decode one kind of value after another. Each failed
-/// attempt builds an error with the complete coding path.
+/// `JSONDecoder` takes cubic time in the nesting depth if a type tries to decode one kind of value after another. The
+/// reason is that each failed attempt builds an error with the complete coding path.
 ///
-/// Complexity: O(bytes). No byte is read more than twice, and the stack holds at most `depth` frames. `make
+/// Complexity: O(bytes). Each byte is read at most twice, and the stack holds at most `depth` frames. `make
 /// bench-hostile` measures the constant factor.
 package struct JSONParser<Value: JSONBuildable> {
-  /// The maximum number of bytes of a number, because the conversion of long numbers is not linear.
+  /// The maximum length of a number in bytes.
+  ///
+  /// The length is limited, because converting long numbers takes more than linear time.
   private static var numberBytes: Int { 64 }
-  /// The maximum number of consecutive combining marks, from the stream-safe text format of UAX #15.
+  /// The maximum number of consecutive combining marks, as in the Stream-Safe Text Format of UAX #15.
   static var marks: Int { 30 }
 
   let bytes: [UInt8]
@@ -45,14 +47,14 @@ package struct JSONParser<Value: JSONBuildable> {
   let isStreamSafe: Bool
   var offset = 0
 
-  /// Parses a complete text.
+  /// Parses a complete JSON document.
   ///
-  /// If an object has equal keys, the last one counts.
+  /// If an object contains a key several times, the last value is used.
   /// - Parameters:
-  ///   - bytes: The text in UTF-8.
-  ///   - depth: The maximum nesting of arrays and objects.
-  ///   - isStreamSafe: Whether to reject longer sequences of combining marks, which `==` and hashing of `String` sort
-  ///     in every call.
+  ///   - bytes: The JSON as UTF-8.
+  ///   - depth: The maximum nesting depth of arrays and objects.
+  ///   - isStreamSafe: Whether to refuse long sequences of combining marks. `==` and the hashing of `String` sort these
+  ///     marks in every call.
   /// - Returns: The value.
   /// - Throws: `JSONProblem`.
   package static func parse(_ bytes: [UInt8], depth: Int, isStreamSafe: Bool = false) throws(JSONProblem) -> Value {
@@ -71,7 +73,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   /// The next byte.
   ///
-  /// After the last byte it is 0, which is invalid in JSON.
+  /// After the last byte the value is 0, which is invalid in JSON.
   var byte: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
 
   private mutating func skipSpace() {
@@ -99,7 +101,8 @@ package struct JSONParser<Value: JSONBuildable> {
 
   private mutating func word<Meaning>(_ word: StaticString, _ meaning: Meaning) throws(JSONProblem) -> Meaning {
     let end = offset + word.utf8CodeUnitCount
-    // A StaticString of ASCII has `utf8CodeUnitCount` bytes after its pointer, which is valid for the whole run.
+    // An ASCII StaticString has `utf8CodeUnitCount` bytes at its pointer, and the pointer is valid until the program
+    // ends.
     guard end <= bytes.count,
       unsafe bytes[offset..<end].elementsEqual(
         UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
@@ -145,7 +148,7 @@ package struct JSONParser<Value: JSONBuildable> {
   }
 }
 
-// Parsing of numbers.
+// Parses JSON numbers.
 extension JSONParser {
   private mutating func number() throws(JSONProblem) -> Value {
     let start = offset

@@ -1,4 +1,4 @@
-/// The `CONTEXT` structure of AMD64, with the registers of a report.
+/// Builds the `CONTEXT` structure for AMD64 from the registers in a report.
 enum MinidumpContext_x86_64 {
   private static let size = 1_232
   private static let flagsOffset = 0x30
@@ -12,7 +12,7 @@ enum MinidumpContext_x86_64 {
 
   /// Returns the bytes of the structure.
   ///
-  /// Unknown registers are zero.
+  /// Registers that the report lacks become zero.
   static func bytes(_ registers: [String: Address]) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
     func set(_ value: UInt64, at offset: Int, count: Int) {

@@ -1,7 +1,7 @@
 /// Builds the bytes of a minidump.
 ///
-/// The file consists of a header, a directory of streams, and the streams. Each stream is followed by the data that it
-/// refers to. All numbers are little-endian.
+/// The file consists of a header, a directory of streams, and the streams. Each stream is followed by the data that the
+/// stream refers to. All numbers are little-endian.
 struct MinidumpFile {
   /// The structure `MINIDUMP_LOCATION_DESCRIPTOR`.
   struct Location {
@@ -17,7 +17,7 @@ struct MinidumpFile {
     case exception = 6
     case systemInfo = 7
     case miscInfo = 15
-    /// The stream `MD_LINUX_CMD_LINE` of Breakpad.
+    /// The stream type `MD_LINUX_CMD_LINE`, which Breakpad defines.
     case linuxCommandLine = 0x4767_0006
   }
 
@@ -28,12 +28,12 @@ struct MinidumpFile {
   private var streamCount = 0
   /// The data that the current stream refers to.
   ///
-  /// It is written after the stream, because the size of the stream is unknown before.
+  /// It is written after the stream, because its offset is known only when the stream is complete.
   private var pending: [(at: Int, bytes: [UInt8], isString: Bool)] = []
 
   /// Creates a file with a directory of `streamCount` streams.
   init(streamCount: Int, time: UInt32) {
-    // The signature is MINIDUMP_SIGNATURE ("MDMP"). MINIDUMP_VERSION follows.
+    // The first number is MINIDUMP_SIGNATURE ("MDMP"). The second number is MINIDUMP_VERSION.
     append(UInt32(0x504d_444d))
     append(UInt32(0xa793))
     append(UInt32(streamCount))
@@ -44,7 +44,7 @@ struct MinidumpFile {
     append(zeros: streamCount * Self.entryBytes)
   }
 
-  /// Appends bytes outside the streams.
+  /// Appends bytes that are not in a stream.
   mutating func add(_ new: [UInt8]) -> Location {
     align()
     let location = Location(size: UInt32(clamping: new.count), offset: UInt32(clamping: bytes.count))
@@ -52,7 +52,7 @@ struct MinidumpFile {
     return location
   }
 
-  /// Appends a stream and then the data that it refers to.
+  /// Appends a stream, and then the data that the stream refers to.
   mutating func addStream(_ kind: Stream, _ write: (inout MinidumpFile) -> Void) {
     align()
     let start = bytes.count
@@ -74,9 +74,9 @@ struct MinidumpFile {
     pending = []
   }
 
-  /// Reserves a `MINIDUMP_STRING` after the stream.
+  /// Adds a `MINIDUMP_STRING` that will be written after the stream.
   ///
-  /// The caller must append the placeholder of its offset next.
+  /// Precondition: the caller appends the returned placeholder for its offset next.
   mutating func reserveString(_ text: String) -> UInt32 {
     let units = Array(text.utf16)
     var string = MinidumpFile.empty
@@ -87,9 +87,9 @@ struct MinidumpFile {
     return 0
   }
 
-  /// Reserves bytes after the stream.
+  /// Adds bytes that will be written after the stream.
   ///
-  /// The caller must append the placeholder of their location next.
+  /// Precondition: the caller appends the returned placeholder for their location next.
   mutating func reserve(_ new: [UInt8]) -> Location {
     pending.append((bytes.count, new, false))
     return Location(size: 0, offset: 0)

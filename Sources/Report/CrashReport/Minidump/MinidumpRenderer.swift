@@ -1,14 +1,14 @@
 /// Renders a report as a minidump, for debuggers and services that read this format.
 ///
 /// The structures come from Microsoft's `minidumpapiset.h`, with Breakpad's additions for Linux (`minidump_format.h`).
-/// They cannot contain the diagnosis, functions and lines. Readers symbolicate by the build ids of the modules. Only
-/// x86-64 is supported.
+/// These structures cannot contain the diagnosis, functions and lines. The reader of the file symbolicates by the build
+/// ids of the modules. Only x86-64 is supported.
 public struct MinidumpRenderer: Sendable {
   /// A range of the crashed process's memory.
   public struct Memory: Sendable {
-    /// The lowest address.
+    /// The lowest address of the range.
     public var start: Address
-    /// The contents.
+    /// The contents of the range.
     public var bytes: [UInt8]
 
     /// Creates a range from its parts.
@@ -23,7 +23,7 @@ public struct MinidumpRenderer: Sendable {
 
   /// Returns the bytes of the file.
   ///
-  /// `stacks` contains the known stacks by thread id.
+  /// `stacks` contains the copies of stacks that are available, by thread id.
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
     let command = report.process.commandLine.map { Array(CleanText.line($0).utf8) }
     var file = MinidumpFile(streamCount: command == nil ? 6 : 7, time: 0)
@@ -38,7 +38,8 @@ public struct MinidumpRenderer: Sendable {
       stream.append(UInt32(threads.count))
       for (thread, context) in zip(threads, contexts) {
         stream.append(UInt32(truncatingIfNeeded: thread.tid))
-        // The suspend count, the priority class, the priority, and the thread environment block.
+        // These zeros are the suspend count, the priority class, the priority, and the address of the thread
+        // environment block.
         stream.append(zeros: 4 + 4 + 4 + 8)
         stream.append(stacks[thread.tid]?.start.rawValue ?? 0)
         stream.append(memory[thread.tid] ?? MinidumpFile.Location(size: 0, offset: 0))
@@ -59,29 +60,31 @@ public struct MinidumpRenderer: Sendable {
       let crashed = threads.firstIndex(where: \.crashed)
       stream.append(UInt32(truncatingIfNeeded: crashed.map { threads[$0].tid } ?? 0))
       stream.append(zeros: 4)
-      // As in Breakpad, the exception code is the signal, and the flags are its si_code.
+      // As in Breakpad's dumps, the exception code is the signal number, and the exception flags are its si_code.
       stream.append(UInt32(truncatingIfNeeded: report.signal.number))
       stream.append(UInt32(truncatingIfNeeded: report.signal.code))
       stream.append(zeros: 8)
       stream.append(report.signal.address?.rawValue ?? 0)
-      // The structure has room for 15 parameters, of which none is used.
+      // The structure has room for 15 parameters, which are unused.
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
-    // Breakpad stores the file of /proc, in which a NUL byte ends each argument. This stream has one text instead.
+    // In Breakpad's dumps, this stream is the file from /proc, in which a NUL byte ends each argument. Here the stream
+    // has one string with all arguments.
     if let command { file.addStream(.linuxCommandLine) { $0.append(command + [0]) } }
     return file.bytes
   }
 
   private static func systemInfo(_ stream: inout MinidumpFile, _ machine: CrashReport.Machine?) {
-    // 9 is PROCESSOR_ARCHITECTURE_AMD64. The level, the revision and the product type are unknown.
+    // The value 9 is PROCESSOR_ARCHITECTURE_AMD64. The level, the revision and the product type are zero, because they
+    // are unknown.
     stream.append(UInt16(9))
     stream.append(zeros: 2 + 2)
     stream.append(UInt8(clamping: machine?.processors ?? 0))
     stream.append(zeros: 1 + 4 + 4 + 4)
-    // The platform MD_OS_LINUX.
+    // The value is the platform MD_OS_LINUX.
     stream.append(UInt32(0x8201))
-    // As in Breakpad, the text consists of the names of uname(2), beginning with the kernel's.
+    // As in Breakpad's dumps, the string consists of the names from uname(2), beginning with the name of the kernel.
     let version = stream.reserveString(CleanText.line(machine?.kernel ?? "Linux"))
     stream.append(version)
     stream.append(zeros: 2 + 2 + 24)
@@ -89,14 +92,14 @@ public struct MinidumpRenderer: Sendable {
 
   private static func miscInfo(_ stream: inout MinidumpFile, _ report: CrashReport) {
     stream.append(UInt32(24))
-    // The flag MINIDUMP_MISC1_PROCESS_ID.
+    // The value is the flag MINIDUMP_MISC1_PROCESS_ID.
     stream.append(UInt32(1))
     stream.append(UInt32(truncatingIfNeeded: report.process.pid))
     stream.append(zeros: 12)
   }
 
   private static func modules(_ stream: inout MinidumpFile, _ images: [CrashReport.Image]) {
-    // Skip invalid images whose end precedes their start.
+    // Images whose end precedes their start are invalid and are skipped.
     let images = images.filter { $0.base < $0.end }
     stream.append(UInt32(images.count))
     for image in images {
@@ -105,7 +108,7 @@ public struct MinidumpRenderer: Sendable {
       stream.append(zeros: 4 + 4)
       stream.append(stream.reserveString(image.path))
       stream.append(zeros: 52)
-      // Breakpad's MDCVInfoELF consists of "BpEL" and the build id.
+      // Breakpad's structure MDCVInfoELF consists of "BpEL" and the build id.
       stream.append(stream.reserve([0x4c, 0x45, 0x70, 0x42] + hexadecimal(image.buildID)))
       stream.append(zeros: 8 + 16)
     }

@@ -1,13 +1,17 @@
 extension CrashReport {
-  /// The field that a bad access probably went to, derived from the debug information and the registers.
+  /// The field that a bad access probably referred to.
+  ///
+  /// It is derived from the debug information and the registers.
   public struct AccessedField: Codable, Sendable, Equatable {
-    /// The name of the field in the source, or `outer.inner` for a nested field.
+    /// The name of the field in the source code.
+    ///
+    /// The name of a nested field is `outer.inner`.
     public var name: String
-    /// The type that contains it.
+    /// The type that contains the field.
     public var type: String
-    /// The variable that held the pointer, or `variable.field` if a field of a variable held it.
+    /// The variable that contained the pointer, or `variable.field` if a field of a variable contained it.
     public var variable: String
-    /// The offset from the start of the type to the field, or to the accessed byte in the field.
+    /// The offset from the start of the type to the field, or to the accessed byte inside the field.
     public var offset: Int
 
     /// Creates a field from its parts.

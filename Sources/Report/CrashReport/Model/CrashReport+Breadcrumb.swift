@@ -1,15 +1,15 @@
 extension CrashReport {
-  /// A breadcrumb of the program.
+  /// A breadcrumb that the program recorded.
   public struct Breadcrumb: Codable, Sendable, Equatable {
-    /// The time, RFC 3339 in UTC with microseconds.
+    /// The time of the breadcrumb, as RFC 3339 in UTC with microseconds.
     public var time: String
-    /// The message.
+    /// The message of the breadcrumb.
     public var text: String
-    /// The level, or nil if the program gave none.
+    /// The level; nil if the program set no level.
     public var level: Level?
-    /// The part of the program, such as a logger's label, or nil if the program gave none.
+    /// The category, such as the label of a logger; nil if the program set no category.
     public var category: String?
-    /// Keys and values, or nil if there are none.
+    /// The metadata as keys and values; nil if there is no metadata.
     public var metadata: [String: String]?
 
     /// Creates a breadcrumb from its parts.
@@ -25,11 +25,11 @@ extension CrashReport {
 
     /// The level of a breadcrumb.
     ///
-    /// The values are those of swift-log, or a number that this version does not define.
+    /// The values are the levels of swift-log, or a number that this version does not define.
     public struct Level: OpenEnum {
-      /// The text of the value.
+      /// The string that JSON contains.
       public let rawValue: String
-      /// Creates a value from any text.
+      /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
       /// A message that traces the program step by step.
@@ -38,7 +38,7 @@ extension CrashReport {
       public static let debug = Self("debug")
       /// An informational message.
       public static let info = Self("info")
-      /// An unusual event that is no fault.
+      /// An unusual event that is not a fault.
       public static let notice = Self("notice")
       /// A condition less severe than an error.
       public static let warning = Self("warning")
@@ -47,7 +47,9 @@ extension CrashReport {
       /// A failure that needs immediate attention.
       public static let critical = Self("critical")
 
-      /// All levels, by their numbers in the ring, which begin with 1.
+      /// All levels, in the order of their numbers in the ring.
+      ///
+      /// The first number is 1.
       public static let all: [Level] = [trace, debug, info, notice, warning, error, critical]
     }
   }
@@ -56,17 +58,17 @@ extension CrashReport {
 extension CrashReport {
   /// Returns the time of a breadcrumb relative to the crash, such as `−14 ms`.
   ///
-  /// If either time is invalid, it returns the breadcrumb's time.
+  /// If one of the two times is invalid, returns the time of the breadcrumb unchanged.
   public func relativeTime(of breadcrumb: Breadcrumb) -> String {
     guard let crash = Timestamp.nanoseconds(rfc3339: time),
       let moment = Timestamp.nanoseconds(rfc3339: breadcrumb.time)
     else { return breadcrumb.time }
-    // A breadcrumb can be later than the crash if the clock was set back, or if another thread was still running.
+    // A breadcrumb can be later than the crash, because the clock was set back or another thread was still running.
     if moment > crash { return "+" + Self.span(nanoseconds: moment - crash) }
     return (moment < crash ? "−" : "") + Self.span(nanoseconds: crash - moment)
   }
 
-  /// Formats a span with at most two units, and with few digits.
+  /// Formats a time span with at most two units and few digits.
   private static func span(nanoseconds: UInt64) -> String {
     let microseconds = nanoseconds / 1_000
     let seconds = microseconds / 1_000_000

@@ -1,24 +1,28 @@
 extension CrashReport {
-  /// The object whose access ended the process, as a guard page or the quarantine recorded it.
+  /// The object whose access caused the crash, as a guard page or the quarantine recorded it.
   ///
-  /// A record from a guard page proves the diagnosis. A record from the quarantine is only the last known object at the
-  /// address, because the quarantine had already released its memory.
+  /// A record from a guard page proves the diagnosis. A record from the quarantine only describes the last known object
+  /// at the address, because the quarantine had already released the memory.
   public struct GuardedObject: Codable, Sendable, Equatable {
-    /// The full name of the class, or empty if the memory is no object of a protected class.
+    /// The full name of the class; empty if the memory is not an object of a protected class.
     public var className: String
     /// The address of the object.
     public var address: Address
-    /// The size of the object.
+    /// The size of the object in bytes.
     public var bytes: Int
-    /// The time between the free and the crash, in nanoseconds, or nil if the memory was not freed.
+    /// The time from the free to the crash, in nanoseconds.
+    ///
+    /// Nil if the memory was not freed.
     public var age_ns: Int?
-    /// The thread that freed the memory, or nil if it was not freed.
+    /// The thread that freed the memory.
+    ///
+    /// Nil if the memory was not freed.
     public var releaseThread: Int?
-    /// The stack that freed the memory, innermost first.
+    /// The stack of the thread that freed the memory, innermost first.
     public var release: [Frame]
     /// The thread that allocated the memory.
     public var allocationThread: Int?
-    /// The stack that allocated the memory, innermost first.
+    /// The stack of the thread that allocated the memory, innermost first.
     public var allocation: [Frame]
 
     /// Creates an object from its parts.
@@ -39,7 +43,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// Returns the stacks that freed and allocated the object.
+  /// Returns the stacks of the free and of the allocation of the object.
   func guardedObjectSection(_ report: CrashReport) -> [String] {
     guard let object = report.guardedObject else { return [] }
     let what = object.className.isEmpty ? "a block" : object.className
@@ -55,9 +59,9 @@ extension TextRenderer {
     return lines + ["", "  allocated by \(thread)"] + stackLines(object.allocation, in: report)
   }
 
-  /// Returns the in-app frames.
+  /// Returns the lines for the in-app frames of a stack.
   ///
-  /// Returns all frames if none is in-app, and in the verbose form.
+  /// If no frame is in-app, and in the verbose form, returns the lines for all frames.
   private func stackLines(_ frames: [CrashReport.Frame], in report: CrashReport) -> [String] {
     let own = frames.filter(\.isOwn)
     let shown = verbose || own.isEmpty ? frames : own

@@ -1,36 +1,38 @@
-// Where the process ran, and which resources it used. crashd reads these facts from the kernel.
+// The machine on which the process ran, and the resources that it used. crashd reads these facts from the kernel.
 extension CrashReport {
   /// The machine on which crashd runs.
   public struct Machine: Codable, Sendable, Equatable {
     /// The host name.
     public var host: String?
-    /// An id of 32 hexadecimal digits.
+    /// An id of the machine, in 32 hexadecimal digits.
     ///
-    /// It is derived from the machine id, because machine-id(5) demands that the machine id stays confidential.
+    /// It is derived from the machine id and not equal to it, because machine-id(5) requires that the machine id stays
+    /// confidential.
     public var id: String?
-    /// The kernel, such as `Linux 6.1.0-28-amd64`.
+    /// The kernel and its version, such as `Linux 6.1.0-28-amd64`.
     public var kernel: String?
     /// The distribution, such as `Debian GNU/Linux 12 (bookworm)`.
     ///
-    /// In a container it is the distribution of crashd's image.
+    /// If crashd runs in a container, this is the distribution of the container image.
     public var distribution: String?
-    /// The model of the processors.
+    /// The model name of the processors.
     public var processor: String?
     /// The number of online processors.
     public var processors: Int?
-    /// The size of the memory.
+    /// The size of the memory in bytes.
     public var memoryBytes: Int?
 
     /// Creates a machine without known facts.
     public init() {}
   }
 
-  /// The container of the process.
+  /// The container in which the process ran.
   public struct Container: Codable, Sendable, Equatable {
     /// The id of the container, in 64 hexadecimal digits.
     public var id: String
-    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`, or nil if the source does not
-    /// contain it.
+    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`.
+    ///
+    /// Nil if it cannot be derived from `source`.
     public var runtime: String?
     /// The file in which crashd found the id: `cgroup` or `mountinfo`.
     public var source: String
@@ -41,26 +43,29 @@ extension CrashReport {
     }
   }
 
-  /// The resources that the process used at `time`: in its crash handler, or at the last reading before the process
-  /// ended.
+  /// The resources that the process used at `time`.
+  ///
+  /// They were read during the crash, or at the last reading before the process ended.
   public struct Resources: Codable, Sendable, Equatable {
-    /// The time of the reading, RFC 3339 in UTC.
+    /// The time of the reading, as RFC 3339 in UTC.
     public var time: String
-    /// The resident memory (VmRSS).
+    /// The size of the resident memory (VmRSS).
     public var residentBytes: Int?
-    /// The peak of the resident memory (VmHWM).
+    /// The peak size of the resident memory (VmHWM).
     public var peakResidentBytes: Int?
-    /// The memory in swap (VmSwap).
+    /// The size of the memory in swap (VmSwap).
     public var swapBytes: Int?
-    /// The memory limit, or nil if there is none, or if it is unknown.
+    /// The memory limit.
+    ///
+    /// Nil if there is no limit or if it is unknown.
     public var memoryLimitBytes: Int?
     /// The source of the memory limit: `cgroup`, or `address space` (RLIMIT_AS).
     public var memoryLimitSource: String?
-    /// The memory of all processes in the control group that has the limit.
+    /// The memory that all processes in the limited control group use together.
     public var groupBytes: Int?
     /// The number of open descriptors.
     public var openDescriptors: Int?
-    /// The limit of open descriptors (RLIMIT_NOFILE).
+    /// The maximum number of open descriptors (RLIMIT_NOFILE).
     public var descriptorLimit: Int?
 
     /// Creates an empty reading.

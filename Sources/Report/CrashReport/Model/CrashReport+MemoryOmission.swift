@@ -1,23 +1,23 @@
 extension CrashReport {
-  /// Who excluded the program's memory from the report.
+  /// Why the report does not contain the program's memory.
   ///
-  /// Excluded are the stacks, and the memory that registers point to.
+  /// The stacks and the memory that registers point to were excluded.
   public struct MemoryOmission: RawRepresentable, Codable, Sendable, Hashable {
-    /// The text in JSON.
+    /// The string that JSON contains.
     public var rawValue: String
 
-    /// Creates a value from its text.
+    /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program excluded memory, by `CRASHSHIELD_MEMORY=none` or by its configuration.
+    /// The program excluded its memory, by `CRASHSHIELD_MEMORY=none` or by its configuration.
     public static let program = MemoryOmission(rawValue: "program")
-    /// An operator excluded memory, by `privacy.no-memory` in crashd's settings.
+    /// An operator excluded the memory, by `privacy.no-memory` in crashd's settings.
     public static let `operator` = MemoryOmission(rawValue: "operator")
   }
 }
 
 extension TextRenderer {
-  /// Returns one line for people, or empty if memory was stored.
+  /// Returns a readable line; empty if the report contains memory.
   static func memoryText(_ report: CrashReport) -> String {
     guard let omission = report.memoryOmitted else { return "" }
     let who = omission == .operator ? "for this program in crashd's settings" : "by the program"

@@ -1,15 +1,16 @@
 extension CrashReport {
-  /// A handler of the program that caught the signal of a crash and re-raised it, as faulthandler and glog do.
+  /// A handler of the program that caught the signal of the crash and raised a signal again, as faulthandler and glog
+  /// do.
   ///
   /// The report describes the original fault.
   public struct RaisedAgain: Codable, Sendable, Equatable {
     /// The signal that the handler raised.
     public var signal: Signal
-    /// The function of the handler, or nil if it has no name.
+    /// The function of the handler; nil if it has no name.
     public var function: String?
-    /// The source file of the handler, or nil if unknown.
+    /// The source file of the handler; nil if unknown.
     public var file: String?
-    /// The line that raised the signal, or nil if unknown.
+    /// The line that raised the signal; nil if unknown.
     public var line: Int?
 
     /// Creates a value from its parts.
@@ -20,7 +21,7 @@ extension CrashReport {
       self.line = line
     }
 
-    /// The text, such as `SIGSEGV by on (chain.c:8)`.
+    /// A readable description, such as `SIGSEGV by on (chain.c:8)`.
     var text: String {
       let name = file?.split(separator: "/").last.map(String.init)
       let place = [name, line.map(String.init)].compactMap { $0 }.joined(separator: ":")

@@ -1,17 +1,17 @@
 extension CrashReport {
-  /// A replaced handler: a crash signal whose handler other code changed after the shield started.
+  /// A crash signal whose handler other code replaced after the in-process library had started.
   ///
-  /// The shield still captures the crash if the other handler chains to the previous handler.
+  /// The library still captures the crash if the new handler calls the previous handler.
   public struct ReplacedHandler: Codable, Sendable, Equatable {
     /// The name of the signal, such as `SIGSEGV`.
     public var signal: String
     /// The current disposition of the signal.
     public var kind: Kind
-    /// The address of the other handler, or nil for other kinds.
+    /// The address of the new handler; nil if `kind` is not `handler`.
     public var address: Address?
-    /// The image of the other handler, or nil if unknown.
+    /// The image that contains the new handler; nil if unknown.
     public var image: String?
-    /// The function of the other handler, or empty if unknown.
+    /// The function of the new handler; empty if unknown.
     public var function: String
 
     /// Creates a value from its parts.

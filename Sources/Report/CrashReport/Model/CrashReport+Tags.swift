@@ -1,4 +1,4 @@
-// Well-known annotations, which have fields of their own, and tags.
+// Well-known annotations, which are also fields of the report, and tags.
 extension CrashReport {
   /// The annotations that crashd copies into fields of the report.
   public enum WellKnown: String, CaseIterable, Sendable {
@@ -6,13 +6,13 @@ extension CrashReport {
     case release
     /// The environment in which the program runs, such as `production`.
     case environment
-    /// The user for whom the program worked, such as a customer's number.
+    /// The user for whom the program was working, such as a customer number.
     case user
   }
 
   /// The value of a well-known annotation.
   ///
-  /// Reports of an older crashd have only the annotation.
+  /// A report of an older crashd lacks the field, so the annotation is read.
   public subscript(_ key: WellKnown) -> String? {
     switch key {
     case .release: release ?? annotations[key.rawValue]
@@ -21,27 +21,28 @@ extension CrashReport {
     }
   }
 
-  /// All annotations of the program by key.
+  /// All annotations of the program, by key.
   ///
-  /// The tag filter searches them.
+  /// A filter by tags compares these values.
   public var tags: [String: String] {
     var tags = annotations
     for key in WellKnown.allCases { tags[key.rawValue] = self[key] }
     return tags
   }
 
-  /// The text for people, such as `release shop@2.4.1 · environment production · user 17`, or empty if the program set
-  /// none of them.
+  /// A readable line, such as `release shop@2.4.1 · environment production · user 17`.
+  ///
+  /// Empty if the program set none of these annotations.
   var releaseText: String {
     WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
   }
 
-  /// The annotations that are not shown as fields of the report.
+  /// The annotations that are not also fields of the report.
   package var otherAnnotations: [String: String] { annotations.filter { WellKnown(rawValue: $0.key) == nil } }
 
-  /// Copies the well-known annotations into their fields.
+  /// Copies the well-known annotations into the corresponding fields.
   ///
-  /// The annotations remain, because keys of a report are never removed.
+  /// The annotations themselves remain, because keys of a report are never removed.
   mutating func liftAnnotations() {
     release = annotations[WellKnown.release.rawValue]
     environment = annotations[WellKnown.environment.rawValue]

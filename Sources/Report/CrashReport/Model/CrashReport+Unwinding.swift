@@ -1,22 +1,22 @@
 extension CrashReport {
   /// The unwind cross-check of a crashed thread.
   ///
-  /// The handler unwinds the stack in the crashed process. Then `crash-analyse` unwinds it again with libunwind, from
-  /// the registers and the copy of the stack.
+  /// The signal handler unwinds the stack inside the crashed process. After that, `crash-analyse` unwinds the stack
+  /// again with libunwind, from the registers and the copy of the stack.
   public struct Unwinding: Codable, Sendable, Equatable {
     /// The tid of the thread.
     public var tid: Int
     /// How far the two stacks agree.
     public var agreement: Agreement
-    /// The unwinder whose frames the report shows after the first difference.
+    /// The unwinder whose frames the report shows from the first difference on.
     ///
-    /// The frames before it are equal.
+    /// The frames before that difference are equal.
     public var shown: Source
     /// The number of equal frames, counted from the innermost frame.
     public var common: Int
     /// The number of frames that the cross-check found.
     public var found: Int
-    /// The hidden frames after the first difference, at most 32.
+    /// The frames after the first difference that the report does not show; at most 32.
     public var others: [OtherFrame]
 
     /// Creates a comparison from its parts.
@@ -36,15 +36,17 @@ extension CrashReport {
 extension CrashReport.Unwinding {
   /// The result of comparing two stacks.
   public struct Agreement: RawRepresentable, Codable, Sendable, Hashable {
-    /// The text in JSON.
+    /// The string that JSON contains.
     public var rawValue: String
 
-    /// Creates a value from its text.
+    /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// All frames are equal.
     public static let equal = Agreement(rawValue: "equal")
-    /// All frames of the cross-check are equal, but it found fewer frames, because the copy of the stack has a limit.
+    /// All frames of the cross-check are equal, but it found fewer frames.
+    ///
+    /// The usual reason is the limited size of the stack copy.
     public static let shorter = Agreement(rawValue: "shorter")
     /// All frames of the handler are equal, but the cross-check found more frames.
     public static let longer = Agreement(rawValue: "longer")
@@ -54,23 +56,23 @@ extension CrashReport.Unwinding {
 
   /// The unwinder that found frames.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
-    /// The text in JSON.
+    /// The string that JSON contains.
     public var rawValue: String
 
-    /// Creates a value from its text.
+    /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The crash handler, in the crashed process.
+    /// The signal handler, which unwinds inside the crashed process.
     public static let handler = Source(rawValue: "handler")
-    /// libunwind, outside the crashed process.
+    /// libunwind, which unwinds outside the crashed process.
     public static let snapshot = Source(rawValue: "snapshot")
   }
 
-  /// A frame that the report does not show in its thread.
+  /// A frame that only one of the unwinders found, and that the report does not show in its thread.
   public struct OtherFrame: Codable, Sendable, Equatable {
     /// The pc of the frame.
     public var address: Address
-    /// How the frame was found.
+    /// How the unwinder found the frame.
     public var trust: CrashReport.Trust
 
     /// Creates a frame from its parts.
@@ -82,7 +84,9 @@ extension CrashReport.Unwinding {
 }
 
 extension TextRenderer {
-  /// Returns a paragraph for each thread in the verbose form, and otherwise only for threads with an uncertain stack.
+  /// Returns a paragraph for each thread in the verbose form.
+  ///
+  /// Otherwise returns paragraphs only for threads whose stack is uncertain.
   func unwindingSection(_ report: CrashReport) -> [String] {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }

@@ -1,94 +1,115 @@
-/// The report of one crashed process, in the form that crashd stores, streams and shows.
+/// The report of one crashed process.
 ///
-/// The JSON keys are the property names. They are never renamed or removed. Later versions add keys, and readers must
-/// ignore unknown keys. The keys of the first version are always present, with null for unknown values.
+/// crashd stores, streams and shows reports in this form. The keys in JSON are the names of the properties. A key is
+/// never renamed or removed. Later versions add keys, and readers must ignore unknown keys. The keys of the first
+/// schema version are always present. Their value is null if it is unknown.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The current version of this schema.
   public static let currentSchema = 1
 
   /// The schema version of this report.
   public var schema: Int
-  /// The id of the crash: 32 lower-case hexadecimal digits.
+  /// The id of the report: 32 lower-case hexadecimal digits.
   ///
-  /// Reading the same record again gives the same id.
+  /// Analyzing the same record again gives the same id.
   public var id: String
-  /// The time at which the handler was entered, RFC 3339 in UTC with microseconds.
+  /// The time when the signal handler was entered, as RFC 3339 in UTC with microseconds.
   public var time: String
   /// The crashed process.
   public var process: ProcessIdentity
   /// The signal of the thread that crashed first.
   public var signal: Signal
-  /// The runtime error message, such as `Fatal error: Index out of range`, or empty if there is none.
+  /// The runtime error message, such as `Fatal error: Index out of range`.
+  ///
+  /// Empty if there is no message.
   public var reason: String
-  /// crashd's diagnosis.
+  /// The diagnosis that crashd made.
   public var diagnosis: Diagnosis
-  /// The thread that crashed first, then the other crashed threads in the order of their crashes, then all other
-  /// threads.
+  /// The threads in this order: the thread that crashed first, the other crashed threads by the time of their crash,
+  /// and all other threads.
   public var threads: [CrashedThread]
-  /// The loaded images, sorted by address.
+  /// The images that were loaded, sorted by address.
   public var images: [Image]
-  /// The annotations from `Shield.setTag` and `Shield.start`, except `release`, `environment` and `user`.
+  /// The annotations that the program set with `Shield.setTag` and `Shield.start`.
+  ///
+  /// They include `release`, `environment` and `user`, which are also fields of the report.
   public var annotations: [String: String]
-  /// The last breadcrumbs from `Shield.addBreadcrumb`, oldest first.
+  /// The last breadcrumbs that the program added with `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
-  /// The group of the crash.
+  /// The group that the crash belongs to.
   public var group: Group
-  /// The groups of other threads that crashed at the same time, if they differ from `group`, or nil if there are none.
+  /// The groups of other threads that crashed at the same time, if they differ from `group`.
+  ///
+  /// Nil if there are no other groups.
   public var otherGroups: [Group]?
-  /// The losses by kind, or empty if nothing was lost.
+  /// The number of losses by kind; empty if nothing was lost.
   public var losses: [String: Int]
-  /// The timing of capture and storage, or nil in reports from a spooled ring.
+  /// The times of capture and storage.
+  ///
+  /// Nil if the ring came from the spool.
   public var timing: Timing?
-  /// The value `silent` for an unreported exit, or nil for a crash.
+  /// `silent` for an unreported exit; nil for a crash.
   public var kind: Kind?
-  /// The evidence of an unreported exit from outside the process, or nil for a crash.
+  /// What was observed from outside the process about an unreported exit; nil for a crash.
   public var death: Death?
-  /// The replaced handlers, or nil if the shield found none.
+  /// The crash signals whose handlers were replaced; nil if there are none.
   public var replacedHandlers: [ReplacedHandler]?
-  /// The object whose access ended the process, from a guard page or the quarantine, or nil for any other crash.
+  /// The object whose access caused the crash, as a guard page or the quarantine recorded it.
+  ///
+  /// Nil for any other crash.
   public var guardedObject: GuardedObject?
-  /// The unwind cross-checks of the crashed threads, made outside the process, or nil if there were none.
+  /// The results of the unwind cross-checks of crashed threads; nil if there were no cross-checks.
   public var unwinding: [Unwinding]?
-  /// Who excluded the program's memory from the report.
+  /// Why the report does not contain the program's memory.
   ///
-  /// Nil if memory is included, and in older reports.
+  /// Nil if the report contains memory, and in older reports.
   ///
-  /// Without memory the stacks have no unwind cross-check, and the diagnosis uses no words of memory.
+  /// Without memory there is no unwind cross-check, and the diagnosis uses no contents of memory.
   public var memoryOmitted: MemoryOmission?
-  /// The earlier non-fatal incidents, ending with the last one, or nil if there were none.
+  /// The last non-fatal incidents before the crash, oldest first.
+  ///
+  /// Nil if there were none.
   public var incidents: [PastIncident]?
-  /// The number of earlier incidents that `incidents` omits, or nil if none is omitted.
+  /// The number of earlier incidents that `incidents` omits; nil if it omits none.
   public var incidentsOmitted: Int?
-  /// The lines that the Swift runtime printed before this crash.
+  /// The lines that the Swift runtime had printed before this crash.
   ///
-  /// Nil if it printed nothing.
+  /// Nil if it had printed nothing.
   ///
-  /// These lines are never the cause of the crash. An example is a continuation that leaked a day earlier.
+  /// These lines are never the cause of the crash. An example is the warning about a continuation that leaked a day
+  /// earlier.
   public var earlierRuntimeWarnings: [String]?
-  /// The program's handler that re-raised the signal of this crash, or nil if there was none.
+  /// The program's handler that caught the signal of this crash and raised a signal again.
+  ///
+  /// Nil if there was none.
   public var raisedAgain: RaisedAgain?
-  /// True while crashd reads the symbols of the crash.
+  /// True while crashd is still reading the symbols of the crash.
   ///
-  /// Nil once the report is stored.
+  /// The value is nil once the report is stored.
   ///
-  /// Until then names, the group and a part of the diagnosis are missing, and subscribers have not received the report.
+  /// Until then the names, the group and a part of the diagnosis are missing, and no subscriber has received the
+  /// report.
   public var isPreliminary: Bool?
-  /// The program's annotation `release`, or nil if it is not set, and in older reports.
+  /// The value of the program's annotation `release`.
+  ///
+  /// Nil if it is not set, and in older reports.
   public var release: String?
-  /// The program's annotation `environment`.
+  /// The value of the program's annotation `environment`.
   public var environment: String?
-  /// The program's annotation `user`.
+  /// The value of the program's annotation `user`.
   public var user: String?
-  /// The machine, or nil in older reports.
+  /// Facts about the machine; nil in older reports.
   public var machine: Machine?
-  /// The container of the process, or nil if crashd detected none.
+  /// The container in which the process ran; nil if crashd detected no container.
   public var container: Container?
-  /// The resources of the process, or nil if no crashd could read them in time, which is so for most spool files.
+  /// The resources that the process used.
+  ///
+  /// Nil if crashd could not read them in time, which is the case for most reports from the spool.
   public var resources: Resources?
 
   /// Creates a report from its parts.
   ///
-  /// The well-known ones of `annotations` become fields.
+  /// The well-known annotations among `annotations` are also copied into their fields.
   public init(
     id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
     threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
@@ -116,7 +137,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The groups that count the crash, without duplicates: one for each thread that crashed at the same time.
+  /// The groups that the crash is counted in, without duplicates.
+  ///
+  /// There is one group for each thread that crashed at the same time.
   public var groups: [Group] {
     var keys: Set<String> = []
     return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
@@ -128,38 +151,39 @@ extension CrashReport {
     public var pid: Int
     /// The effective user id when the process attached (SO_PEERCRED).
     public var uid: Int
-    /// The name from `Shield.start(name:)`, or the last path component of the executable.
+    /// The name that the program passed to `Shield.start(name:)`, or else the last path component of the executable.
     public var name: String
     /// The absolute path of the executable, as the process reported it.
     ///
-    /// Any other text begins with `not a path: `.
+    /// If the process reported a string that is not an absolute path, the value begins with `not a path: `.
     public var executable: String
-    /// The executable's GNU build id in hexadecimal digits, or empty if it has none.
+    /// The GNU build id of the executable, in hexadecimal digits; empty if it has none.
     public var buildID: String
-    /// The time at which the process started, RFC 3339 in UTC.
+    /// The time when the process started, as RFC 3339 in UTC.
     public var startTime: String
     /// The systemd unit of the process, if there is one.
     public var unit: String?
-    /// True if the kernel would not dump the process for its user, because the process had more privileges than its
-    /// user.
+    /// True if the kernel would refuse to dump the process for its user, because the process had more privileges than
+    /// that user.
     ///
-    /// Only root and crashd's user can then read the report. Nil for any other process, and in older reports.
+    /// In that case only root and crashd's own user can read the report. Nil for any other process, and in older
+    /// reports.
     public var isRestricted: Bool?
-    /// True if `pid` is only the process's own claim, as in a spool file.
+    /// True if `pid` was only reported by the process itself, as in a spool file.
     ///
-    /// Another process may have that pid.
+    /// In that case another process may have that pid.
     public var isPIDClaimed: Bool?
-    /// The arguments of the process, separated by blanks and shortened.
+    /// The arguments of the process, joined with blanks and shortened.
     ///
-    /// Secrets in them are scrubbed.
+    /// Secrets in the arguments are scrubbed.
     ///
-    /// Nil if crashd could not read the arguments, and if no memory of the process is stored.
+    /// Nil if crashd could not read the arguments, or if the memory of the process must not be stored.
     public var commandLine: String?
     /// The path of the control group of the process.
     public var cgroup: String?
     /// The version of the process's Swift runtime, such as `6.3.1`.
     public var swiftVersion: String?
-    /// The running time of the process in milliseconds, or nil in older reports.
+    /// How long the process had been running, in milliseconds; nil in older reports.
     public var uptime_ms: Int?
 
     /// Creates an identity from its parts.
@@ -176,7 +200,7 @@ extension CrashReport {
       self.unit = unit
     }
 
-    /// Encodes every key.
+    /// Encodes all keys, including those without a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(pid, forKey: .pid)
@@ -195,21 +219,21 @@ extension CrashReport {
     }
   }
 
-  /// A signal, as in `siginfo_t`.
+  /// A signal, with the fields of its `siginfo_t`.
   public struct Signal: Codable, Sendable, Equatable {
-    /// The number, such as 4.
+    /// The signal number, such as 4.
     public var number: Int
-    /// The name, such as `SIGILL`.
+    /// The signal name, such as `SIGILL`.
     public var name: String
     /// The value of `si_code`.
     public var code: Int
     /// The name of the code, such as `ILL_ILLOPN`, `SEGV_MAPERR` or `SI_USER`.
     ///
-    /// If it has no name, its number.
+    /// If the code has no name, this is its number.
     public var codeName: String
-    /// The value of `si_addr`, if the signal has one.
+    /// The value of `si_addr`; nil if the signal has no address.
     public var address: Address?
-    /// The sender, if a process sent the signal (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
+    /// The process that sent the signal (`SI_USER`, `SI_QUEUE`, `SI_TKILL`); nil if no process sent it.
     public var sender: Sender?
 
     /// Creates a signal from its parts.
@@ -224,7 +248,7 @@ extension CrashReport {
       self.sender = sender
     }
 
-    /// Encodes every key.
+    /// Encodes all keys, including those without a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(number, forKey: .number)
@@ -238,11 +262,11 @@ extension CrashReport {
 
   /// The process that sent a signal.
   public struct Sender: Codable, Sendable, Equatable {
-    /// The sender's pid in the pid namespace of the crashed process.
+    /// The pid of the sender in the PID namespace of the crashed process.
     ///
-    /// 0 if the sender was outside that namespace.
+    /// The value is 0 if the sender was outside that namespace.
     public var pid: Int
-    /// The sender's real user id.
+    /// The real user id of the sender.
     public var uid: Int
 
     /// Creates a sender from its parts.
@@ -252,32 +276,33 @@ extension CrashReport {
     }
   }
 
-  /// crashd's diagnosis of a crash, and the rule that it comes from.
+  /// The diagnosis of a crash, and the rule that it comes from.
   public struct Diagnosis: Codable, Sendable, Equatable {
-    /// A stable name for programs, such as `swift-runtime-failure` or `null-pointer`.
+    /// The cause of the crash as a stable identifier, such as `swift-runtime-failure` or `null-pointer`.
     public var cause: Cause
-    /// The diagnosis as one sentence for people.
+    /// The diagnosis as one readable sentence.
     public var sentence: String
     /// The name of the rule.
     public var rule: String
     /// The confidence, from 0 (a guess) to 1 (certain).
     public var confidence: Double
-    /// The full name of the object's class, or nil if there is no object, or if its class is unknown.
+    /// The full name of the object's class.
+    ///
+    /// Nil if there is no object or if its class is unknown.
     public var className: String?
-    /// The class that the code expects the freed object to have or to inherit from, without its module.
+    /// The class, without its module, that the code expects the freed object to have or to inherit from.
     ///
-    /// This is the expectation of the code, not the class of the object. Nil without evidence, and if `className` is
-    /// set.
+    /// The actual class of the object may be a different one. Nil if there is no evidence, or if `className` is set.
     public var expectedClass: String?
-    /// The field for which a null pointer was probably dereferenced.
+    /// The field that was probably accessed through a null pointer.
     ///
-    /// Nil without evidence.
+    /// Nil if there is no evidence.
     ///
-    /// `confidence` does not cover the field.
+    /// `confidence` does not refer to this field.
     public var field: AccessedField?
-    /// The addresses and registers behind the sentence.
+    /// The addresses and registers that the sentence is based on.
     ///
-    /// The sentence contains none, so that equal crashes have equal ones.
+    /// The sentence itself contains no addresses, so that equal crashes have equal sentences.
     ///
     /// Nil if there are no further facts, and in older reports.
     public var evidence: String?
@@ -297,26 +322,30 @@ extension CrashReport {
       self.field = field
     }
 
-    /// The class of the object if known, otherwise the class that the code expects.
+    /// The class of the object.
+    ///
+    /// If it is unknown, the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
-    /// The class as text: `shop.Session`, or `Session, as the code expects`, or empty if no class is known.
+    /// A readable class: `shop.Session`, or `Session, as the code expects`.
+    ///
+    /// Empty if no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
   }
 
   /// A loaded ELF image.
   public struct Image: Codable, Sendable, Equatable {
-    /// The path of the image.
+    /// The path of the file.
     ///
-    /// `[vdso]` for the vDSO.
+    /// The value is `[vdso]` for the vDSO.
     public var path: String
-    /// The GNU build id in hexadecimal digits, or empty if the image has none.
+    /// The GNU build id in hexadecimal digits; empty if the image has none.
     public var buildID: String
     /// The load bias: link address = address - base.
     public var base: Address
     /// The address after the last mapped byte.
     public var end: Address
-    /// The reason why this report lacks names or lines of the image, or nil if none are missing.
+    /// Why the report lacks function names or lines of the image; nil if none are missing.
     public var symbols: String?
 
     /// Creates an image from its parts.
@@ -329,23 +358,27 @@ extension CrashReport {
     }
   }
 
-  /// The group of a crash.
+  /// The group that a crash belongs to.
   public struct Group: Codable, Sendable, Equatable {
-    /// Hexadecimal digits that are equal for crashes of one group, in all builds.
+    /// The key of the group, in hexadecimal digits.
+    ///
+    /// It is equal for all crashes of the group, in all builds.
     public var key: String
-    /// The title for people.
+    /// The readable title of the group.
     public var title: String
-    /// Hexadecimal digits that are equal only for crashes at the same instruction of the same build, or nil in older
-    /// reports.
+    /// A key that is equal only for crashes at the same instruction of the same build.
+    ///
+    /// Nil in older reports.
     public var exact: String?
-    /// Hexadecimal digits that are equal for crashes of one kind in one in-app function, for all callers, or nil in
-    /// older reports.
+    /// A key that is equal for crashes of the same kind in the same in-app function, whatever its callers are.
+    ///
+    /// Nil in older reports.
     public var coarse: String?
-    /// The version of the rules for keys.
+    /// The version of the rules that keys are made by.
     ///
-    /// Two versions may give different keys for one crash.
+    /// The same crash may have different keys in two versions.
     ///
-    /// Nil in older reports, which have the keys of version 1.
+    /// Nil in older reports, whose keys have version 1.
     public var version: Int?
 
     /// Creates a group from its parts.
@@ -358,13 +391,13 @@ extension CrashReport {
     }
   }
 
-  /// The times of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
+  /// The times of one crash, in nanoseconds of CLOCK_MONOTONIC.
   public struct Timing: Codable, Sendable, Equatable {
-    /// The time at which the thread that crashed first entered its handler.
+    /// The time when the thread that crashed first entered its signal handler.
     public var entry_ns: UInt64
-    /// The time at which this thread's record was committed.
+    /// The time when the record of this thread was committed.
     public var commit_ns: UInt64
-    /// The time at which the report was passed to the store.
+    /// The time when the report was passed to the store.
     public var stored_ns: UInt64
 
     /// Creates a timing from its parts.

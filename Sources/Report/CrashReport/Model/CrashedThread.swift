@@ -1,31 +1,35 @@
 extension CrashReport {
   /// A thread of the crashed process.
   public struct CrashedThread: Codable, Sendable, Equatable {
-    /// The thread id in the pid namespace of the process (`gettid`).
+    /// The thread id (`gettid`) in the PID namespace of the process.
     public var tid: Int
     /// The name from `prctl(PR_GET_NAME)`.
     public var name: String
     /// Whether the thread crashed.
     ///
-    /// Other threads were only sampled.
+    /// Threads that did not crash were only sampled.
     public var crashed: Bool
-    /// The signal of this thread, if it crashed.
+    /// The signal of this thread; nil if the thread did not crash.
     public var signal: Signal?
-    /// The error message of this thread, if it has one.
+    /// The runtime error message of this thread; nil if it has none.
     public var reason: String?
     /// The frames, innermost first.
     ///
-    /// Inline frames are expanded, and the async callers follow the stack.
+    /// Inlined functions have frames of their own, and the frames of async callers follow after those of the stack.
     public var frames: [Frame]
-    /// The number of frames of a deep recursion that were omitted in the middle, or nil if none was omitted.
+    /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
     public var framesOmitted: Int?
-    /// The number of `frames`, including inline frames, before that gap, or nil if there is no gap.
+    /// The number of entries of `frames` before that gap, including inlined functions.
+    ///
+    /// Nil if there is no gap.
     public var framesBeforeGap: Int?
-    /// The registers by name: `rax`, … `rip`, `rflags`.
+    /// The values of the registers, by name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
-    /// The reason why a sampled thread has no frames, or nil if the thread was sampled successfully.
+    /// Why a sampled thread has no frames; nil if the thread has frames.
     public var silence: Silence?
-    /// The Swift task that the thread ran, or nil if it ran none, or if the runtime does not provide it.
+    /// The Swift task that the thread was running.
+    ///
+    /// Nil if it was running no task, or if the runtime does not provide the task.
     public var task: Task?
 
     /// Creates a thread from its parts.
@@ -47,7 +51,7 @@ extension CrashReport {
       self.task = task
     }
 
-    /// Encodes optional parts only if they have a value.
+    /// Encodes optional properties only if they have a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(tid, forKey: .tid)
@@ -58,7 +62,8 @@ extension CrashReport {
       try container.encode(frames, forKey: .frames)
       try container.encodeIfPresent(framesOmitted, forKey: .framesOmitted)
       try container.encodeIfPresent(framesBeforeGap, forKey: .framesBeforeGap)
-      // The registers are encoded as strings directly. `Frame.encode(to:)` explains why that is faster.
+      // The registers are encoded as strings instead of addresses. A comment in `Frame.encode(to:)` explains why that
+      // is faster.
       try container.encode(registers.mapValues(\.description), forKey: .registers)
       try container.encodeIfPresent(silence, forKey: .silence)
       try container.encodeIfPresent(task, forKey: .task)
@@ -67,13 +72,13 @@ extension CrashReport {
 
   /// A Swift task.
   public struct Task: Codable, Sendable, Equatable {
-    /// The number of the task in the process.
+    /// The id of the task in its process.
     public var id: Int
-    /// The `TaskPriority.rawValue` at which the task ran.
+    /// The priority of the task, as `TaskPriority.rawValue`.
     ///
-    /// `priorityName` is its name.
+    /// `priorityName` is the name of this priority.
     public var priority: Int
-    /// The name of the task, or nil if it has none.
+    /// The name of the task; nil if it has none.
     public var name: String?
 
     /// Creates a task from its parts.
@@ -83,9 +88,9 @@ extension CrashReport {
       self.name = name
     }
 
-    /// Swift's name of the priority.
+    /// The name that Swift gives to the priority.
     ///
-    /// If it has no name, its number.
+    /// If the priority has no name, this is its number.
     public var priorityName: String {
       switch priority {
       case 0x21: "user-interactive"
@@ -98,14 +103,15 @@ extension CrashReport {
     }
   }
 
-  /// The reason why a sampled thread has no stack.
+  /// Why a sampled thread has no stack.
   public struct Silence: Codable, Sendable, Equatable {
     /// Whether the thread blocks the sampling signal.
     ///
-    /// Otherwise it did not answer in time.
+    /// If not, the thread did not answer in time.
     public var isBlocking: Bool
-    /// The kernel's letter for the state of the thread (`R` running, `S` sleeping, `D` in the kernel, …), or empty if
-    /// unknown.
+    /// The letter by which the kernel names the thread's state (`R` running, `S` sleeping, `D` in the kernel, …).
+    ///
+    /// Empty if unknown.
     public var runState: String
 
     /// Creates a value from its parts.
@@ -117,35 +123,43 @@ extension CrashReport {
 
   /// A function on the stack, or a function that was inlined into it.
   public struct Frame: Codable, Sendable, Equatable {
-    /// The pc, which is the faulting instruction or the return address.
+    /// The pc: the address of the faulting instruction, or a return address.
     public var address: Address
-    /// The start address of the function, or nil if unknown.
+    /// The start address of the function; nil if unknown.
     public var symbolAddress: Address?
-    /// The function's name for people, demangled and simplified, or empty if unknown.
-    public var function: String
-    /// The linkage name, or empty if unknown.
-    public var mangled: String
-    /// The demangled name with its module, types and effects, or nil if `function` is already complete.
-    public var signature: String?
-    /// The source file, or nil if unknown.
-    public var file: String?
-    /// The source line, from 1, or nil if unknown.
-    public var line: Int?
-    /// The source column, from 1, or nil if unknown.
-    public var column: Int?
-    /// `true` if the address has no line, and this is the nearest line of the same function.
+    /// The readable function name, demangled and simplified.
     ///
-    /// Otherwise nil.
+    /// Empty if unknown.
+    public var function: String
+    /// The linkage name; empty if unknown.
+    public var mangled: String
+    /// The complete demangled name, with module, types and effects.
+    ///
+    /// Nil if `function` is already complete.
+    public var signature: String?
+    /// The source file; nil if unknown.
+    public var file: String?
+    /// The source line, starting with 1; nil if unknown.
+    public var line: Int?
+    /// The source column, starting with 1; nil if unknown.
+    public var column: Int?
+    /// `true` if the address itself has no line.
+    ///
+    /// `line` is then the nearest line of the same function. In all other cases, the value is nil.
     public var isLineApproximate: Bool?
-    /// The path of the image, or nil if no image contains the address.
+    /// The path of the image; nil if no image contains the address.
     public var image: String?
-    /// Whether the compiler inlined the function into the next frame that is not inlined.
+    /// Whether the compiler inlined the function.
+    ///
+    /// Its code is part of the next frame that is not inlined.
     public var isInline: Bool
-    /// Whether the frame is an async caller, which was found through the task and not on the stack.
+    /// Whether the frame is an async caller.
+    ///
+    /// Such a frame was found through the task instead of on the stack.
     public var isAsync: Bool
-    /// Whether the frame is in-app: code of the program, not of the runtime, the system or the compiler.
+    /// Whether the frame is in-app, that is, code of the program and not of the runtime, the system or the compiler.
     public var isOwn: Bool
-    /// How the frame was found.
+    /// How the unwinder found the frame.
     public var trust: Trust
 
     /// Creates a frame from its parts.
@@ -169,10 +183,11 @@ extension CrashReport {
       self.signature = signature
     }
 
-    /// Encodes every key of the first version, and those later keys that have a value.
+    /// Encodes every key of the first schema version.
     ///
-    /// Most of a report consists of frames. An encoder writes strings, numbers and null directly. For any other value,
-    /// including an optional, it first creates a container, which takes about ten times as long.
+    /// Later keys are encoded only if they have a value. Encoding frames must be fast, because frames make up most of a
+    /// report. An encoder writes strings, numbers and null directly. For any other value, including an optional, the
+    /// encoder first creates a container, which takes about ten times as long.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(address.description, forKey: .address)
@@ -198,25 +213,25 @@ extension CrashReport {
 
   /// How a frame was found.
   ///
-  /// The values are listed from the most to the least reliable.
+  /// The constants are listed from the most reliable to the least reliable.
   public struct Trust: RawRepresentable, Codable, Sendable, Hashable {
-    /// The text in JSON.
+    /// The string that JSON contains.
     public var rawValue: String
 
-    /// Creates a value from its text.
+    /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The frame comes from the pc of the signal context.
     public static let context = Trust(rawValue: "context")
     /// The frame was found by DWARF call frame information.
     public static let cfi = Trust(rawValue: "cfi")
-    /// The frame was found by the saved frame pointer.
+    /// The frame was found through the saved frame pointer.
     public static let framePointer = Trust(rawValue: "frame-pointer")
     /// The frame is a word on the stack that looks like a return address.
     public static let scan = Trust(rawValue: "scan")
-    /// The frame is a resume entry in the AsyncContext chain of the task.
+    /// The frame is the resume address of a caller in the task's chain of AsyncContexts.
     public static let async = Trust(rawValue: "async")
-    /// It is unknown how the frame was found.
+    /// This version does not define how the frame was found.
     public static let unknown = Trust(rawValue: "unknown")
   }
 }

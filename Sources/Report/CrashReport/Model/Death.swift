@@ -1,38 +1,44 @@
 extension CrashReport {
-  /// The kind of the event that a report describes.
+  /// The kind of event that a report describes.
   public struct Kind: RawRepresentable, Codable, Sendable, Hashable {
-    /// The text in JSON.
+    /// The string that JSON contains.
     public var rawValue: String
 
-    /// Creates a value from its text.
+    /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// An unreported exit.
+    /// An unreported exit, that is, an exit without a crash record.
     ///
-    /// The report has no threads, registers or frames.
+    /// Its report has no threads, registers or frames.
     public static let silent = Kind(rawValue: "silent")
   }
 
-  /// The evidence of an unreported exit, which comes from outside the process.
+  /// What was observed from outside the process about an unreported exit.
   public struct Death: Codable, Sendable, Equatable {
-    /// The signal that ended the process, from the kernel, or nil if this kernel does not report how a process ended.
+    /// The signal that ended the process, as the kernel reports it.
+    ///
+    /// Nil if this kernel does not report how a process ended.
     public var signal: Int?
-    /// Whether the kernel wrote a core dump, or passed it to its helper.
+    /// Whether the kernel wrote a core dump, or passed the core dump to a helper program.
     public var dumpedCore: Bool
-    /// The control group that counts OOM kills, or nil if there is none.
+    /// The control group whose OOM kills are counted; nil if there is none.
     public var cgroup: String?
-    /// The number of OOM kills in this control group since the process was last seen running, or nil if unknown.
+    /// The number of OOM kills in this control group after the process was last seen running; nil if unknown.
     public var oomKills: Int?
 
-    /// Whether this process can be the victim of one of these OOM kills, or nil if it cannot be one.
+    /// Whether one of these OOM kills may have hit this process; nil if not.
     public var oomVictim: Bool?
-    /// The number of processes in the control group, including this one, that these OOM kills can have hit, or nil if
-    /// there are none.
+    /// The number of processes in the control group that these OOM kills may have hit, including this process.
+    ///
+    /// Nil if there are none.
     public var oomCandidates: Int?
-    /// Whether the process had crashed before and survived, or was killed during its crash, or nil if it had not
-    /// crashed.
+    /// Whether the process had crashed before.
+    ///
+    /// It had either survived that crash, or was killed during it. Nil if it had not crashed.
     public var afterCrash: Bool?
-    /// systemd's result of the unit whose main process this was, such as `oom-kill` or `timeout`, or nil if unknown.
+    /// systemd's result for the unit whose main process this was, such as `oom-kill` or `timeout`.
+    ///
+    /// Nil if unknown.
     public var unitResult: String?
 
     /// Creates a value from its parts.

@@ -1,11 +1,11 @@
-/// The kinds of guards, by the names that reports, the environment and crashctl use.
+/// The names of the guard kinds.
 ///
-/// The names are those of `ShieldKind`. If the source of an incident is `guard`, the incident's kind has one of these
-/// names.
+/// Reports, environment variables and crashctl use these names. The names are the same as those of `ShieldKind`. If the
+/// source of an incident is `guard`, the kind of the incident is one of these names.
 public enum GuardKinds: Sendable {
-  /// The names, indexed by number.
+  /// The names, indexed by the number of the kind.
   ///
-  /// The number 0 is unused.
+  /// The number 0 is not used.
   private static let all = [
     "", "index", "range", "mutation", "capacity", "duplicateKey", "missingValue", "stringIndex", "unwrap", "cast",
     "null", "try", "arithmetic", "conversion", "emptyRange", "zeroStride", "precondition", "timer", "notification",
@@ -13,12 +13,12 @@ public enum GuardKinds: Sendable {
     "group", "source", "foundationRange", "json", "process", "fileHandle", "pipe", "memory",
   ]
 
-  /// All names, sorted by number.
+  /// All names, sorted by the number of the kind.
   public static var names: ArraySlice<String> { all.dropFirst() }
 
-  /// Returns the name of a kind, or nil for an unknown number.
+  /// Returns the name of a kind; nil if the number is unknown.
   public static func name(of number: Int) -> String? { number > 0 && number < all.count ? all[number] : nil }
 
-  /// Returns the number of a kind, or nil for an unknown name.
+  /// Returns the number of a kind; nil if the name is unknown.
   public static func number(of name: String) -> Int? { name.isEmpty ? nil : all.firstIndex(of: name) }
 }

@@ -1,31 +1,34 @@
-/// A non-fatal incident that a part of the shield recorded, such as a use-after-free.
+/// A non-fatal incident that the in-process library recorded, such as a use-after-free.
 ///
-/// Equal incidents of one process are combined into one, with a count. All other fields describe the first occurrence.
+/// Equal incidents of one process are combined into one incident with a count. Apart from `last` and `count`, the
+/// fields describe the first occurrence.
 public struct IncidentReport: Codable, Sendable, Equatable {
-  /// Identifies the incident on this machine: half of the process's report id, "-", and the incident's key in the
-  /// process.
+  /// Identifies the incident on this machine.
+  ///
+  /// The id consists of half of the process's report id, "-", and the key of the incident in the process.
   public var id: String
-  /// The time of the first occurrence, RFC 3339 in UTC.
+  /// The time of the first occurrence, as RFC 3339 in UTC.
   public var first: String
-  /// The time of the last occurrence.
+  /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String
   /// The number of occurrences.
   public var count: Int
-  /// The process.
+  /// The process in which the incident occurred.
   public var process: Process
-  /// The part of the shield.
+  /// The part of the in-process library that recorded the incident.
   public var source: Source
   /// The kind of the incident.
   public var kind: Kind
-  /// The reaction of the shield.
+  /// The reaction of the in-process library.
   public var mode: Mode
-  /// The class of the object, the guard's text, or the runtime error message before a trap.
+  /// Depending on the source: the class of the object, the message of the guard, or the runtime error message of the
+  /// trap.
   public var subject: String
-  /// The incident as one sentence.
+  /// The incident as one readable sentence.
   public var sentence: String
-  /// Whether the program certainly has a bug.
+  /// Whether the incident proves a bug in the program.
   ///
-  /// `probable` marks a deferred deinit, because the deinit might have prevented the access.
+  /// It is `probable` if the object's deinit was deferred, because the deinit might have prevented the access.
   public var confidence: Confidence
   /// The method that was called on the object.
   public var method: String?
@@ -33,26 +36,30 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var useThread: Int?
   /// The stack of the access, innermost first.
   public var use: [CrashReport.Frame]
-  /// The record of the object, or nil if the object had just left the quarantine.
+  /// The record of the object; nil if the object had just left the quarantine.
   public var object: Object?
-  /// The guard's call site, such as `Module/File.swift:12`, or nil for an incident without a call site.
+  /// The call site of the guard, such as `Module/File.swift:12`.
+  ///
+  /// Nil for an incident without a call site.
   public var site: String?
-  /// The registers at a trap of contained work, by name: `rax`, … `rip`, `rflags`, or nil for other incidents.
+  /// The registers at the trap that ended contained work, by name: `rax`, … `rip`, `rflags`.
+  ///
+  /// Nil for other incidents.
   public var registers: [String: Address]?
 
-  /// The process of an incident.
+  /// The process in which an incident occurred.
   public struct Process: Codable, Sendable, Equatable {
-    /// The pid.
+    /// The pid of the process.
     public var pid: Int
-    /// The uid.
+    /// The uid of the process.
     public var uid: Int
-    /// The name.
+    /// The name of the process.
     public var name: String
-    /// The executable's path.
+    /// The path of the executable.
     public var executable: String
-    /// The executable's build id.
+    /// The build id of the executable.
     public var buildID: String
-    /// The same as in `CrashReport.ProcessIdentity`.
+    /// Has the same meaning as in `CrashReport.ProcessIdentity`.
     public var isRestricted: Bool?
 
     /// Creates a process from its parts.
@@ -65,23 +72,31 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// The record of an object from the quarantine or a guard page.
+  /// The record of an object, made by the quarantine or a guard page.
   public struct Object: Codable, Sendable, Equatable {
     /// The address of the object.
     public var address: Address
-    /// The number of the record, which the poison in the object's fields contains.
+    /// The number of the record.
+    ///
+    /// The poisoned fields of the object contain this number.
     public var record: Int
-    /// The time between the last release and the first access, in nanoseconds.
+    /// The time from the last release to the first access, in nanoseconds.
     public var age_ns: Int
-    /// The thread of the last release.
+    /// The thread that made the last release.
     public var thread: Int
-    /// The stack of the last release, innermost first, or empty if unknown.
+    /// The stack of the last release, innermost first; empty if unknown.
     public var release: [CrashReport.Frame]
-    /// The size of the object, from a guard page.
+    /// The size of the object in bytes.
+    ///
+    /// Only guard pages record it.
     public var bytes: Int?
-    /// The thread that allocated the object, from a guard page.
+    /// The thread that allocated the object.
+    ///
+    /// Only guard pages record it.
     public var allocationThread: Int?
-    /// The stack that allocated the object, innermost first, from a guard page.
+    /// The stack of the allocation, innermost first.
+    ///
+    /// Only guard pages record it.
     public var allocation: [CrashReport.Frame]?
 
     /// Creates an object from its parts.

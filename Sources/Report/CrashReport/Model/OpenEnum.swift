@@ -1,40 +1,40 @@
-/// A set of texts that later versions of crashd may extend.
+/// A set of string values that later versions of crashd may extend.
 ///
-/// An unknown text is decoded, printed and encoded unchanged.
+/// An unknown string is decoded, printed and encoded unchanged.
 ///
-/// The type has no string literals, to prevent comparisons with a text that is no member of the set.
+/// The type cannot be created from a string literal. This prevents comparisons with a string that is not in the set.
 public protocol OpenEnum: RawRepresentable<String>, Codable, Hashable, Sendable, CustomStringConvertible {
-  /// Creates a value from any text.
+  /// Creates a value from any string.
   init(rawValue: String)
 }
 
 extension OpenEnum {
-  /// The text of the value.
+  /// The string of the value.
   public var description: String { rawValue }
 
-  /// Creates a value from any text.
+  /// Creates a value from any string.
   public init(_ word: String) { self.init(rawValue: word) }
 }
 
 extension CrashReport {
-  /// The cause of a crash: a stable name for programs.
+  /// The cause of a crash, as a stable identifier.
   public struct Cause: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A use-after-free.
+    /// The cause is a use-after-free.
     public static let dangling = Self("dangling")
   }
 }
 
 extension CrashReport.ReplacedHandler {
-  /// The disposition that replaced the shield's handler.
+  /// The kind of disposition that replaced the handler of the in-process library.
   public struct Kind: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A handler of the program.
@@ -47,42 +47,44 @@ extension CrashReport.ReplacedHandler {
 }
 
 extension IncidentReport {
-  /// The part of the shield that recorded an incident, or a number that this version does not define.
+  /// The part of the in-process library that recorded an incident.
+  ///
+  /// For a part that this version does not define, its number.
   public struct Source: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The quarantine.
+    /// The quarantine of deallocated objects.
     public static let quarantine = Self("quarantine")
-    /// A guard at a call site, or an implicit one.
+    /// A guard at a call site, or an implicit guard.
     public static let guarding = Self("guard")
     /// A guard page.
     public static let pages = Self("pages")
-    /// Work inside `Shield.isolated`.
+    /// Contained work inside `Shield.isolated`.
     public static let isolated = Self("isolated")
   }
 
   /// The kind of an incident.
   ///
-  /// A guard has a `ShieldKind`, contained work has `trap`, other sources have one of these values. A kind that this
-  /// version does not define is a number.
+  /// For a guard, the kind is a `ShieldKind`. For contained work, it is `trap`. For other sources, it is one of the
+  /// values below. For a kind that this version does not define, the value is its number.
   public struct Kind: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// From the quarantine: a method was called.
+    /// From the quarantine: a method of the freed object was called.
     public static let call = Self("call")
-    /// From the quarantine: an async method was called.
+    /// From the quarantine: an async method of the freed object was called.
     public static let asyncCall = Self("asyncCall")
     /// From the quarantine: the object was over-released.
     public static let overRelease = Self("overRelease")
-    /// From the quarantine: retains and releases do not balance.
+    /// From the quarantine: the numbers of retains and releases of the freed object differ.
     public static let retains = Self("retains")
-    /// From the quarantine: the freed object was requested from a handle.
+    /// From the quarantine: a handle was resolved after its object was freed.
     public static let handle = Self("handle")
     /// From a guard page: freed memory was read.
     public static let read = Self("read")
@@ -94,41 +96,43 @@ extension IncidentReport {
     public static let isolation = Self("isolation")
   }
 
-  /// Whether the program certainly has a bug.
+  /// Whether an incident proves a bug in the program.
   public struct Confidence: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program certainly has a bug.
+    /// The incident proves a bug in the program.
     public static let certain = Self("certain")
-    /// The program has a bug, except if the deferred deinit would have prevented the access.
+    /// The program has a bug, unless the deferred deinit of the object would have prevented the access.
     public static let probable = Self("probable")
   }
 
-  /// The reaction of the shield to a fault, or a number that this version does not define.
+  /// The reaction of the in-process library to a fault.
+  ///
+  /// For a reaction that this version does not define, its number.
   public struct Mode: OpenEnum {
-    /// The text of the value.
+    /// The string that JSON contains.
     public let rawValue: String
-    /// Creates a value from any text.
+    /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program continues.
+    /// The program continues after the fault.
     ///
-    /// A guard returns the documented value, and the quarantine delays the deinit.
+    /// A guard returns its fallback value, and the quarantine delays the deinit.
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")
     /// The access is recorded, and the fields of the object are poisoned.
     public static let diagnose = Self("diagnose")
-    /// The fault is recorded, but not prevented.
+    /// The fault is recorded, but is not prevented.
     public static let observe = Self("observe")
     /// The fault ended the process.
     public static let crash = Self("crash")
-    /// The guard does not react, as if it were absent.
+    /// The guard does nothing, as if it were absent.
     public static let off = Self("off")
-    /// The program sets the mode.
+    /// The program decides the mode.
     public static let program = Self("program")
   }
 }

@@ -1,19 +1,21 @@
 extension CrashReport {
-  /// The result of one diagnosis rule.
+  /// The result of evaluating one diagnosis rule.
   public struct RuleOutcome: Codable, Sendable, Equatable {
     /// The name of the rule.
     public var rule: String
-    /// The cause that the rule detects.
+    /// The cause of crashes that the rule detects.
     public var cause: Cause
-    /// The confidence of the rule if it applies, from 0 to 1.
+    /// The confidence of a diagnosis by this rule, from 0 to 1.
     public var confidence: Double
     /// Whether the rule applies.
     public var applies: Bool
-    /// Whether the report uses the rule, which is the first that applies.
+    /// Whether the report uses this rule.
+    ///
+    /// The report uses the first rule that applies.
     public var isChosen: Bool
-    /// The facts of this crash that the rule read.
+    /// The facts about this crash that the rule used.
     public var saw: [String]
-    /// The sentence of the rule, or nil if the rule does not apply.
+    /// The sentence of the diagnosis by this rule; nil if the rule does not apply.
     public var sentence: String?
 
     /// Creates an outcome from its parts.

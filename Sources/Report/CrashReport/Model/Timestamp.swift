@@ -1,8 +1,8 @@
-/// Formats and parses times as reports contain them.
+/// Formats and parses times in the format of reports.
 public enum Timestamp: Sendable {
   /// Formats a time as RFC 3339 in UTC with microseconds, such as `2026-11-21T08:13:07.123456Z`.
   ///
-  /// The argument is in nanoseconds of `CLOCK_REALTIME`. Any value is valid, and the largest is in the year 2554.
+  /// The argument is in nanoseconds of `CLOCK_REALTIME`. Every value is valid, and the largest one is in the year 2554.
   public static func string(since1970_ns: UInt64) -> String {
     let seconds = Int(since1970_ns / 1_000_000_000)
     let microseconds = Int(since1970_ns % 1_000_000_000 / 1_000)
@@ -13,9 +13,10 @@ public enum Timestamp: Sendable {
     return "\(date)T\(time).\(digits(microseconds, 6))Z"
   }
 
-  /// Parses RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`, to nanoseconds since 1970.
+  /// Parses an RFC 3339 time, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`.
   ///
-  /// Returns nil for any other text, and the largest number for a time after the year 2554.
+  /// Returns nanoseconds since 1970. Returns nil for any other string. For a time after the year 2554, returns the
+  /// largest number.
   public static func nanoseconds(rfc3339 text: String) -> UInt64? {
     let pattern = /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))/
     guard let match = text.wholeMatch(of: pattern) else { return nil }
@@ -35,7 +36,7 @@ public enum Timestamp: Sendable {
     return isTooLate || isStillTooLate ? UInt64.max : sum
   }
 
-  /// Returns the days since 1970 of a Gregorian date, with Howard Hinnant's algorithm `days_from_civil`.
+  /// Returns the number of days from 1970 to a Gregorian date, by Howard Hinnant's algorithm `days_from_civil`.
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = year / 400
@@ -44,10 +45,9 @@ public enum Timestamp: Sendable {
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  /// Returns the Gregorian date of a day since 1970, with Howard Hinnant's algorithm `civil_from_days`.
+  /// Returns the Gregorian date for a number of days since 1970, by Howard Hinnant's algorithm `civil_from_days`.
   private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-    // Days are counted from 0000-03-01, because the leap day is then the last day of its year. 400 years have 146,097
-    // days.
+    // Days are counted from 0000-03-01, so that a leap day is the last day of its year. 400 years have 146,097 days.
     let shifted = days + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097

@@ -1,12 +1,14 @@
 /// The rules for scrubbing reports before they leave the machine.
 public struct PrivacySettings: Sendable, Equatable {
-  /// Texts that mark secrets.
+  /// Parts of key names that mark a value as secret.
   ///
-  /// An annotation is scrubbed if its key contains one of them, in upper or lower case.
+  /// An annotation is scrubbed if its key contains one of them. Upper and lower case are not distinguished.
   public var annotations = [
     "password", "passwd", "secret", "token", "authorization", "cookie", "credential", "api-key", "api_key", "apikey",
   ]
-  /// Regular expressions whose matches are scrubbed from every text.
+  /// Regular expressions.
+  ///
+  /// Their matches are scrubbed from all strings.
   public var patterns = [
     #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, #"[Bb]earer +[A-Za-z0-9._~+/=-]+"#,
   ]
@@ -21,6 +23,6 @@ public struct PrivacySettings: Sendable, Equatable {
 
 /// The reason why a pattern is invalid.
 public struct PatternProblem: Error, Equatable, Sendable {
-  /// The text, such as `a ( has no )`.
+  /// The problem as readable text, such as `a ( has no )`.
   public var reason: String
 }

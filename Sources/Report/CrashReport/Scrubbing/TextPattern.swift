@@ -1,24 +1,24 @@
-/// A pattern for untrusted texts.
+/// A regular expression for untrusted strings.
 ///
-/// The time of a search is linear in the length of the text.
+/// A search takes linear time in the length of the string.
 ///
-/// Swift's `Regex` backtracks: the pattern of a mail address takes minutes for 64 KiB of letters. `TextPattern` instead
-/// follows all possibilities at once (Thompson's construction), over bytes. It finds the longest of the matches that
-/// begin first. It does not support back references, look-around and lazy repetition. Patterns with these are rejected
-/// when settings are read.
+/// Swift's `Regex` backtracks. Its search for a mail address takes minutes for 64 KiB of letters. `TextPattern` instead
+/// follows all possible matches at once (Thompson's construction), and works on bytes. Of the matches that begin at the
+/// earliest position, it finds the longest one. It does not support back references, look-around or lazy repetition.
+/// Patterns with these features are refused when settings are read.
 struct TextPattern: Sendable {
   /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>
 
   enum Step: Sendable {
-    /// Continues with the next step if the next byte is in the set.
+    /// Consumes the next byte and continues with the next step, if the byte is in the set.
     case take(Bytes)
-    /// Continues with both steps.
+    /// Continues with both steps at the same position.
     case split(Int, Int)
     case jump(Int)
     case start
     case end
-    /// A boundary between a word character (a letter, a digit or `_`) and any other character.
+    /// Matches the position between a word character (a letter, a digit or `_`) and any other character.
     case edge
     case found
   }
@@ -26,12 +26,12 @@ struct TextPattern: Sendable {
   let steps: [Step]
   /// The bytes with which a match can begin.
   private let first: Bytes
-  /// Whether a match tests the position before its first byte, or can be empty.
+  /// Whether a match can begin with a test of its position, or can be empty.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000
 
-  /// - Throws: `PatternProblem`, which contains the unsupported part.
+  /// - Throws: `PatternProblem`, which states the unsupported part.
   init(_ text: String) throws(PatternProblem) {
     var parser = TextPatternParser(text)
     var builder = TextPatternBuilder()
@@ -41,7 +41,7 @@ struct TextPattern: Sendable {
     (first, beginsAnywhere) = Self.beginnings(steps)
   }
 
-  /// Returns the possible first bytes.
+  /// Returns the bytes with which a match can begin.
   private static func beginnings(_ steps: [Step]) -> (Bytes, Bool) {
     var (first, anywhere) = (Bytes.zero, false)
     var seen = Array(repeating: false, count: steps.count)
@@ -60,7 +60,9 @@ struct TextPattern: Sendable {
     return (first, anywhere)
   }
 
-  /// Returns the non-empty matches in order, or nil if the search would take too long.
+  /// Returns the non-empty matches, in order.
+  ///
+  /// Returns nil if the search would take too long.
   func ranges(in text: [UInt8]) -> [Range<Int>]? {
     var found: [Range<Int>] = []
     var search = Search(pattern: self, text: text)
@@ -72,21 +74,21 @@ struct TextPattern: Sendable {
 }
 
 extension TextPattern {
-  /// All possibilities at one position of the text.
+  /// The state of a search: all partial matches at one position of the string.
   ///
-  /// The possibility that began first comes first.
+  /// The partial match that began first comes first.
   private struct Search {
     let pattern: TextPattern
     let text: [UInt8]
-    /// The remaining work for this text.
+    /// The number of steps that the search may still take in this string.
     ///
-    /// The limit is needed because the bytes after a match are read again.
+    /// The budget is needed because bytes after a match may be read several times.
     private var budget: Int
     private var now: [(step: Int, start: Int)] = []
     private var later: [(step: Int, start: Int)] = []
-    /// The last position at which each step was noted.
+    /// For each step, the last position at which the step was added.
     ///
-    /// A step is noted only once per position.
+    /// Each step is added only once per position.
     private var noted: [Int]
     private var open: [Int] = []
 
@@ -94,7 +96,7 @@ extension TextPattern {
 
     init(pattern: TextPattern, text: [UInt8]) {
       (self.pattern, self.text) = (pattern, text)
-      // The budget allows every step to read each byte a few times.
+      // The budget is sufficient for each step to read each byte a few times.
       budget = 8 * pattern.steps.count * (text.count + 64)
       noted = Array(repeating: -1, count: pattern.steps.count)
     }
@@ -105,7 +107,7 @@ extension TextPattern {
       budget -= noted.count
       for index in noted.indices { noted[index] = -1 }
       for place in begin...text.count {
-        // A match that begins here cannot replace an earlier match.
+        // If a match was already found, a match that begins later cannot replace it.
         if best == nil && mayBegin(at: place) { note(0, place, at: place, &best) }
         if now.isEmpty && best != nil || isTooLong { break }
         guard place < text.count else { break }
@@ -127,7 +129,7 @@ extension TextPattern {
       pattern.beginsAnywhere || place < text.count && TextPattern.has(pattern.first, text[place])
     }
 
-    /// Follows the steps that consume no byte.
+    /// Follows all steps that consume no byte.
     private mutating func note(_ first: Int, _ start: Int, at place: Int, _ best: inout Range<Int>?) {
       open = [first]
       while let step = open.popLast() {

@@ -1,14 +1,15 @@
-/// The parts of a pattern.
+/// The parts of a parsed pattern.
 indirect enum TextPatternPart {
   case bytes(TextPattern.Bytes)
   case sequence([TextPatternPart])
   case choice([TextPatternPart])
-  /// A nil `most` means no limit.
+  /// If `most` is nil, the number of repetitions is not limited.
   case repeated(TextPatternPart, least: Int, most: Int?)
   case place(TextPattern.Step)
 }
 
-/// Parses patterns with letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their complements.
+/// Parses patterns with letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and the complements of
+/// these classes.
 struct TextPatternParser {
   private static let depthLimit = 32
   private static let repetitionLimit = 255
@@ -117,7 +118,7 @@ struct TextPatternParser {
       isFirst = false
       let (one, low) = try member()
       bytes |= one
-      // A final - matches itself.
+      // A `-` at the end of a set matches itself.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
       guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is such as a-z") }
@@ -147,7 +148,7 @@ struct TextPatternParser {
   }
 }
 
-// Sets of bytes. The complement of all ASCII characters contains every byte of the other characters.
+// Parses sets of bytes. The complement of a set of ASCII characters contains every byte of all non-ASCII characters.
 extension TextPatternParser {
   private static let ascii = TextPattern.Bytes(~0, ~0, 0, 0)
   private static let beyond = TextPattern.Bytes(0, 0, ~0, ~0)
@@ -192,9 +193,9 @@ extension TextPatternParser {
     }
   }
 
-  /// Returns a part for one letter of the set.
+  /// Returns a pattern part that matches one character of the set.
   ///
-  /// If the set contains letters beyond ASCII, the part covers all their bytes.
+  /// If the set contains non-ASCII characters, the part matches all bytes of the character.
   private static func letter(_ bytes: TextPattern.Bytes) -> TextPatternPart {
     guard bytes & beyond != .zero else { return .bytes(bytes) }
     let more: TextPatternPart = .bytes(span(0x80, 0xbf))
@@ -210,12 +211,12 @@ extension TextPatternParser {
   }
 }
 
-/// Compiles the parts of a pattern to steps.
+/// Compiles the parts of a pattern into steps.
 struct TextPatternBuilder {
   private(set) var steps: [TextPattern.Step] = []
-  /// The number of parts.
+  /// The number of parts so far.
   ///
-  /// The limit is needed because empty parts have no steps, but nested repetitions multiply them.
+  /// The number is limited separately, because empty parts have no steps, but nested repetitions multiply the parts.
   private var count = 0
 
   mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {

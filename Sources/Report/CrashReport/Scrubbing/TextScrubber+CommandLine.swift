@@ -1,26 +1,28 @@
-/// Scrubs command lines: the values of options, variables and headers whose names are secret keys, and the user part of
-/// URLs.
+/// Scrubs command lines. It scrubs the values of options, variables and headers whose names mark secrets, and the user
+/// information in URLs.
 ///
-/// The scrubber splits words, but does not parse the options of any program. It does not detect `-pVALUE`, or a secret
-/// whose name is not in the list.
+/// The scrubber only splits words. It does not parse the options of specific programs. Therefore it does not detect
+/// `-pVALUE`, or a secret whose name is not in the list.
 extension TextScrubber {
   /// Scrubs arguments, and joins them with blanks.
   ///
-  /// An argument with a blank or a quote is quoted.
+  /// An argument that contains a blank or a quote is quoted.
   public func scrub(arguments: [String]) -> String {
     var isValue = false
     let words = arguments.map { Self.quoted(scrub(argument: $0, &isValue)) }
     return scrub(words.joined(separator: " "))
   }
 
-  /// Scrubs a line that another scrubber's `scrub(arguments:)` created.
+  /// Scrubs a command line that `scrub(arguments:)` of another scrubber has created.
   public func scrub(commandLine line: String) -> String { scrub(arguments: Self.arguments(of: line)) }
 
-  /// Scrubs one argument, which may itself be a command line, such as the argument of `sh -c`.
+  /// Scrubs one argument.
+  ///
+  /// It may itself be a command line, such as the argument of `sh -c`.
   /// - Parameters:
-  ///   - argument: The argument.
+  ///   - argument: The argument to scrub.
   ///   - isValue: On input, whether the previous word is an option whose value is secret. On output, whether the last
-  ///     word of this argument is one.
+  ///     word of this argument is such an option.
   /// - Returns: The scrubbed argument.
   private func scrub(argument: String, _ isValue: inout Bool) -> String {
     if isValue, !argument.hasPrefix("--") {
@@ -45,19 +47,19 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      // A header's value may consist of several words.
+      // The value of a header may consist of several words, so the rest is scrubbed.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
       isValue = follows != .text
     }
     return result
   }
 
-  /// What follows a word.
+  /// The secret words that follow a word.
   private enum Follower {
     case text
-    /// One secret word follows.
+    /// The next word is secret.
     case value
-    /// Secret words follow, up to the end of the argument.
+    /// All words up to the end of the argument are secret.
     case values
   }
 
@@ -77,7 +79,7 @@ extension TextScrubber {
     return (word, isOption ? .value : .text)
   }
 
-  /// Replaces the user part of URLs: `postgres://user:word@host` becomes `postgres://[scrubbed]@host`.
+  /// Replaces the user information in URLs: `postgres://user:word@host` becomes `postgres://[scrubbed]@host`.
   private static func withoutUserInfo(_ word: String) -> String {
     var result: [UInt8] = []
     var rest = Array(word.utf8)[...]
@@ -99,9 +101,9 @@ extension TextScrubber {
 
   private static func isBlank(_ byte: UInt8) -> Bool { " \t\n".utf8.contains(byte) }
 
-  /// Returns the bytes up to the next blank outside quotes.
+  /// Returns the bytes before the next blank that is not in quotes.
   ///
-  /// A quote without a closing quote does not quote anything.
+  /// A quote that is not closed is an ordinary character.
   private static func word(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
     var index = bytes.startIndex
     while index < bytes.endIndex, !isBlank(bytes[index]) {
@@ -118,7 +120,7 @@ extension TextScrubber {
     return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
   }
 
-  /// Splits a line that `quoted` created into its arguments.
+  /// Splits a line that `quoted` has created into its arguments.
   ///
   /// The last argument may be truncated.
   private static func arguments(of line: String) -> [String] {

@@ -1,12 +1,13 @@
-/// Scrubs texts by the privacy rules.
+/// Scrubs strings according to the privacy rules.
 ///
-/// This type scrubs texts and keys. An extension in CrashProtocol applies it to the JSON of a report.
+/// This type scrubs single strings, and classifies the keys of a report. An extension in CrashProtocol applies it to
+/// the JSON of a whole report.
 public struct TextScrubber: Sendable {
-  /// The text that replaces scrubbed text.
+  /// The replacement for scrubbed parts of a string.
   public static let mark = "[scrubbed]"
-  /// Keys whose values identify a crash, a build or a code location.
+  /// The keys whose values identify a crash, a build or a code location.
   ///
-  /// These values never contain user data.
+  /// The values of these keys never contain user data.
   private static let exemptKeys: Set = [
     "id", "key", "exact", "coarse", "mangled", "buildID", "time", "startTime", "kind", "rule", "trust", "codeName",
   ]
@@ -15,11 +16,11 @@ public struct TextScrubber: Sendable {
   private let keys: [String]
   private let patterns: [TextPattern]
   private let hidesUsers: Bool
-  /// Whether the command line of a process is kept.
+  /// Whether reports keep the command line of their process.
   public let keepsCommandLine: Bool
 
   /// Creates a scrubber.
-  /// - Throws: `PatternProblem` for an invalid pattern.
+  /// - Throws: `PatternProblem` if a pattern in the rules is invalid.
   public init(_ rules: PrivacySettings) throws(PatternProblem) {
     keys = rules.annotations.map { $0.lowercased() }
     var patterns: [TextPattern] = []
@@ -34,23 +35,25 @@ public struct TextScrubber: Sendable {
     return true
   }
 
-  /// Returns whether the key of an annotation marks its value as secret.
+  /// Returns whether an annotation with this key is secret.
   public func isSecret(_ key: String) -> Bool {
     let key = key.lowercased()
     return keys.contains { key.contains($0) }
   }
 
-  /// Returns whether values of this key of a report are never scrubbed.
+  /// Returns whether the values of this key in a report are never scrubbed.
   public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
 
-  /// Returns whether values of this key of a report are annotations or breadcrumbs, in which addresses are not exempt.
+  /// Returns whether the values of this key in a report are annotations or breadcrumbs.
+  ///
+  /// In these values, addresses are scrubbed too.
   public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
 
   private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
 
-  /// Returns whether a text is a register or another address of the report.
+  /// Returns whether a string is the value of a register or another address in the report.
   ///
-  /// Addresses are exempt, because a pattern of digits would make them and the report unreadable.
+  /// Addresses are exempt, because a pattern that matches digits would otherwise make the report unreadable.
   public static func isAddress(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst(2)
     return text.hasPrefix("0x") && (1...16).contains(digits.count)
@@ -62,13 +65,14 @@ public struct TextScrubber: Sendable {
       }
   }
 
-  /// Scrubs one text.
+  /// Scrubs one string.
   ///
-  /// A text longer than any text of crashd is truncated, because its rest is not searched.
+  /// If the string is longer than any string in crashd's reports, it is truncated, because the rest would not be
+  /// searched.
   public func scrub(_ text: String) -> String {
     var bytes = Array(text.utf8.prefix(Self.textLimit))
     for pattern in patterns {
-      // If the search takes too long, the whole text is replaced.
+      // If the search would take too long, the whole string is replaced.
       guard let ranges = pattern.ranges(in: bytes) else { return Self.mark }
       if !ranges.isEmpty { bytes = Self.marking(ranges, in: bytes) }
     }

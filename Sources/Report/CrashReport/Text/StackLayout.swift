@@ -1,31 +1,31 @@
-/// Selects the rows of a thread's stack.
+/// Determines the rows in which the stack of a thread is shown.
 ///
-/// Runtime frames and repetitions are folded to make in-app frames stand out.
+/// Runtime frames and repetitions are folded, so that in-app frames stand out.
 struct StackLayout {
-  /// A row of the shown stack.
+  /// A row in the shown stack.
   ///
   /// The numbers are indices into the thread's frames.
   enum Row: Equatable {
     case frame(Int)
-    /// Neighboring runtime frames.
+    /// Consecutive runtime frames that are folded into one row.
     case folded(Range<Int>)
-    /// The `period` frames above this row occur `times` more times.
+    /// The `period` frames above this row are repeated `times` more times.
     case repeated(period: Int, times: Int)
-    /// Frames of a deep recursion that were never recorded.
+    /// Frames in the middle of a deep recursion that were not recorded.
     case gap(Int)
-    /// The heading of the async callers.
+    /// The heading before the async callers.
     case awaitedBy
   }
 
   private(set) var rows: [Row] = []
   private let frames: [CrashReport.Frame]
-  /// Whether frames are folded.
+  /// Whether runtime frames are folded.
   ///
-  /// Without in-app frames nothing is folded, because no frame could stand out.
+  /// They are not folded if the thread has no in-app frame, because no frame could then stand out.
   private let folds: Bool
   private let collapses: Bool
 
-  /// Lays out the frames of a thread.
+  /// Determines the rows for a thread.
   init(_ thread: CrashReport.CrashedThread, verbose: Bool) {
     frames = thread.frames
     folds = !verbose && thread.frames.contains(where: \.isOwn)
@@ -62,7 +62,7 @@ struct StackLayout {
     addFolding(pending..<range.upperBound)
   }
 
-  /// Returns the shortest sequence of frames that occurs at least three times in a row from `index`.
+  /// Returns the shortest sequence of frames that begins at `index` and occurs at least three times in a row.
   private func repetition(at index: Int, in range: Range<Int>) -> (period: Int, times: Int)? {
     for period in 1...8 {
       var end = index + period

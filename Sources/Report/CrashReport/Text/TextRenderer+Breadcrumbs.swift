@@ -1,8 +1,10 @@
-/// The breadcrumbs: time before the crash, level, category, message, metadata. A column without any value is omitted.
+/// Renders breadcrumbs: the time before the crash, the level, the category, the message and the metadata. A column is
+/// omitted if it is empty for all breadcrumbs.
 extension TextRenderer {
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
-    // The last breadcrumbs are the most relevant ones. Only the verbose form has all of them.
+    // The short form shows only the last breadcrumbs, because they are the most relevant ones. The verbose form shows
+    // all of them.
     let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]
@@ -35,7 +37,7 @@ extension TextRenderer {
   }
 }
 
-/// The texts of a breadcrumb, safe to show.
+/// The columns of one breadcrumb, safe to print.
 private struct BreadcrumbRow {
   var time: String
   var absoluteTime: String

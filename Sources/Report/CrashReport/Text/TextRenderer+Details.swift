@@ -1,4 +1,4 @@
-/// The sections below the stacks.
+/// Renders the sections that follow after the stacks.
 extension TextRenderer {
   func detailsSection(_ report: CrashReport) -> [String] {
     let process = report.process
@@ -33,23 +33,23 @@ extension TextRenderer {
     }
   }
 
-  /// Returns the group as text.
+  /// Returns the group as a readable line.
   ///
-  /// A report that is not stored yet has no group, and the text gives the reason.
+  /// A report that is not stored yet has no group. In that case the line states the reason.
   static func groupText(_ report: CrashReport) -> String {
     if report.isPreliminary == true { return "none yet: this report is preliminary, as its symbols are being read" }
     return "\(report.group.key)  \(report.group.title)"
   }
 
-  /// Returns the number of OOM kills of an unreported exit.
+  /// Returns a line about memory.
   ///
-  /// For a crash, returns why no memory was stored.
+  /// For an unreported exit, it is the number of OOM kills. For a crash, it is the reason why no memory was stored.
   private func memory(_ report: CrashReport) -> String {
     guard let death = report.death, let kills = death.oomKills, kills > 0 else { return Self.memoryText(report) }
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
   }
 
-  /// Returns the reasons why names or lines are missing.
+  /// Returns the reasons why function names or lines are missing.
   func symbolsSection(_ report: CrashReport) -> [String] {
     let lines = report.images.compactMap { image in
       image.symbols.map { "\(CleanText.line(image.path)): \(CleanText.line($0))" }
@@ -58,7 +58,7 @@ extension TextRenderer {
       ? [] : [style.strong("Missing symbols")] + lines.flatMap { $0.wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
-  /// Returns a compact block of facts.
+  /// Returns a compact section with facts.
   func factsSection(_ title: String, _ facts: [CrashReport.Fact]) -> [String] {
     if facts.isEmpty { return [] }
     let column = 11
@@ -81,7 +81,7 @@ extension TextRenderer {
       + sorted.map { "  \(style.faint($0.0.padded(to: column)))  \($0.1)" }
   }
 
-  /// Returns the lines that the Swift runtime printed before this crash.
+  /// Returns the lines that the Swift runtime had printed before this crash.
   func earlierWarningsSection(_ report: CrashReport) -> [String] {
     guard let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty else { return [] }
     let shown = verbose ? warnings[...] : warnings.suffix(6)
@@ -91,7 +91,7 @@ extension TextRenderer {
     return lines + shown.flatMap { CleanText.line($0).wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
-  /// Returns the non-fatal incidents before the crash.
+  /// Returns the non-fatal incidents that occurred before the crash.
   func incidentsSection(_ report: CrashReport) -> [String] {
     guard let incidents = report.incidents, !incidents.isEmpty else { return [] }
     let shown = verbose ? incidents[...] : incidents.suffix(6)
@@ -110,7 +110,9 @@ extension TextRenderer {
     return lines
   }
 
-  /// Returns the time without its date if it is on the day of the crash.
+  /// Returns a time.
+  ///
+  /// The date is omitted if it is the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
     CleanText.line(times.ofDay(time, report.time))
   }
@@ -141,7 +143,7 @@ extension TextRenderer {
     return losses.isEmpty ? [] : [style.warning("Not in this report")] + losses.map { "  " + style.warning($0) }
   }
 
-  /// Returns the losses as text.
+  /// Returns one line for each kind of loss.
   static func losses(of report: CrashReport) -> [String] {
     let losses = report.losses.filter { $0.value != 0 }.sorted { $0.key < $1.key }
     return losses.map { kind, count in "\(count) × \(lossNames[kind] ?? CleanText.line(kind))" }
@@ -161,9 +163,9 @@ extension TextRenderer {
     "breadcrumbs": "a damaged breadcrumb",
   ]
 
-  /// Formats a share in percent.
+  /// Formats a share as a percentage.
   static func percent(_ share: Double) -> String {
-    // The share may come from outside, and can have any value, including NaN.
+    // The share may come from an untrusted report and can have any value, including NaN.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

@@ -1,4 +1,4 @@
-/// The lines of one stack.
+/// Renders the lines of one stack.
 extension TextRenderer {
   func rowLines(
     _ row: StackLayout.Row, of thread: CrashReport.CrashedThread, in report: CrashReport
@@ -15,7 +15,7 @@ extension TextRenderer {
     }
   }
 
-  /// Returns the frames below which a source excerpt is shown.
+  /// Returns the indices of the frames below which a source excerpt is shown.
   func quotedFrames(of thread: CrashReport.CrashedThread) -> Set<Int> {
     let own = thread.frames.indices.filter { thread.frames[$0].isOwn && thread.frames[$0].line != nil }
     return Set(own.prefix(verbose ? Self.quoteLimit : 1))
@@ -23,7 +23,7 @@ extension TextRenderer {
 
   private static let quoteLimit = 16
 
-  /// Returns the lines around the frame's line, which has a mark.
+  /// Returns the source lines around the line of the frame, which is marked.
   func sourceLines(of frame: CrashReport.Frame) -> [String] {
     guard let excerpt = source?(frame) else { return [] }
     let digits = "\(excerpt.first + excerpt.lines.count)".count
@@ -37,7 +37,7 @@ extension TextRenderer {
     }
   }
 
-  /// Blanks that are as wide as the marker and the frame's number.
+  /// Blanks with the width of the marker and the frame number.
   private var indent: String { "       " }
 
   private func foldedLine(_ frames: ArraySlice<CrashReport.Frame>) -> String {

@@ -1,6 +1,6 @@
-/// The sections for threads that did not crash.
+/// Renders the threads that did not crash.
 extension TextRenderer {
-  /// Returns one section per distinct stack, because servers have many idle threads with the same stack.
+  /// Returns one section for each distinct stack, because a server has many idle threads with the same stack.
   func otherThreadSections(_ threads: [CrashReport.CrashedThread], in report: CrashReport) -> [[String]] {
     var stacks: [Stack] = []
     var members: [Stack: [CrashReport.CrashedThread]] = [:]
@@ -23,13 +23,13 @@ extension TextRenderer {
     }
   }
 
-  /// Describes why a thread has no stack, such as `did not answer in time (running)`.
+  /// Returns why a thread has no stack, such as `did not answer in time (running)`.
   func describe(_ silence: CrashReport.Silence) -> String {
     let state = Self.runStates[silence.runState].map { " (\($0))" } ?? ""
     return (silence.isBlocking ? "could not answer: it blocks signals" : "did not answer in time") + state
   }
 
-  /// Describes a task, such as `in task 12 "restock", at background priority`.
+  /// Returns a description of a task, such as `in task 12 "restock", at background priority`.
   func describe(_ task: CrashReport.Task) -> String {
     let name = task.name.map { " \"\(CleanText.line($0))\"" } ?? ""
     return "  in task \(task.id)\(name), at \(task.priorityName) priority"
@@ -42,7 +42,7 @@ extension TextRenderer {
     "X": "ended", "I": "idle",
   ]
 
-  /// The key that is equal for threads with the same stack.
+  /// A key that is equal for threads with the same stack.
   private struct Stack: Hashable {
     var addresses: [UInt64]
     var omitted: Int?

@@ -1,34 +1,36 @@
-/// Renders a report for people.
+/// Renders a report as readable text.
 ///
-/// The text begins with one sentence, the reason, and the crashed thread, in which in-app frames stand out and runtime
-/// frames are folded.
+/// The output begins with the sentence of the diagnosis, the runtime error message, and the crashed thread. In-app
+/// frames stand out, and runtime frames are folded.
 ///
-/// The text contains no control characters except line feeds and, with `color`, the renderer's escape sequences.
+/// The output contains no control characters except line feeds. With `color`, it also contains the renderer's escape
+/// sequences.
 public struct TextRenderer: Sendable {
   /// Whether to use ANSI colors.
   public var color: Bool
-  /// The width in columns.
+  /// The width of the output in columns.
   ///
-  /// Lines are fitted to it, but an in-app name is never truncated.
+  /// Lines are fitted to this width, but the name of an in-app function is never truncated.
   public var width: Int
-  /// Whether to add all frames with their addresses, the registers, the images, and the threads that did not crash.
+  /// Whether to show all frames with their addresses, the registers, the images, and the threads that did not crash.
   public var verbose: Bool
-  /// Whether to add the registers.
+  /// Whether to show the registers.
   public var showsRegisters: Bool
-  /// Whether to add the threads that did not crash.
+  /// Whether to show the threads that did not crash.
   public var showsThreads: Bool
-  /// Whether to add the images.
+  /// Whether to show the images.
   public var showsImages: Bool
-  /// The source lookup.
+  /// Finds source excerpts.
   ///
-  /// It is used for the first in-app frame of the crash, and in the verbose form for each in-app frame.
+  /// An excerpt is shown for the first in-app frame of the crash. The verbose form shows an excerpt for each in-app
+  /// frame.
   public var source: SourceLookup?
-  /// The format of times.
+  /// Formats the times in the report.
   public var times: ReportTimes
 
   /// Creates a renderer.
   ///
-  /// The minimum of `width` is 40.
+  /// The smallest possible `width` is 40.
   public init(
     color: Bool = false, width: Int = 100, verbose: Bool = false, source: SourceLookup? = nil,
     times: ReportTimes = .utc
@@ -41,7 +43,7 @@ public struct TextRenderer: Sendable {
     self.times = times
   }
 
-  /// Returns the text, which ends with a line feed.
+  /// Returns the rendered report, which ends with a line feed.
   public func render(_ report: CrashReport) -> String {
     var sections = [headline(report)]
     let crashed = report.threads.filter(\.crashed)
@@ -74,12 +76,14 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
-  /// The width of sentences, which are hard to read on wider lines.
+  /// The width of sentences.
   ///
-  /// Stacks use the whole width.
+  /// It is limited, because sentences on wider lines are hard to read. Stacks use the whole width of the output.
   var prose: Int { min(width, 120) }
 
-  /// Returns the sentence, followed by the runtime error message if that has further information.
+  /// Returns the sentence of the diagnosis.
+  ///
+  /// The runtime error message follows if it has further information.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
@@ -124,14 +128,14 @@ public struct TextRenderer: Sendable {
     return "\(who) of \(CleanText.line(report.process.name)) \(also)crashed by \(describe(signal, in: report)):"
   }
 
-  /// Returns a text of several lines, indented.
+  /// Returns the lines of a runtime error message, indented.
   func reasonLines(_ reason: String) -> [String] {
     let text = CleanText.clean(reason)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
     return lines.flatMap { String($0).wrapped(to: prose - 2) }.map { "  \($0)" }
   }
 
-  /// Describes a signal, such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
+  /// Returns a description of a signal, such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
   func describe(_ signal: CrashReport.Signal, in report: CrashReport) -> String {
     var text = CleanText.line(signal.name)
     if !signal.codeName.isEmpty { text += " (\(CleanText.line(signal.codeName)))" }
@@ -150,9 +154,9 @@ func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
 }
 
 extension String {
-  /// Truncates the text to `width` characters.
+  /// Truncates the string to `width` characters.
   ///
-  /// The last character is then `…`.
+  /// If it was truncated, the last character is `…`.
   package func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }
@@ -160,9 +164,9 @@ extension String {
   /// Removes trailing blanks.
   var trimmingEnd: String { String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)]) }
 
-  /// Breaks the text at blanks into lines of at most `width` characters.
+  /// Breaks the string at blanks into lines of at most `width` characters.
   ///
-  /// A longer word is not broken, so that it can be copied.
+  /// A word that is longer than a line is not broken, so that it can be copied.
   package func wrapped(to width: Int) -> [String] {
     if count <= width { return [self] }
     var lines: [String] = []
@@ -176,32 +180,32 @@ extension String {
     return lines
   }
 
-  /// Pads the text with blanks on the left.
+  /// Pads the string with blanks on the left.
   func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 
-  /// Pads the text with blanks on the right.
+  /// Pads the string with blanks on the right.
   package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
-/// The styles of a report, named by their meaning.
+/// The styles in a report, named by their purpose.
 ///
-/// They use only the 16 colors that a terminal's theme defines.
+/// They use only the 16 colors that the theme of a terminal defines.
 struct TextStyle {
   let color: Bool
 
-  /// The style of what happened.
+  /// The style of the diagnosis.
   func alarm(_ text: String) -> String { wrap(text, "1;31") }
   /// The style of an in-app function.
   func own(_ text: String) -> String { wrap(text, "1") }
-  /// The style of a location in the program's own source.
+  /// The style of a source location in the program.
   func place(_ text: String) -> String { wrap(text, "1;33") }
   /// The style of the marker before an in-app frame.
   func marker(_ text: String) -> String { wrap(text, "1;31") }
-  /// The style of a heading.
+  /// The style of a heading or label.
   func strong(_ text: String) -> String { wrap(text, "1") }
   /// The style of details that are rarely needed.
   func faint(_ text: String) -> String { wrap(text, "2") }
-  /// The style of texts about losses and uncertainty.
+  /// The style of warnings about losses and uncertainty.
   func warning(_ text: String) -> String { wrap(text, "33") }
 
   private func wrap(_ text: String, _ code: String) -> String {
