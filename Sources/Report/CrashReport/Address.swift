@@ -29,7 +29,7 @@ public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable
     let text = try container.decode(String.self)
     guard text.hasPrefix("0x"), let value = UInt64(text.dropFirst(2), radix: 16) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "'\(text)' is no address: expected 0x and hexadecimal digits")
+        in: container, debugDescription: "'\(text)' is not an address: expected 0x and hexadecimal digits")
     }
     rawValue = value
   }

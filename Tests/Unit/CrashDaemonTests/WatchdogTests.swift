@@ -99,7 +99,7 @@ struct WatchdogTests {
     // The watchdog has checked many times before its sixteenth turn starts.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
-    #expect(log.lines.count { $0.contains("does not move: standing;") } == 1)
+    #expect(log.lines.count { $0.contains("loops without progress: standing;") } == 1)
     isFreed.store(true, ordering: .relaxed)
     #expect(try await systemd.next() == "WATCHDOG=1")
     watchdog.end()
@@ -129,7 +129,7 @@ struct WatchdogTests {
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
     for await number in turns where number == 16 { break }
-    #expect(log.lines.count { $0.contains("systemd does not listen") } == 1)
+    #expect(log.lines.count { $0.contains("systemd reads no notifications") } == 1)
     var message = "FULL"
     while message == "FULL" { message = try await systemd.next() }
     #expect(message == "WATCHDOG=1")

@@ -59,7 +59,7 @@ extension Settings {
     .milliseconds("limits.reader-timeout", \.limits.write_ms),
     .milliseconds("limits.collector-timeout", \.limits.collector_ms),
 
-    .list("privacy.annotations", \.privacy.annotations, "a list of parts of keys", separator: ",") {
+    .list("privacy.annotations", \.privacy.annotations, "a list of parts of key names", separator: ",") {
       !$0.contains("")
     },
     .list("privacy.patterns", \.privacy.patterns, "a list of regular expressions", separator: ",") {

@@ -227,7 +227,7 @@ extension StoreKeeper {
   ///
   /// The database's own file was removed or replaced, so the contents would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
-    logger.critical("'\(store.path)': \(what); writing the contents that crashd has open to a new file")
+    logger.critical("'\(store.path)': \(what); copying the open database to a new file")
     // Copying a large database takes minutes. The watchdog expects no heartbeat during that time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
@@ -235,7 +235,7 @@ extension StoreKeeper {
     configuration.makeDirectories()
     let aside = try await onThread(named: "copy") { () throws(StoreError) in try store.writeAnew(at: time) }
     let kept = aside.map { "; the file put in its place is kept as '\($0)'; stop crashd before replacing it" } ?? ""
-    let sentence = "the report database '\(store.path)': \(what); all that crashd had open is in a new file\(kept)"
+    let sentence = "the report database '\(store.path)': \(what); the open database was copied to a new file\(kept)"
     outage.note(sentence)
     logger.critical("\(sentence)")
   }

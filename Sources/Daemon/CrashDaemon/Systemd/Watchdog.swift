@@ -95,7 +95,8 @@ final class Watchdog: Service {
       if !isLogged, (Moment.monotonic_ns() - told_ns) / 500 >= request.limit_us {
         isLogged = true
         let late = book.late
-        let what = late.isEmpty ? "systemd does not listen" : "does not move: \(late.joined(separator: ", "))"
+        let what =
+          late.isEmpty ? "systemd reads no notifications" : "loops without progress: \(late.joined(separator: ", "))"
         logger.critical("\(what); systemd ends crashd in \(request.limit_us / 2_000) ms unless that changes")
       }
     }

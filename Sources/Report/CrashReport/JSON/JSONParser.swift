@@ -20,7 +20,7 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .malformed(let offset): "no JSON at byte \(offset)"
+    case .malformed(let offset): "invalid JSON at byte \(offset)"
     case .tooDeep(let limit): "nested deeper than \(limit)"
     case .tooManyMarks(let limit): "more than \(limit) combining marks in a row"
     }

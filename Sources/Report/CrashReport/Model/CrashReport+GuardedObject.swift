@@ -55,7 +55,7 @@ extension TextRenderer {
       lines += ["", "  not freed"]
     }
     guard object.allocationThread != nil || !object.allocation.isEmpty else { return lines }
-    let thread = object.allocationThread.map { "thread \($0)" } ?? "a thread that is not known"
+    let thread = object.allocationThread.map { "thread \($0)" } ?? "an unknown thread"
     return lines + ["", "  allocated by \(thread)"] + stackLines(object.allocation, in: report)
   }
 
@@ -65,7 +65,7 @@ extension TextRenderer {
   private func stackLines(_ frames: [CrashReport.Frame], in report: CrashReport) -> [String] {
     let own = frames.filter(\.isOwn)
     let shown = verbose || own.isEmpty ? frames : own
-    if shown.isEmpty { return ["    the stack is not known"] }
+    if shown.isEmpty { return ["    the stack is unknown"] }
     return shown.flatMap { frame in
       let text = "\(FrameText.name(of: frame)) at \(FrameText.place(of: frame, in: report))"
       return text.wrapped(to: width - 4).map { "    " + $0 }

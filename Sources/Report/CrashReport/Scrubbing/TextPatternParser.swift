@@ -51,9 +51,9 @@ struct TextPatternParser {
     } else {
       return part
     }
-    if case .place = part { throw PatternProblem(reason: "a place cannot be repeated") }
+    if case .place = part { throw PatternProblem(reason: "^, $ and \\b cannot be repeated") }
     if let next = rest.first, "*+?{".unicodeScalars.contains(next) {
-      throw PatternProblem(reason: "'\(next)' after a repetition is not understood")
+      throw PatternProblem(reason: "'\(next)' after a repetition is not supported")
     }
     return result
   }
@@ -80,7 +80,7 @@ struct TextPatternParser {
   }
 
   private mutating func one() throws(PatternProblem) -> TextPatternPart {
-    guard let next = rest.popFirst() else { throw PatternProblem(reason: "something is missing at its end") }
+    guard let next = rest.popFirst() else { throw PatternProblem(reason: "a part is missing at its end") }
     switch next {
     case "(": return try group()
     case "[": return try set()
@@ -88,7 +88,7 @@ struct TextPatternParser {
     case "^": return .place(.start)
     case "$": return .place(.end)
     case "\\":
-      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "its last \\ escapes nothing") }
+      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "nothing follows its last \\") }
       if escaped == "b" { return .place(.edge) }
       return Self.letter(try Self.escape(escaped))
     case "*", "+", "?", "{": throw PatternProblem(reason: "'\(next)' repeats nothing")
@@ -100,10 +100,10 @@ struct TextPatternParser {
     depth += 1
     defer { depth -= 1 }
     guard depth <= Self.depthLimit else {
-      throw PatternProblem(reason: "it has more than \(Self.depthLimit) ( in another")
+      throw PatternProblem(reason: "its groups are nested deeper than \(Self.depthLimit)")
     }
     if skip("?") {
-      guard skip(":") else { throw PatternProblem(reason: "of groups that begin with (? only (?: is understood") }
+      guard skip(":") else { throw PatternProblem(reason: "a group that begins with (? must begin with (?:") }
     }
     let part = try choice()
     guard skip(")") else { throw PatternProblem(reason: "a ( has no )") }
@@ -121,7 +121,7 @@ struct TextPatternParser {
       // A `-` at the end of a set matches itself.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
-      guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is such as a-z") }
+      guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range must be such as a-z") }
       for byte in low...high { bytes |= Self.byte(byte) }
     }
     rest.removeFirst()
@@ -136,7 +136,7 @@ struct TextPatternParser {
       guard Self.isPunctuation(escaped) else { return (bytes, nil) }
       next = escaped
     }
-    guard next.isASCII else { throw PatternProblem(reason: "only ASCII may stand between [ and ], not '\(next)'") }
+    guard next.isASCII else { throw PatternProblem(reason: "only ASCII is supported between [ and ], not '\(next)'") }
     let byte = UInt8(truncatingIfNeeded: next.value)
     return (Self.byte(byte), byte)
   }
@@ -188,7 +188,7 @@ extension TextPatternParser {
     case "n": return byte(UInt8(ascii: "\n"))
     case "t": return byte(UInt8(ascii: "\t"))
     default:
-      guard isPunctuation(scalar) else { throw PatternProblem(reason: "'\\\(scalar)' is not understood") }
+      guard isPunctuation(scalar) else { throw PatternProblem(reason: "'\\\(scalar)' is not supported") }
       return byte(UInt8(truncatingIfNeeded: scalar.value))
     }
   }

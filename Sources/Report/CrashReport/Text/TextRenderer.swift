@@ -61,7 +61,7 @@ public struct TextRenderer: Sendable {
       sections += otherThreadSections(others, in: report)
     } else if !others.isEmpty {
       let silent = others.count { $0.silence != nil }
-      let note = silent == 0 ? "" : " (\(silent) of them silent)"
+      let note = silent == 0 ? "" : " (\(silent) of them without a stack)"
       sections.append([style.faint("\(counted(others.count, "other thread")) not shown\(note): see --threads or -v.")])
     }
     if showsImages { sections.append(imagesSection(report)) }

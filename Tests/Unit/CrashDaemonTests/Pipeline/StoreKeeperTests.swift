@@ -130,7 +130,7 @@ struct StoreKeeperTests {
         Issue.record("the status reports no outage")
         return
       }
-      #expect(sentence.contains("was removed while crashd used it; all that crashd had open is in a new file"))
+      #expect(sentence.contains("was removed while crashd used it; the open database was copied to a new file"))
       #expect(daemon.log.contains("critical: the report database"))
     }
     try await TestDaemon(directory).run { daemon in

@@ -86,7 +86,8 @@ struct TextRendererTests {
     #expect(verbose.contains("Thread 41 \"signals\"\n\n  could not answer: it blocks signals (sleeping)\n"))
     #expect(verbose.contains("Thread 42\n\n  did not answer in time (running)\n"))
     #expect(
-      TextRenderer().render(report).contains("14 other threads not shown (2 of them silent): see --threads or -v."))
+      TextRenderer().render(report).contains(
+        "14 other threads not shown (2 of them without a stack): see --threads or -v."))
   }
 
   @Test("the first in-app frame is the first line with the marker")
