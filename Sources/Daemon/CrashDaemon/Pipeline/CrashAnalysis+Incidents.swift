@@ -36,7 +36,7 @@ extension CrashAnalysis {
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // The caller reads the incidents again, and `seen` does not contain them yet.
+      // The incidents are not added to `seen`, so the next reading finds them again.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen

@@ -2,7 +2,7 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-// Reading rings.
+// Reads the rings of processes.
 extension CrashPipeline {
   /// Waits for a permit, and then reads an announced ring.
   ///

@@ -1,11 +1,11 @@
 import CrashRing
 import Synchronization
 
-// Non-fatal incidents.
+// Reads the non-fatal incidents of processes.
 extension CrashPipeline {
   /// Reads announced incidents until crashd stops.
   ///
-  /// The loop may then end early, because crashd reads every ring once more when it stops.
+  /// When crashd stops, the queued readings are canceled, because crashd then reads every ring once more.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -81,8 +81,8 @@ extension CrashPipeline {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Must not run twice at once for one ring, because two concurrent readings would pass new incidents to the policy
-  /// twice.
+  /// Precondition: no other call is running for this ring, because two concurrent readings would pass new incidents to
+  /// the policy twice.
   private func observeAlone(_ process: AttachedProcess) async {
     // The policy must register the process first, because it rejects incidents of unknown processes.
     await register.settle()

@@ -36,7 +36,7 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Held only for short, non-blocking work.
+  /// This lock is held only for short work that does not block.
   ///
   /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. Those two types take no
   /// further locks.
@@ -222,7 +222,7 @@ final class CrashPipeline: Service {
   }
 }
 
-// Late symbols.
+// Adds symbols that arrived late to stored reports.
 extension CrashPipeline {
   /// Rebuilds reports whose symbols arrived late, one report after the other.
   private func improveLateReports() async {
@@ -234,7 +234,7 @@ extension CrashPipeline {
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
     // Another task may change the report at the same time, for example after another crash or an unwind cross-check.
-    // That report may again lack the new symbols.
+    // The report that the other task stores may lack the new symbols, so the improvement is then repeated.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)

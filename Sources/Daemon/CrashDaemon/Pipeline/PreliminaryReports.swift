@@ -13,9 +13,9 @@ final class PreliminaryReports: Sendable {
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// The number is limited: during a storm of crashes of a new build, a few preliminary reports are enough.
+  /// Whether one more report of this user may be listed.
   ///
-  /// A storm of crashes of a new build does not need all of them.
+  /// The number is limited, because a few preliminary reports are enough during a storm of crashes of a new build.
   func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
     reports.withLock { Self.hasRoom(in: $0, for: user, limits) }
   }

@@ -51,8 +51,8 @@ enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (place, at) = (0, 0)
-    // The position of the last `*` in the pattern, and the end of the bytes in the text that it matches so far. Only
-    // the last `*` is needed for backtracking.
+    // The position of the last `*` in the pattern, and the end of the bytes in `text` that this `*` matches so far.
+    // Only the last `*` is needed for backtracking.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

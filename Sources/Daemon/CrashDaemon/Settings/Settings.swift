@@ -26,7 +26,7 @@ public struct Settings: Sendable, Equatable {
   public var accessGroup = AccessGroup.own
   /// The limits on age, number and size of stored reports.
   public var retention = RetentionPolicy()
-  /// The limits.
+  /// The limits on crashd's resources, such as sizes, numbers and time-outs.
   public var limits = Limits()
 
   /// The collectors that events are forwarded to.

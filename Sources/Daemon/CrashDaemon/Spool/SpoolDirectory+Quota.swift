@@ -73,7 +73,7 @@ extension SpoolDirectory {
       ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
   }
 
-  /// Removes the files that changed least recently.
+  /// Removes the files that changed least recently, and returns the number of removed files that were not empty.
   private func removeOldest(of entries: [Entry], downTo quota: Int, files most: Int) -> Int {
     var (bytes, files, lost) = (entries.reduce(0) { $0 + $1.bytes }, entries.count, 0)
     for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota || files > most {
@@ -91,7 +91,7 @@ extension SpoolDirectory {
     return true
   }
 
-  /// The number of complete files.
+  /// Returns the number of complete files.
   func count() -> Int {
     var count = 0
     // An error leaves the count at 0. Other readers of the directory log this error.

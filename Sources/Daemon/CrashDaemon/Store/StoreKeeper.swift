@@ -144,7 +144,8 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// Records that the store has recovered, if no report waits.
+  /// Records the recovery of the store if no report or file waits any more, and returns whether the store had failed
+  /// before.
   private func recover() -> Bool {
     guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)

@@ -121,7 +121,9 @@ struct TextPatternParser {
       // A `-` at the end of a set matches itself.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
-      guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is of the form a-z") }
+      guard let high = try member().single, high >= low else {
+        throw PatternProblem(reason: "a range must have the form a-z")
+      }
       for byte in low...high { bytes |= Self.byte(byte) }
     }
     rest.removeFirst()
