@@ -98,6 +98,6 @@ struct CacheDirectory {
   private static func bytes(_ files: [File]) -> Int { files.reduce(0) { $0 + $1.bytes } }
 }
 
-// UTIME_NOW and UTIME_OMIT of <sys/stat.h>, which Swift does not import.
+// The values of UTIME_NOW and UTIME_OMIT in <sys/stat.h>, which Swift does not import.
 private let now = (1 << 30) - 1
 private let keep = (1 << 30) - 2

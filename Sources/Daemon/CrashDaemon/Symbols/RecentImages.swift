@@ -5,7 +5,7 @@ import Synchronization
 /// Processes of one program have equal image lists. During a storm of crashes, requesting the symbols of the same list
 /// for each process would be useless.
 ///
-/// Each crash additionally requests the images of its frames, so it does not depend on this list.
+/// A crash does not depend on this list, because it always requests the images of its frames.
 final class RecentImages: Sendable {
   private struct State {
     /// Hashes of the user, the build ids and the paths of each list.

@@ -2,16 +2,16 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// Partial caches for crashes that wait. The first crash of a build often occurs before the cache of the build exists,
-// for example when a server crashes right after its start. In that case crash-analyse first decodes only the
-// compilation units of the crash's frames. In parallel, another job reads the whole image.
+// Builds partial caches for crashes that wait for symbols. The first crash of a build often occurs before the cache of
+// the build exists, for example when a server crashes right after its start. In that case crash-analyse first decodes
+// only the compilation units of the crash's frames. In parallel, another job reads the whole image.
 extension SymbolCaches {
   /// A job that builds a partial cache for a waiting crash.
   ///
   /// The partial cache contains only the requested addresses.
   struct HastyJob {
     var name: CacheName
-    /// The number of the waiter for the crash.
+    /// The number of the `Waiter` that represents the crash.
     var number: UInt64
     /// The user of the crashed process.
     var user: FairUser

@@ -10,7 +10,8 @@ extension SymbolCaches {
   ///
   /// If the debug file is in the system's directory, a crash waits for the rebuilt cache. After a failure or time-out,
   /// the crash uses the existing cache, which has only function names. A crash never waits for debug files in the
-  /// image's directory, because that file system may block forever. The next crash uses the cache with these files.
+  /// image's directory, because that file system may block forever. A later crash uses the cache that was built from
+  /// these files.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {

@@ -24,7 +24,7 @@ struct UnitResult: Sendable, Equatable {
   /// This path exists only if systemd is the init system (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
-  /// The time to wait before each attempt.
+  /// The time to wait before each attempt to read the result.
   ///
   /// systemd usually handles an exit at once. The later attempts are for an overloaded machine.
   private static let pauses_ms = [0, 50, 200, 800]

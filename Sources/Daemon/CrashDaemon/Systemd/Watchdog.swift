@@ -43,7 +43,7 @@ final class Watchdog: Service {
   }
 
   private let request: Request
-  /// Opened at the start, because crashd may run out of descriptors later and must still notify systemd.
+  /// The socket is opened at the start, because crashd may run out of descriptors later and must still notify systemd.
   private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger

@@ -155,8 +155,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Failures are remembered. They include images without tables, for which libunwind has no more tables than the
-      // signal handler. A temporary failure is not remembered.
+      // Every failure except a temporary one is remembered, including that of an image without tables. For such an
+      // image, libunwind has no more tables than the signal handler.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))

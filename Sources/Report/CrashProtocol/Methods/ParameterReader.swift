@@ -14,8 +14,8 @@ package struct ParameterReader<Parameters: Decodable>: Sendable {
 
   /// Reads the parameters of a call.
   ///
+  /// The caller must then check the values.
   /// - Throws: `invalidParameter` if a parameter is unknown, has the wrong type, or is required but absent.
-  /// - Throws: `invalidParameter` if a parameter is unknown, is required and absent, or has another type.
   package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
     let values = (call.parameters ?? [:]).filter { $0.value != .null }
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
