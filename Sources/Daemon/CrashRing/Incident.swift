@@ -131,9 +131,7 @@ public struct Incident: Sendable, Equatable {
 
 /// A class that is or was protected, with its counters since the protection began.
 public struct ProtectedClass: Sendable, Equatable {
-  /// The full name.
-  ///
-  /// Of a very long name, only the end.
+  /// The full name; only its end if the name is very long.
   public var name: String
   /// Whether the class is protected now.
   public var isProtected: Bool

@@ -2,9 +2,7 @@ public import CrashReport
 
 /// The contents of a ring that one reading found, copied and checked.
 public struct RingContents: Sendable {
-  /// The identity that the process wrote into the ring.
-  ///
-  /// It is untrusted and must never be used for access decisions.
+  /// The identity that the process wrote into the ring; untrusted, so it must never be used for access decisions.
   public var identity: Identity
   /// The image table, in table order.
   public var images: [Image] = []
@@ -16,9 +14,7 @@ public struct RingContents: Sendable {
   public var records: [CrashRecord] = []
   /// Records whose `sequence` is below this number belong to crashes that the process survived.
   public var survived: UInt64 = 0
-  /// The threads that had not crashed at the latest crash, in the order of the thread sweep.
-  ///
-  /// Empty before the sweep.
+  /// The threads that had not crashed at the latest crash, in the order of the thread sweep; empty before the sweep.
   public var threads: [ThreadRecord] = []
   /// The replaced handlers that the in-process library has detected so far.
   public var replacedHandlers: [ReplacedHandler] = []
@@ -36,9 +32,7 @@ public struct RingContents: Sendable {
 extension RingContents {
   /// The identity of the process, from the first page of the ring.
   public struct Identity: Sendable, Equatable {
-    /// The id of the ring: 32 hexadecimal digits, which are random for each process.
-    ///
-    /// It becomes the id of the report.
+    /// The id of the ring and of the report: 32 hexadecimal digits, which are random for each process.
     public var ringID: String
     /// The pid in the PID namespace of the process.
     public var pid: Int32
@@ -48,9 +42,7 @@ extension RingContents {
     public var startTime_ns: UInt64
     /// The name of the process.
     public var name: String
-    /// The absolute path of the executable, as the process reports it.
-    ///
-    /// If the process reports another string, `labelMark` is put before it.
+    /// The absolute path of the executable, as the process reports it; any other string begins with `labelMark`.
     public var executable: String
     /// The version of the Swift runtime, such as `6.3.1`; nil if the ring has none.
     public var swiftVersion: String?
@@ -63,22 +55,18 @@ extension RingContents {
   public struct MemoryFacts: Sendable, Equatable {
     /// Which part of the memory the records contain.
     public var mode: Mode = .full
-    /// The second word that glibc's malloc writes into a small freed block.
-    ///
-    /// Nil if unknown.
+    /// The second word that glibc's malloc writes into a small freed block; nil if unknown.
     public var heapKey: UInt64?
     /// The first byte of the heap that grows with brk; nil if unknown.
     public var heapStart: UInt64?
-    /// Whether the kernel would refuse to dump the process for its user.
-    ///
-    /// The signal handler determined this at the crash.
+    /// Whether the kernel would refuse to dump the process for its user, as the signal handler determined at the crash.
     public var isRestricted = false
 
     /// Which part of the stack, and of the words around registers, the records contain.
     public enum Mode: Sendable, Equatable {
       /// No memory.
       case none
-      /// All memory except strings. The bytes of strings are replaced by 0xf5.
+      /// All memory except strings, whose bytes are replaced by 0xf5.
       case scrubbed
       /// All memory.
       case full
@@ -124,21 +112,15 @@ extension RingContents {
 public struct CrashRecord: Sendable, Equatable {
   /// The index of the ring slot that contains the record.
   public var slot: Int
-  /// How often the slot had been used.
-  ///
-  /// The pair of `slot` and `generation` identifies the record in its ring.
+  /// How often the slot had been used; together with `slot`, this number identifies the record in its ring.
   public var generation: UInt64
-  /// The number of the crash in the process.
-  ///
-  /// The first crash has the number 0.
+  /// The number of the crash in the process, starting with 0.
   public var sequence: UInt64
   /// The time of handler entry, in nanoseconds since 1970.
   public var time_ns: UInt64
   /// The time of handler entry, in nanoseconds of CLOCK_MONOTONIC.
   public var entry_ns: UInt64
-  /// The time of the commit, in nanoseconds of CLOCK_MONOTONIC.
-  ///
-  /// The CRC does not cover this field.
+  /// The time of the commit, in nanoseconds of CLOCK_MONOTONIC; the CRC does not cover this field.
   public var commit_ns: UInt64
   /// The id of the thread.
   public var tid: Int32
@@ -177,9 +159,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var abortMessage: String
   /// The mangled type of the C++ exception that was being thrown; may be empty.
   public var exceptionType: String
-  /// The frames, innermost first.
-  ///
-  /// The frames of async callers follow after the frames on the stack.
+  /// The frames on the stack, innermost first, and then the frames of async callers.
   public var frames: [Frame]
   /// The number of entries of `frames` that are before the gap of a deep recursion.
   public var frameHead: Int
@@ -191,17 +171,13 @@ public struct CrashRecord: Sendable, Equatable {
   public var stackStart: UInt64
   /// A copy of the stack, from the innermost frame on.
   public var stack: [UInt8]
-  /// Whether the record is minimal because its signal handler made no progress.
-  ///
-  /// False if the handler crashed.
+  /// Whether the record is minimal because its signal handler made no progress, and not because the handler crashed.
   public var isLate = false
   /// The message that the C++ exception was constructed with; may be empty.
   public var exceptionText = ""
   /// The mapped file that contains the faulting address; set only for SIGBUS.
   public var mappedFile: MappedFile?
-  /// The class of the object that `message` mentions, such as `Shop.Cart`.
-  ///
-  /// Empty if unknown.
+  /// The class of the object that `message` mentions, such as `Shop.Cart`; empty if unknown.
   public var objectClass = ""
   /// The Swift task that the thread was running.
   public var task: TaskFacts?
@@ -220,9 +196,7 @@ public struct CrashRecord: Sendable, Equatable {
   public struct Memory: Sendable, Equatable {
     /// The address of the first byte.
     public var start: UInt64
-    /// The bytes.
-    ///
-    /// Their number is a multiple of the word size.
+    /// The bytes, whose number is a multiple of the word size.
     public var bytes: [UInt8]
   }
 
@@ -252,9 +226,7 @@ public struct CrashRecord: Sendable, Equatable {
     public var functionStart: UInt64?
     /// How the unwinder found the frame.
     public var trust: CrashReport.Trust
-    /// Whether the pc is the address of the instruction itself.
-    ///
-    /// Such a pc is symbolicated without subtracting 1.
+    /// Whether the pc is the address of the instruction itself, and is symbolicated without subtracting 1.
     public var isExact: Bool
     /// Whether the frame comes from the chain of AsyncContexts.
     public var isAsync: Bool

@@ -13,8 +13,8 @@ extension RingReader {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // The generation must match, because the sweep of a later crash reuses the entries if the process survived the
-    // first crash.
+    // The state of an entry contains the number of survived crashes, because the sweep of a later crash reuses the
+    // entries.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {

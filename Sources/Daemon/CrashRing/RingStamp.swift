@@ -34,8 +34,8 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Slots that were never used are skipped here, because `mayBeUsed` may skip them too and the stamps must be
-      // equal.
+      // Slots that were never used are skipped here. `used` skips them too, and the stamp must be the same with and
+      // without `used`.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

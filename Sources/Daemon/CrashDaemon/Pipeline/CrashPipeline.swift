@@ -56,9 +56,7 @@ final class CrashPipeline: Service {
   /// The number of announced rings that are not read yet.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>
-  /// Processes that have announced incidents.
-  ///
-  /// Each process is in the stream at most once.
+  /// Processes that have announced incidents, each at most once.
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
   private let heartbeat: Heartbeat
   private let images: RecentImages
@@ -191,9 +189,7 @@ final class CrashPipeline: Service {
     return announcement
   }
 
-  /// Changes the entry of a process.
-  ///
-  /// Returns nil if there is no entry with this number.
+  /// Changes the entry of a process; returns nil if there is no entry with this number.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in

@@ -8,9 +8,7 @@ actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
   private let limits: Limits
-  /// The rings of attached processes.
-  ///
-  /// The pipeline handles the spool files of these rings.
+  /// The rings of attached processes, whose spool files the pipeline handles.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []

@@ -15,8 +15,8 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // The only Double in the interface is a confidence from 0 to 1, which is always finite. The only Double of the
-    // interface is a confidence from 0 to 1.
+    // Encoding fails only for a Double that is not finite. The only Double in the interface is a confidence from 0 to
+    // 1, which is always finite.
     guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is not JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)

@@ -21,7 +21,7 @@ struct VarlinkServer: Service {
 
     /// The task priority for serving the connection.
     ///
-    /// Trusted clients have a higher priority. Swift runs each priority on its own threads.
+    /// Trusted clients have a higher priority and therefore their own threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -154,11 +154,10 @@ struct VarlinkServer: Service {
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// Returns the client.
+  /// Returns the client, whose access rights are determined once for the lifetime of the connection.
   ///
-  /// Its access rights are determined once for the lifetime of the connection. This method runs on the event loop, so
-  /// the channel's descriptor stays open during the call. The call queries the kernel and does not block the event
-  /// loop.
+  /// This method runs on the event loop, so the channel's descriptor stays open during the call. The call queries the
+  /// kernel and does not block the event loop.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
@@ -201,9 +200,7 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Holds a connection until it is served.
-  ///
-  /// Returns false if crashd is stopping.
+  /// Holds a connection until it is served; returns false if crashd is stopping.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -217,7 +214,9 @@ private final class UnservedConnections: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Ends the holding, and returns the connections that will not be served.
+  /// Returns the connections that will not be served.
+  ///
+  /// From this call on, `add` returns false.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
