@@ -6,8 +6,8 @@ import GRDB
 ///
 /// The SQL contains only conditions that the filter sets, so that SQLite can use an index for the order of the rows.
 ///
-/// If the filter has tags, the query starts with the rows of the first tag. Their index has the reports in order and
-/// within the bounds.
+/// If the filter has tags, the query starts with the rows of the first tag. The index of these rows has the reports in
+/// order and within the bounds.
 struct ReportConditions {
   private var conditions: [String] = []
   /// The conditions on the rows of the first tag; empty if the filter has no tags.

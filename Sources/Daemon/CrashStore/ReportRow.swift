@@ -63,7 +63,8 @@ struct EventRow: Decodable, FetchableRecord {
 
   /// Returns rows in order, with at most `limitBytes` bytes.
   ///
-  /// The first row may be larger alone.
+  /// If the first row alone is larger, only that row is returned.
+  ///
   /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more may
   ///   follow.
   static func page(

@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter.
 ///
-/// It has the number of crashes if the stored sum can be used with the filter.
+/// It contains the number of crashes only if the stored sum can be used with the filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64

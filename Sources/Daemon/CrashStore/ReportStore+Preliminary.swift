@@ -108,7 +108,7 @@ extension StoreCursor {
 
   /// Returns the cursor of an unstored report.
   ///
-  /// Its number is made from the last 18 digits of the report's time.
+  /// Its number consists of the 18 digits of the report's time without the century.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

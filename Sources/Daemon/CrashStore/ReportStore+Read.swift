@@ -92,9 +92,9 @@ extension ReportStore {
     public var isLast: Bool
   }
 
-  /// Returns events after `cursor`.
+  /// Returns the events after `cursor`, in order.
   ///
-  /// The page has at most `limit` events and `limitBytes` bytes, but the first event may be larger alone.
+  /// The page has at most `limit` events. It has at most `limitBytes` bytes, unless its first event alone is larger.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,

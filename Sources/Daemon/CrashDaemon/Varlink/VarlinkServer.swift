@@ -19,9 +19,7 @@ struct VarlinkServer: Service {
     /// The account is determined only once, because the uid ranges of users may change during the connection.
     var account: UInt32
 
-    /// The task priority for serving the connection.
-    ///
-    /// Trusted clients have a higher priority and therefore their own threads.
+    /// The task priority; trusted clients have a higher priority and therefore their own threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -58,8 +56,7 @@ struct VarlinkServer: Service {
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // The limits are checked on the event loop. At that point, the connection does not yet take the place of other
-        // connections that wait to be served.
+        // The limits are checked on the event loop, before the connection can take the place of waiting connections.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -128,8 +125,7 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // The refusal is logged before the connection is closed, so that the log line exists when the client detects
-          // the close.
+          // Logged before the connection is closed, so that the log line exists when the client detects the close.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
@@ -149,8 +145,7 @@ struct VarlinkServer: Service {
   }
 
   private static func close(_ channel: Channel) async {
-    // Calling executeThenClose is the only way to release a NIOAsyncChannel without a trap. Its error concerns only the
-    // closed socket and is ignored.
+    // Only executeThenClose releases a NIOAsyncChannel without a trap. Its error concerns the closed socket.
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
@@ -214,9 +209,7 @@ private final class UnservedConnections: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Returns the connections that will not be served.
-  ///
-  /// From this call on, `add` returns false.
+  /// Returns the connections that will not be served; from this call on, `add` returns false.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true

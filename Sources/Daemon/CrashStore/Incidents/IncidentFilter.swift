@@ -6,7 +6,7 @@ import GRDB
 extension IncidentFilter {
   /// Fields without a column are read from the JSON of each row.
   ///
-  /// There are at most 10,000 rows.
+  /// This is acceptable, because there are at most 10,000 rows.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
       AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id

@@ -24,7 +24,8 @@ extension ReportStore {
 
   /// Returns the incidents that were stored after `cursor`, and those whose counts grew after it.
   ///
-  /// The page has at most `limit` incidents and `limitBytes` bytes. The first incident may be larger alone.
+  /// The page has at most `limit` incidents. It has at most `limitBytes` bytes, unless its first incident alone is
+  /// larger.
   ///
   /// If the count of an incident grows, the incident gets a new number. Each incident therefore appears only once, with
   /// its latest count.
@@ -97,7 +98,7 @@ extension ReportStore {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // The database may be one that was set aside, with an older schema that lacks the table of numbers.
+    // The database may be one that was set aside, with an older schema that does not record the assigned numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

@@ -37,7 +37,7 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // No older row exists here. Replacing the incident's row has deleted it.
+          // No row with this id can exist here, because replacing the incident's row has deleted it.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(

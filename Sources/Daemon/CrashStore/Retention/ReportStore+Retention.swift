@@ -4,9 +4,7 @@ import Synchronization
 
 // Applies the retention policy.
 extension ReportStore {
-  /// The maximum number of hourly counts of removed reports.
-  ///
-  /// If it is exceeded, the oldest counts of the user with the most counts are removed.
+  /// The maximum number of hourly counts; beyond it, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
   /// The factor by which a group may exceed its limit while readers have not read all of its reports.
   private static let readersPatience = 10
@@ -22,9 +20,7 @@ extension ReportStore {
     case gaveBack(pages: Int)
   }
 
-  /// Does one small step of retention in one transaction.
-  ///
-  /// The caller repeats the call until the result is nil.
+  /// Does one small step of retention in one transaction; the caller repeats the call until the result is nil.
   /// - Parameters:
   ///   - policy: The retention policy.
   ///   - now_ns: The current time, in nanoseconds since 1970.
@@ -47,9 +43,7 @@ extension ReportStore {
     return try shrink(policy, freeBytes: freeBytes)
   }
 
-  /// Ends a pass of retention.
-  ///
-  /// It removes counts that are too old, and lets the next pass check the skipped groups again.
+  /// Ends a pass: removes counts that are too old, and lets the next pass check the skipped groups again.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
     grown.withLock { grown in
@@ -113,8 +107,7 @@ extension ReportStore {
     let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
-        // The name is removed from the set before the check. If the group grows during the check, its name is added
-        // again.
+        // The name is removed before the check. If the group grows during the check, its name is added again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
         let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
@@ -216,9 +209,8 @@ extension ReportStore {
     }
   }
 
-  /// Removes the oldest events of the user whose reports take the most bytes.
-  ///
-  /// A flood therefore evicts only reports of the user who caused it.
+  /// Removes the oldest events of the user whose reports take the most bytes, so that a flood of reports evicts only
+  /// reports of the user who caused it.
   private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
     let fairShare = fairShare
     let count = try Self.translating(path) {
