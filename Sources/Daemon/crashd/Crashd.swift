@@ -14,9 +14,10 @@ struct Crashd: AsyncParsableCommand {
     commandName: "crashd",
     abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
-      Processes that use CrashShield attach to DIR/attach. Clients such as crashctl connect to \
-      DIR/io.crashshield.Crashd. Without options, crashd uses systemd's directories. Without those, it uses /run/crashd \
-      and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, XDG_STATE_HOME) for other users.
+      Processes that use CrashShield attach to the socket attach in the runtime directory. Clients such as crashctl \
+      connect to io.crashshield.Crashd there. Without options and settings, crashd uses systemd's directories. Without \
+      those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
+      XDG_STATE_HOME) for other users.
 
       Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options that have \
       the name of a setting. Later sources take precedence. Only the file can contain collectors (forward).
@@ -24,9 +25,10 @@ struct Crashd: AsyncParsableCommand {
       Root, the user that crashd runs as, and members of access.group (by default the group crashd) can see and change \
       all reports. Other users can see and change only the reports of their own processes.
 
-      CRASHD_DEBUGINFOD_URLS lists debuginfod servers in the order in which crashd asks them. crashd requests debug \
-      information when a process attaches with images that lack it, and never when a process crashes. Without this \
-      variable or the setting debuginfod-urls, crashd asks no server.
+      Symbols come from the program itself, else from debug files below /usr/lib/debug and beside the program, else \
+      from debuginfod servers. CRASHD_DEBUGINFOD_URLS lists servers in the order in which crashd asks them. crashd \
+      requests debug information when a process attaches with images that lack it, and never when a process crashes. \
+      Without this variable or the setting debuginfod-urls, crashd asks no server.
       """,
     version: ProductVersion.line(of: "crashd", commit: commit))
 
