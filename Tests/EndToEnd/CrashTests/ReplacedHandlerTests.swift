@@ -3,7 +3,7 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Handlers that a program installs after the shield's.
+/// Tests of signal handlers that a program installs after the shield's handler.
 @Suite(.sharedDaemon, .serialized)
 struct ReplacedHandlerTests {
   @Test("a later handler that calls the shield's is named in the report")
