@@ -19,7 +19,9 @@ final class Debuginfod: Sendable {
       ChildProcess.Options(environment: ["HOME": place.path], directory: place.path, errorPath: logPath))
   }
 
-  /// Waits until debuginfod has indexed the debug information of a build. debuginfod listens before it reads its files.
+  /// Waits until debuginfod has indexed the debug information of a build.
+  ///
+  /// debuginfod listens before it reads its files.
   func awaitBuild(_ buildID: String) async throws {
     // crash-fetch truncates its output first, so the output must be a file.
     let path = place.path + "/fetched"

@@ -1,13 +1,14 @@
 import CrashMaker
 
-/// The matrix as a page: a line a scenario, then what failed, what is missing, and what cannot run here.
+/// Formats the matrix as a Markdown page: one line per scenario, then the failures, the known gaps and the scenarios
+/// that cannot run here.
 struct MatrixTable {
   var cells: [MatrixCell]
-  /// Scenarios and builds that were not run, with the reason.
+  /// The scenarios and builds that were not run, with the reason.
   var notRun: [(name: String, reason: String)]
-  /// How many cells those are.
+  /// The number of cells that were not run.
   var notRunCount: Int
-  /// What crashd is left with.
+  /// The descriptors, processes and spool files that crashd still has at the end.
   var remains: [String]
 
   private var failed: [MatrixCell] { cells.filter { !$0.isRight && !$0.isExcused } }
@@ -38,7 +39,7 @@ struct MatrixTable {
     return names.map { name in (name, cells.filter { $0.row == name }) }
   }
 
-  /// `right/made` for each check; a dash where it was not made.
+  /// Formats each check as `succeeded/made`, or as a dash if no cell made the check.
   private func counts(_ cells: [MatrixCell]) -> [String] {
     MatrixCell.Check.allCases.map { check in
       let made = cells.compactMap { $0.results[check] }
@@ -46,7 +47,7 @@ struct MatrixTable {
     }
   }
 
-  /// A line a scenario and reason.
+  /// One line per scenario with a known gap, with the reason.
   private var gaps: [String] {
     var lines: [String] = []
     for row in rows {
