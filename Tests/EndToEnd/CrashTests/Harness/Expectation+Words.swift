@@ -3,7 +3,7 @@ import CrashReport
 extension Expectation {
   /// Texts that a report must contain, by scenario.
   ///
-  /// They are in the last column of SCENARIOS.md, but not in the scenario's `reason`.
+  /// The scenario's `reason` does not contain them.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],

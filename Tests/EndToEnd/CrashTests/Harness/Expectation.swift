@@ -2,8 +2,7 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// The contents that a scenario's report must have in addition to the scenario's own fields: the columns of
-/// SCENARIOS.md.
+/// The contents that a scenario's report must have in addition to the scenario's own fields.
 struct Expectation {
   /// The causes that the report may have.
   var causes: Set<CrashReport.Cause>

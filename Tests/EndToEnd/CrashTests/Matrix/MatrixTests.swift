@@ -13,7 +13,7 @@ import Testing
 /// whose name contains one of them are run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
-  /// The scenarios of SCENARIOS.md that are not in this matrix, with the tests that have them or the reason.
+  /// The scenarios that are not in this matrix, with the tests that have them or the reason.
   private static let elsewhere = [
     ("shift", "Swift's shifts do not trap"),
     (
