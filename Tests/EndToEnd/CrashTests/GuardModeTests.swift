@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the way of a guard mode from crashctl through crashd to the guard, and of the guard's incidents back to
 /// crashctl.
-@Suite("Modes of guards, end to end")
+@Suite("Guard modes, end to end")
 struct GuardModeTests {
   /// A guard-host process that is attached.
   private struct Host {

@@ -22,7 +22,7 @@ struct GuardSlotTests {
   /// The source line of the use.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
-  @Test("a crash by a freed object in a guard slot is certain, and has its class and the stacks of use and release")
+  @Test("the report of a use-after-free crash in a guard slot is certain, with class, use stack and release stack")
   func crash() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-crash")
@@ -51,7 +51,7 @@ struct GuardSlotTests {
     #expect(text.contains("freed by thread") && text.contains("drop()") && text.contains("confidence 100 %"), "\(text)")
   }
 
-  @Test("a survived use of a guard slot is reported with all three stacks, and is a hit of its class")
+  @Test("a survived use-after-free in a guard slot has an incident with three stacks, and is a hit of its class")
   func survived() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-slot")

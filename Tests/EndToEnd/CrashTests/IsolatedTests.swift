@@ -14,7 +14,7 @@ struct IsolatedTests {
   private static let traps = 30
 
   @Test(
-    "thirty contained traps are thirty incidents with message, function and line, and no crash",
+    "thirty contained traps make thirty incidents with message, function and line, and no crash report",
     arguments: [
       CrashRun.Thread.main, .task,
     ])

@@ -161,7 +161,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "a no-memory rule of crashd holds whether or not the program applies it",
+    "a no-memory rule of crashd is effective even if the program does not apply the rule",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -176,7 +176,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a withheld memory capture stays withheld while crashd is away, and the spooled ring says why")
+  @Test("withheld memory stays withheld while crashd is away, and the spooled ring has the reason")
   func away() async throws {
     let place = try PrivateDaemon.Place()
     var started: Host?
@@ -200,7 +200,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a no-memory rule for a unit applies to a spooled ring, whose unit is unknown")
+  @Test("a no-memory rule for a unit also applies to spooled rings, because their unit is unknown")
   func spooled() async throws {
     let place = try PrivateDaemon.Place()
     let spool = try place.root.directory("run/spool", mode: 0o1777)
@@ -216,7 +216,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a reload of no-memory rules applies to running processes, both ways")
+  @Test("no-memory rules that a reload adds or removes apply to running processes")
   func reload() async throws {
     try await withDaemon("") { daemon, path in
       let (first, second) = (try await Host.start(in: daemon.place), Self.rule)

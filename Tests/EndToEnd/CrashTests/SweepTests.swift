@@ -19,7 +19,7 @@ struct SweepTests {
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }
 
-  @Test("the report has the name of another thread's task, and the functions that await it")
+  @Test("the report has the name of another thread's task, and the functions that await the task")
   func otherTask() async throws {
     let report = try await crash("task-beside-task").report
     let thread = try #require(report.threads.first { $0.task?.name == Scenario.waitingTask })

@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
-    "a crash without crashd is spooled, and reported once crashd runs",
+    "a crash without crashd is spooled, and reported when crashd starts",
     arguments: [
       "full-disk", "read-only-root", "mount-namespace", "no-memory", "no-proc", "chroot", "other-uid",
     ])

@@ -8,7 +8,7 @@ import Testing
 /// Tests of a stripped program whose debug information is on a local debuginfod server.
 @Suite
 struct DebuginfodTests {
-  @Test("a stripped program's report has the line when a server has the debug information")
+  @Test("a stripped program's report has the source line if a server has the debug information")
   func lines() async throws {
     let directory = try TestDirectory()
     let (program, files) = (directory.path + "/crash-maker", try directory.directory("debug"))

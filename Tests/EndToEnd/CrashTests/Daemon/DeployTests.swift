@@ -8,7 +8,7 @@ import Testing
 /// crashd can then read the program only through the descriptor that the process sends.
 @Suite
 struct DeployTests {
-  @Test("a crash after a deploy has the lines of the build that runs", arguments: ["replaced", "deleted"])
+  @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
   func deploy(how: String) async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"

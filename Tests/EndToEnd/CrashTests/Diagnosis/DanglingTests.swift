@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Tests of use-after-frees, from the process through crashd to crashctl.
-@Suite("Dangling, end to end", .sharedDaemon)
+@Suite("Use-after-free, end to end", .sharedDaemon)
 struct DanglingTests {
   /// A use-after-free scenario, and the class of the freed object.
   private static let scenario = "use-after-free-call"
@@ -73,7 +73,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("crashctl shows use-after-free incidents as a list, with both stacks, and as JSON")
+  @Test("crashctl lists use-after-free incidents, and shows one with both stacks or as JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(

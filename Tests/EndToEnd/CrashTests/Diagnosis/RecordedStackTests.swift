@@ -8,7 +8,7 @@ import Testing
 /// Tests of the recorded stack memory, which a debugger needs in addition to the report.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
-  @Test("crashd returns the recorded stacks, and crashctl's minidump has them")
+  @Test("crashd returns the recorded stacks, and crashctl's minidump contains the stacks")
   func stacks() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)

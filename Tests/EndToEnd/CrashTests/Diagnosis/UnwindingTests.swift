@@ -46,7 +46,7 @@ struct UnwindingTests {
     #expect(again.report.report.unwinding?.map(\.agreement) == [.equal])
   }
 
-  @Test("Status counts the results of the unwind cross-check")
+  @Test("the varlink method Status counts the results of the unwind cross-check")
   func counts() async throws {
     let daemon = try SharedDaemon.current
     let client = daemon.client
