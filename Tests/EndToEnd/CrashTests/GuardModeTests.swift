@@ -5,8 +5,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the way of a guard mode from crashctl through crashd to the guard, and of the guard's incidents back to
-/// crashctl.
+/// Tests that a guard mode reaches the guard from crashctl through crashd, and that the guard's incidents reach
+/// clients.
 @Suite("Guard modes, end to end")
 struct GuardModeTests {
   /// A guard-host process that is attached.
@@ -26,7 +26,7 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
-    /// Sends the process a command and returns its answer.
+    /// Sends a command to the process and returns the process's answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
       // write reads as many bytes as the array has.
@@ -103,7 +103,7 @@ struct GuardModeTests {
     #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
     #expect(broken.asked == good.asked && broken.time > good.time)
     #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
-    // No incident: a self-test's faults are not recorded.
+    // A self-test's faults are not recorded as incidents.
     #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
     #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
     #expect(try await host.process.wait().code == 0)

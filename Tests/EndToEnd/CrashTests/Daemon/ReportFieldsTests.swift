@@ -59,8 +59,8 @@ struct ReportFieldsTests {
   @Test("a report has the command line, without the values of secret arguments")
   func commandLine() async throws {
     let daemon = try SharedDaemon.current
-    // crashd reads the command line on another thread after the attach. Some processes may end before, but not all of
-    // them.
+    // crashd reads the command line on another thread after the attach. Some of the processes may end before crashd
+    // reads it, but not all of them.
     for _ in 0..<20 {
       let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])
       victim.process.signal(SIGKILL)

@@ -29,7 +29,7 @@ enum Debugger {
     }
   }
 
-  /// Runs a program under gdb, several times in one session, because gdb takes long to read its symbols.
+  /// Runs a program several times in one gdb session, because gdb takes long to read the program's symbols.
   ///
   /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. A new gdb session
   /// then repeats the runs that have no answer yet.
@@ -50,7 +50,7 @@ enum Debugger {
   /// The number of times that gdb may fail at one run.
   private static let failureLimit = 4
 
-  /// The number of slices after which a dead process proves that gdb has missed its end.
+  /// The number of slices after which gdb is considered to have missed the end of a process.
   private static let deadLimit = 10
 
   /// Whether all threads of gdb's child are dead.
@@ -59,7 +59,7 @@ enum Debugger {
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // The state follows the name, which is in parentheses; a process that has ended counts as dead too.
+      // The state follows the name, which is in parentheses. If the file is gone, the thread has ended.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }

@@ -25,11 +25,11 @@ struct MatrixTable {
     lines += section(
       "Failed",
       failed.flatMap { cell in cell.complaints.map { "\(cell.label): \($0.0.rawValue): \(short($0.1))" } } + remains)
-    lines += section("Not built yet", gaps)
+    lines += section("Known gaps", gaps)
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
     let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
     lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot run."]
-    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for parts that are not built yet)"
+    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more fail because of known gaps)"
     return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
   }
 
