@@ -58,7 +58,7 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// Checks the check: makes the state of a thread in the handler and allocates, which must end the program with 99.
+// Tests refuse_in_handler(): makes the state of a thread in the handler and allocates, which must end with status 99.
 __attribute__((constructor(103))) static void expect_refusal(void) {
   const char *wanted = getenv("EXPECT_REFUSAL");
   static cs_ring ring;

@@ -75,7 +75,7 @@ void heap_protect(const void *metadata, const void *probe, const void *instance,
   if (protect != NULL) protect(metadata, probe, instance, size);
 }
 
-// Is found before the program frees any block, because a failing dlsym allocates memory for its error message.
+// The constructor looks the function up before any block is freed, because a failing dlsym allocates an error message.
 static void (*evict)(void);
 
 __attribute__((constructor)) static void find_evict(void) {
