@@ -5,35 +5,35 @@ import Foundation
 
 extension GuardFact {
   static let collections: [GuardFact] = [
-    GuardFact("bytes of a Data and of its slice", faults: 2) {
+    GuardFact("bytes of a Data, and of a part of it", faults: 2) {
       let data = Data([1, 2, 3])
       return data[shielded: 2] == 3 && data[shielded: opaque(3)] == nil && data[1...][shielded: opaque(0)] == nil
     },
-    GuardFact("an index outside of a Substring but inside of its string", faults: 1) {
+    GuardFact("a character of a Substring, outside of it though within its string", faults: 1) {
       let text = opaque("abcdef")
       let part = text.dropFirst(2).dropLast(2)
       return part[shielded: part.startIndex] == "c" && part[shielded: text.startIndex] == nil
     },
-    GuardFact("an index inside of a scalar is rounded down") {
+    GuardFact("a position within a scalar is rounded down") {
       let text = opaque("é")
       return text[shielded: text.utf8.index(after: text.startIndex)] == "é"
     },
-    GuardFact("an index of a longer string in an empty string", faults: 1) {
+    GuardFact("a position of a longer text in an empty one", faults: 1) {
       opaque("")[shielded: opaque("abc").index(after: "abc".startIndex)] == nil
     },
-    GuardFact("a range whose end exceeds Int.max", faults: 1) {
+    GuardFact("a length that takes a range beyond Int.max", faults: 1) {
       let range = NSRange(location: 1, length: opaque(Int.max))
       return ("abc" as NSString).shieldedSubstring(with: range) == "bc"
     },
-    GuardFact("an empty range at the end, a whole array, and an empty array") {
+    GuardFact("a range of the end, of the whole, and of an empty array") {
       let none: [Int] = []
       return three[shielded: opaque(3)..<3].isEmpty && three[shielded: 0..<opaque(3)] == [1, 2, 3]
         && none[shielded: 0..<opaque(0)].isEmpty && three.shieldedExactly(1..<opaque(3)) == [2, 3]
     },
-    GuardFact("an NSString returns half of a character's UTF-16 units") {
+    GuardFact("half of a character, of Foundation's text, is there") {
       ("🇪🇺" as NSString).shieldedSubstring(with: NSRange(location: 1, length: 1)).utf16.count == 1
     },
-    GuardFact("an insertion at the end is not past the end") {
+    GuardFact("an insertion at the end is none behind it") {
       var array = opaque(three)
       return array.shieldedInsert(4, at: opaque(3)) && array == [1, 2, 3, 4]
     },
@@ -46,7 +46,7 @@ extension GuardFact {
       let after = unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
       return before == after && array.count == 99
     },
-    GuardFact("counts of zero, and counts up to the limit") {
+    GuardFact("counts of nothing, and up to the limit") {
       var array = opaque(three)
       array.shieldedReserveCapacity(opaque(10), limit: 10)
       return [Int](shieldedRepeating: 1, count: opaque(0)).isEmpty && array.capacity >= 10
@@ -54,27 +54,27 @@ extension GuardFact {
         && three.shieldedPrefix(opaque(0)).isEmpty
         && three.shieldedRemovingLast(0) == three
     },
-    GuardFact("a count above its limit, and a count too large for memory", faults: 2) {
+    GuardFact("a count above its limit, and one that no memory has room for", faults: 2) {
       [Int](shieldedRepeating: 1, count: opaque(4), limit: 3).isEmpty
         && [Int](shieldedRepeating: 1, count: opaque(Int.max)).isEmpty
     },
-    GuardFact("unique keys") {
+    GuardFact("keys that are all different") {
       Dictionary(shieldedUniqueKeysWithValues: (0..<opaque(9)).map { ($0, $0) }).count == 9
     },
-    GuardFact("equal keys have one record with their number", faults: 1) {
+    GuardFact("keys that are all the same: one record, with their number", faults: 1) {
       let pairs = (0..<opaque(9)).map { (1, $0) }
       return Dictionary(shieldedUniqueKeysWithValues: pairs) == [1: 0]
         && Shield.guardIncidents.map(\.reason) == ["8 duplicate keys of Int"]
     },
-    GuardFact("assigning nil to a key removes the key and is no fault") {
+    GuardFact("nil for a key is the removal that it is") {
       var table = opaque([1: "a"])
       table[1] = nil
       return table.isEmpty
     },
-    GuardFact("elements without nil, and elements that are nil optionals") {
+    GuardFact("elements that are all there, among them optionals that are nil") {
       Array(shielded: [opaque(1), 2] as [Int?]) == [1, 2] && Array<Int?>(shielded: [Int??.some(nil)]) == [nil]
     },
-    GuardFact("a valid buffer, its elements, and a buffer without an address", faults: 2) {
+    GuardFact("a buffer that is there, its elements, and one without an address", faults: 2) {
       let isRight = unsafe three.withUnsafeBufferPointer { buffer in
         unsafe Array(shielded: buffer) == three && buffer[shielded: 2] == 3 && buffer[shielded: opaque(3)] == nil
       }

@@ -6,28 +6,28 @@ import Synchronization
 
 extension GuardFact {
   static let services: [GuardFact] = [
-    GuardFact("a timer with a negative interval", faults: 1) {
+    GuardFact("a timer whose interval is below zero", faults: 1) {
       let target = Target()
       let timer = ShieldedTimer(every: .seconds(-1), target: target) { _ in }
       timer.cancel()
       return withExtendedLifetime(target) { timer.isCancelled }
     },
-    GuardFact("values that JSON cannot represent: NaN, a date, a numeric key, a nested infinity", faults: 4) {
+    GuardFact("JSON that JSON cannot hold: no number, a date, a number as key, a nested one", faults: 4) {
       let objects: [Any] = [[Double.nan], ["at": Date()], [1: "a"], ["a": [["b": Float.infinity]]]]
       return objects.allSatisfy { object in
         (try? JSONSerialization.shieldedData(withJSONObject: object)) == nil
       }
     },
-    GuardFact("JSON of a fragment with the option for fragments, and of nested values") {
+    GuardFact("JSON of a fragment where that is asked for, and of what is nested") {
       let fragment = try JSONSerialization.shieldedData(withJSONObject: "text", options: .fragmentsAllowed)
       let nested = try JSONSerialization.shieldedData(withJSONObject: ["a": [1, ["b": NSNull()]]])
       return fragment == Data(#""text""#.utf8) && nested == Data(#"{"a":[1,{"b":null}]}"#.utf8)
     },
-    GuardFact("an archive of the requested class") {
+    GuardFact("an archive of the class that is wanted") {
       let data = try NSKeyedArchiver.archivedData(withRootObject: NSNumber(value: 4), requiringSecureCoding: false)
       return try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSNumber.self, from: data) == 4
     },
-    GuardFact("the status of a running process, and the wait for a process that was not started", faults: 2) {
+    GuardFact("the status of a process that runs, and the wait for one that does not", faults: 2) {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/cat")
       let input = Pipe()
@@ -38,7 +38,7 @@ extension GuardFact {
       try input.fileHandleForWriting.close()
       return isRunning && process.shieldedWaitUntilExit() && process.shieldedTerminationStatus() == 0
     },
-    GuardFact("a gate is open after its body has thrown, even across suspensions") {
+    GuardFact("a gate that a body left by throwing is open, also across suspensions") {
       let gate = ExclusiveGate()
       do {
         try throwing(gate)
@@ -53,7 +53,7 @@ extension GuardFact {
       } catch {}
       return isOpen(gate)
     },
-    GuardFact("a task that is cancelled inside of a gate leaves the gate", faults: 1) {
+    GuardFact("a task that was cancelled within a gate leaves it", faults: 1) {
       let gate = ExclusiveGate()
       let (inside, entry) = AsyncStream.makeStream(of: Never.self)
       let task = Task {
@@ -69,7 +69,7 @@ extension GuardFact {
       _ = await task.result
       return isOpen(gate)
     },
-    GuardFact("of a thousand tasks at a gate at most one is inside at any time", faults: 0) {
+    GuardFact("of a thousand tasks at a gate never two are inside", faults: 0) {
       Shield.setMode(.off, for: .gate)
       let gate = ExclusiveGate()
       let inside = Inside()
@@ -87,7 +87,7 @@ extension GuardFact {
       return inside.most == 1
     },
     GuardFact(
-      "a group is empty after four threads enter and leave it; of four more leaves after one enter, three are faults",
+      "a group that four threads enter and leave is empty, and four that leave it once more are three too many",
       faults: 3
     ) {
       let group = ShieldedGroup()
@@ -105,7 +105,7 @@ extension GuardFact {
       }
       return isEmpty && left.most == 1 && group.wait(timeout: .now())
     },
-    GuardFact("a resumed or cancelled source is deallocated without a fault") {
+    GuardFact("a source that was resumed, or cancelled, goes without a fault") {
       for number in 0..<3 {
         let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
         source.resume()
@@ -114,7 +114,7 @@ extension GuardFact {
       }
       return true
     },
-    GuardFact("a message with a nil argument") {
+    GuardFact("a message with arguments, of which one is nil") {
       let receiver = DynamicReceiver(Target(), methods: ["say": { _, arguments in arguments.count }])
       return receiver.say(1, nil, "x") as? Int == 3
     },

@@ -6,43 +6,43 @@ import Synchronization
 
 extension GuardFact {
   static let values: [GuardFact] = [
-    GuardFact("a default is not evaluated if it is not needed") {
+    GuardFact("a default is not evaluated where it is not wanted") {
       opaque(Int?.some(3)).shielded(or: never()) == 3 && three[shielded: opaque(0), default: never()] == 1
     },
-    GuardFact("a nil optional inside of an optional is a value", faults: 1) {
+    GuardFact("an optional in an optional is a value", faults: 1) {
       opaque(Int??.some(nil)).shielded(or: 7) == nil && opaque(Int??.none).shielded(or: 7) == 7
     },
-    GuardFact("strings that are not integers", faults: 4) {
+    GuardFact("texts that are no numbers", faults: 4) {
       Shield.cast(opaque(" 42"), to: Int.self) == nil && Shield.cast(opaque("3.5"), to: Int.self) == nil
         && Shield.cast(opaque(""), to: Int.self) == nil && Shield.cast(opaque(3.5), to: Int.self) == nil
     },
-    GuardFact("the largest and the least number as strings, and a number that is one larger", faults: 4) {
+    GuardFact("the largest and the least number as text, and one more", faults: 4) {
       Shield.cast(opaque("9223372036854775807"), to: Int64.self) == .max
         && Shield.cast(opaque("-9223372036854775808"), to: Int64.self) == .min
         && Shield.cast(opaque("9223372036854775808"), to: Int64.self) == nil
         && Shield.cast(opaque(Int64.min), to: String.self) == "-9223372036854775808"
     },
-    GuardFact("a key path with another root", faults: 1) {
+    GuardFact("a key path of another root", faults: 1) {
       let path: AnyKeyPath = opaque(\Box.count)
       return Shield.cast(path, to: KeyPath<Box, Int>.self) != nil
         && Shield.cast(path, to: KeyPath<String, Int>.self) == nil
     },
-    GuardFact("all pairs of 8-bit integers", faults: Pairs.faults) { Pairs.areRight },
-    GuardFact("floating-point numbers outside of the integer type's range", faults: 6) {
+    GuardFact("all pairs of numbers of eight bits", faults: Pairs.faults) { Pairs.areRight },
+    GuardFact("fractions that are no whole numbers of the type", faults: 6) {
       Int(shielded: opaque(Double.infinity)) == .max && Int(shielded: opaque(-Double.infinity)) == .min
         && Int(shielded: opaque(0x1p63)) == .max && UInt8(shielded: opaque(Float16(300))) == 255
         && UInt(shielded: opaque(-1.5)) == 0 && Int8(shielded: opaque(Float.nan)) == 0
     },
-    GuardFact("a fraction is truncated without a fault") {
+    GuardFact("a fraction is cut off, which is no fault") {
       Int(shielded: opaque(3.9)) == 3 && UInt(shielded: opaque(-0.5)) == 0 && Int(shielded: opaque(-3.9)) == -3
         && Int(shielded: opaque(Float16(3.9))) == 3 && Int(shielded: Decimal(string: "-3.9") ?? 0) == -3
         && UInt64(shielded: Decimal(UInt64.max)) == .max
     },
-    GuardFact("decimals outside of the integer type's range", faults: 3) {
+    GuardFact("decimals that a type has not", faults: 3) {
       Int(shielded: Decimal.nan) == 0 && Int64(shielded: Decimal(string: "-1e30") ?? 0) == .min
         && UInt8(shielded: Decimal(string: "256") ?? 0) == 255
     },
-    GuardFact("a cancellation is rethrown and is no fault") {
+    GuardFact("a cancellation is thrown on, and is no fault") {
       do {
         _ = try Shield.attempt(or: 5) { throw CancellationError() }
         return false
@@ -50,20 +50,20 @@ extension GuardFact {
         return true
       }
     },
-    GuardFact("an error's type is recorded, but not its contents", faults: 1) {
+    GuardFact("an error's type is recorded, not what it says", faults: 1) {
       let value = try Shield.attempt(or: 5) { () throws -> Int in throw ShieldFault.refused("secret") }
       return value == 5 && Shield.guardIncidents.map(\.reason) == ["a ShieldFault was thrown"]
     },
-    GuardFact("a message with values is only built for a trap", faults: 1) {
+    GuardFact("a message with values is made for a trap only", faults: 1) {
       let made = Counted()
       let holds = Shield.check(opaque(true), onTrap: "\(made.next())")
       return holds && !Shield.check(opaque(false), onTrap: "\(made.next())") && made.count == 0
     },
-    GuardFact("a character from a string with several characters", faults: 2) {
+    GuardFact("a character of several", faults: 2) {
       Character(shielded: opaque("ab"), or: "?") == "?" && Character(shielded: opaque(""), or: "?") == "?"
         && Character(shielded: opaque("é"), or: "?") == "é" && Character(shielded: opaque("e\u{301}"), or: "?") == "é"
     },
-    GuardFact("the object stays allocated while the body runs, even if its last owner releases it") {
+    GuardFact("the object lives as long as the body runs, also when its last owner releases it meanwhile") {
       let holder = Holder()
       let reference = holder.reference()
       return reference.with(or: false) { object in
@@ -76,7 +76,7 @@ extension GuardFact {
         return object.isThere
       }
     },
-    GuardFact("a number without a handle, an address, and nil", faults: 3) {
+    GuardFact("a number that no handle has, an address, and nil", faults: 3) {
       // They are compared with numbers; nothing is read there.
       let foreign = unsafe UnsafeMutableRawPointer(bitPattern: 0x5C5A_0000_0000_FFFF)
       return unsafe three.withUnsafeBytes { bytes in
