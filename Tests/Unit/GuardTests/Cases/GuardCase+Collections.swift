@@ -6,144 +6,126 @@ import Glibc
 
 extension GuardCase {
   static let collections: [GuardCase] = [
-    GuardCase("an element past the end", .index, plain: { use(opaque(three)[opaque(3)]) }) {
+    GuardCase("an element behind the end", .index, plain: { use(opaque(three)[opaque(3)]) }) {
       three[shielded: opaque(3)] == nil
     },
     GuardCase("an element before the start", .index, plain: { use(opaque(three)[opaque(-1)]) }) {
       three[shielded: opaque(-1), default: 7] == 7
     },
-    GuardCase("an element of a slice at an index of its array", .index, plain: { use(opaque(three[1...])[opaque(0)]) })
-    {
+    GuardCase("an element of a slice by an array's index", .index, plain: { use(opaque(three[1...])[opaque(0)]) }) {
       three[1...][shielded: opaque(0)] == nil
     },
-    GuardCase("the element at Int.max of an empty array", .index, plain: { use(opaque([Int]())[opaque(Int.max)]) }) {
+    GuardCase("an element at Int.max of nothing", .index, plain: { use(opaque([Int]())[opaque(Int.max)]) }) {
       [Int]()[shielded: opaque(Int.max)] == nil
     },
-    GuardCase("an element past the end of a lazy collection", .index, plain: { use(opaque(three[...])[opaque(9)]) }) {
+    GuardCase("an element of a lazy, reversed collection", .index, plain: { use(opaque(three[...])[opaque(9)]) }) {
       three.lazy.map { $0 * 2 }[shielded: opaque(9), default: -1] == -1
     },
-    GuardCase("the character at the end index", .stringIndex, plain: { use(opaque("abc")[opaque("abc".endIndex)]) }) {
+    GuardCase("a character at the end", .stringIndex, plain: { use(opaque("abc")[opaque("abc".endIndex)]) }) {
       opaque("abc")[shielded: "abc".endIndex] == nil
     },
-    GuardCase("a character at an index of a longer string", .stringIndex, plain: { use(opaque("a")[opaque(stale)]) }) {
+    GuardCase("a character by an index of a longer string", .stringIndex, plain: { use(opaque("a")[opaque(stale)]) }) {
       opaque("a")[shielded: stale] == nil
     },
-    GuardCase(
-      "a part of a string with bounds of a longer string", .stringIndex, plain: { use(opaque("ab")[opaque(far)]) }
-    ) {
+    GuardCase("a part of a string by bounds of a longer one", .stringIndex, plain: { use(opaque("ab")[opaque(far)]) }) {
       opaque("ab")[shielded: far] == "b"
     },
     GuardCase(
-      "an index offset past a string's end", .stringIndex,
-      plain: { use("ab".index("ab".startIndex, offsetBy: opaque(9))) }
+      "a position too far in a string", .stringIndex, plain: { use("ab".index("ab".startIndex, offsetBy: opaque(9))) }
     ) {
       "ab".shieldedIndex("ab".startIndex, offsetBy: opaque(9)) == "ab".endIndex
     },
-    GuardCase(
-      "a range that starts inside and ends past the end", .range, plain: { use(opaque(three)[opaque(1)..<opaque(9)]) }
-    ) {
+    GuardCase("a range that begins inside", .range, plain: { use(opaque(three)[opaque(1)..<opaque(9)]) }) {
       three[shielded: opaque(1)..<9] == [2, 3]
     },
-    GuardCase("a range outside of the array", .range, plain: { use(opaque(three)[opaque(7)..<opaque(9)]) }) {
+    GuardCase("a range that lies outside", .range, plain: { use(opaque(three)[opaque(7)..<opaque(9)]) }) {
       three[shielded: opaque(7)..<9].isEmpty
     },
     GuardCase("a closed range up to Int.max", .range, plain: { use(opaque(three)[opaque(1)...opaque(Int.max - 1)]) }) {
       three[shielded: opaque(1)...Int.max] == [2, 3]
     },
-    GuardCase("a range through Int.max", .range, plain: { use(opaque(three)[...opaque(Int.max)]) }) {
+    GuardCase("everything up to and with Int.max", .range, plain: { use(opaque(three)[...opaque(Int.max)]) }) {
       three[shielded: ...opaque(Int.max)] == [1, 2, 3]
     },
-    GuardCase("a range from a negative index", .range, plain: { use(opaque(three)[opaque(-1)...]) }) {
+    GuardCase("everything from below zero on", .range, plain: { use(opaque(three)[opaque(-1)...]) }) {
       three[shielded: opaque(-1)...] == [1, 2, 3]
     },
-    GuardCase("a range up to an index past the end", .range, plain: { use(opaque(three)[..<opaque(4)]) }) {
+    GuardCase("everything before a place behind the end", .range, plain: { use(opaque(three)[..<opaque(4)]) }) {
       three[shielded: ..<opaque(4)] == [1, 2, 3]
     },
-    GuardCase("a range that must be complete", .range, plain: { use(opaque(three)[opaque(1)..<opaque(4)]) }) {
+    GuardCase("a range that has to be there whole", .range, plain: { use(opaque(three)[opaque(1)..<opaque(4)]) }) {
       three.shieldedExactly(opaque(1)..<4) == nil
     },
-    GuardCase("a range with reversed bounds", .range, plain: { use(opaque(5)..<opaque(1)) }) {
+    GuardCase("bounds the wrong way round", .range, plain: { use(opaque(5)..<opaque(1)) }) {
       Range(shieldedBounds: opaque(5), opaque(1)) == 5..<5
     },
-    GuardCase("a closed range with reversed bounds", .range, plain: { use(opaque(5)...opaque(1)) }) {
+    GuardCase("closed bounds the wrong way round", .range, plain: { use(opaque(5)...opaque(1)) }) {
       ClosedRange(shieldedBounds: opaque(5), opaque(1)) == nil
     },
-    GuardCase("a write past the end", .mutation, plain: { changed { $0[opaque(3)] = 0 } }) {
+    GuardCase("a write behind the end", .mutation, plain: { changed { $0[opaque(3)] = 0 } }) {
       unchanged { !$0.shieldedReplace(at: opaque(3), with: 0) }
     },
-    GuardCase("a swap with a missing element", .mutation, plain: { changed { $0.swapAt(0, opaque(3)) } }) {
+    GuardCase("a swap with what is not there", .mutation, plain: { changed { $0.swapAt(0, opaque(3)) } }) {
       unchanged { !$0.shieldedSwapAt(0, opaque(3)) }
     },
-    GuardCase("an insertion past the end", .mutation, plain: { changed { $0.insert(0, at: opaque(4)) } }) {
+    GuardCase("an insertion behind the end", .mutation, plain: { changed { $0.insert(0, at: opaque(4)) } }) {
       unchanged { !$0.shieldedInsert(0, at: opaque(4)) }
     },
-    GuardCase("a removal of a missing element", .mutation, plain: { changed { $0.remove(at: opaque(-1)) } }) {
+    GuardCase("a removal of what is not there", .mutation, plain: { changed { $0.remove(at: opaque(-1)) } }) {
       unchanged { $0.shieldedRemove(at: opaque(-1)) == nil }
     },
     GuardCase(
-      "a replacement of a range past the end", .mutation,
+      "a replacement of a part that is not there", .mutation,
       plain: { changed { $0.replaceSubrange(2..<opaque(5), with: []) } }
     ) {
       unchanged { !$0.shieldedReplaceSubrange(2..<opaque(5), with: []) }
     },
-    GuardCase(
-      "a removal of the first element of an empty array", .mutation, plain: { changed([]) { $0.removeFirst() } }
-    ) {
+    GuardCase("the first of nothing", .mutation, plain: { changed([]) { $0.removeFirst() } }) {
       unchanged([]) { $0.shieldedRemoveFirst() == nil }
     },
-    GuardCase("a removal of the last element of an empty array", .mutation, plain: { changed([]) { $0.removeLast() } })
-    {
+    GuardCase("the last of nothing", .mutation, plain: { changed([]) { $0.removeLast() } }) {
       unchanged([]) { $0.shieldedRemoveLast() == nil }
     },
-    GuardCase(
-      "a removal of the first four of three elements", .mutation, plain: { changed { $0.removeFirst(opaque(4)) } }
-    ) {
+    GuardCase("the first four of three", .mutation, plain: { changed { $0.removeFirst(opaque(4)) } }) {
       changedBy { $0.shieldedRemoveFirst(opaque(4)) == [1, 2, 3] && $0.isEmpty }
     },
-    GuardCase(
-      "a removal of the last four of three elements", .mutation, plain: { changed { $0.removeLast(opaque(4)) } }
-    ) {
+    GuardCase("the last four of three", .mutation, plain: { changed { $0.removeLast(opaque(4)) } }) {
       changedBy { $0.shieldedRemoveLast(opaque(4)) == [1, 2, 3] && $0.isEmpty }
     },
-    GuardCase(
-      "a removal of an element that a set does not contain", .mutation,
-      plain: { changedSet { $0.remove(at: $0.endIndex) } }
-    ) {
+    GuardCase("an element that a set has not", .mutation, plain: { changedSet { $0.remove(at: $0.endIndex) } }) {
       var set = opaque(Set(three))
       return set.shieldedRemove(4) == nil && set.shieldedRemove(3) == 3 && set == [1, 2]
     },
-    GuardCase(
-      "a removal of the first element of an empty set", .mutation, plain: { changedSet([]) { $0.removeFirst() } }
-    ) {
+    GuardCase("the first of an empty set", .mutation, plain: { changedSet([]) { $0.removeFirst() } }) {
       var set = opaque(Set<Int>())
       return set.shieldedRemoveFirst() == nil
     },
-    GuardCase("the first element of an empty set", .unwrap, plain: { use(opaque(Set<Int>()).first!) }) {
+    GuardCase("the first of nothing, looked at", .unwrap, plain: { use(opaque(Set<Int>()).first!) }) {
       opaque(Set<Int>()).shieldedFirst(or: 7) == 7
     },
-    GuardCase("a removal of a missing key", .mutation, plain: { changedTable { $0.remove(at: $0.endIndex) } }) {
+    GuardCase("a key that a dictionary has not", .mutation, plain: { changedTable { $0.remove(at: $0.endIndex) } }) {
       var table = opaque([1: "a"])
       return table.shieldedRemove(2) == nil && table == [1: "a"] && table.shieldedRemove(1) == "a"
     },
-    GuardCase("a character from an empty string", .conversion, plain: { use(Character(opaque(""))) }) {
+    GuardCase("a character of no text", .conversion, plain: { use(Character(opaque(""))) }) {
       Character(shielded: opaque(""), or: "?") == "?"
     },
     GuardCase(
-      "an array with too many elements for memory", .capacity, SIGABRT,
+      "so many of one that there is no room", .capacity, SIGABRT,
       plain: { use([Int](repeating: 1, count: opaque(Int.max / 16))) }
     ) {
       [Int](shieldedRepeating: 1, count: opaque(Int.max / 16)).isEmpty
     },
-    GuardCase("an array with a negative count", .capacity, plain: { use([Int](repeating: 1, count: opaque(-1))) }) {
+    GuardCase("so many of one, below zero", .capacity, plain: { use([Int](repeating: 1, count: opaque(-1))) }) {
       [Int](shieldedRepeating: 1, count: opaque(-1)).isEmpty
     },
     GuardCase(
-      "a capacity larger than memory", .capacity, SIGABRT,
+      "room for more than there can be", .capacity, SIGABRT,
       plain: { changed { $0.reserveCapacity(opaque(Int.max / 16)) } }
     ) {
       unchanged { array in array.shieldedReserveCapacity(opaque(Int.max / 16), limit: 10) == () }
     },
-    GuardCase("a capacity above a limit", .capacity, nil, plain: {}) {
+    GuardCase("room beyond a limit", .capacity, nil, plain: {}) {
       let isAbsorbing = Shield.mode(for: .capacity) == .absorb
       return unchanged { array in
         array.shieldedReserveCapacity(opaque(1100), limit: 1000)
@@ -151,23 +133,23 @@ extension GuardCase {
         return (array.capacity < 1100) == isAbsorbing
       }
     },
-    GuardCase("a prefix with a negative length", .capacity, plain: { use(opaque(three).prefix(opaque(-1))) }) {
+    GuardCase("a prefix below zero", .capacity, plain: { use(opaque(three).prefix(opaque(-1))) }) {
       three.shieldedPrefix(opaque(-1)).isEmpty
     },
-    GuardCase("a dropFirst with a negative count", .capacity, plain: { use(opaque(three).dropFirst(opaque(-1))) }) {
+    GuardCase("all but fewer than none", .capacity, plain: { use(opaque(three).dropFirst(opaque(-1))) }) {
       Array(three.shieldedDropFirst(opaque(-1))) == three
     },
-    GuardCase("a suffix with a negative length", .capacity, plain: { use(opaque(three).suffix(opaque(-1))) }) {
+    GuardCase("a suffix below zero", .capacity, plain: { use(opaque(three).suffix(opaque(-1))) }) {
       three.shieldedSuffix(opaque(-1)).isEmpty
     },
-    GuardCase("a dropLast with a negative count", .capacity, plain: { use(opaque(three).dropLast(opaque(-1))) }) {
+    GuardCase("all but the last, fewer than none", .capacity, plain: { use(opaque(three).dropLast(opaque(-1))) }) {
       Array(three.shieldedDropLast(opaque(-1))) == three
     },
-    GuardCase("a duplicate key", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }) {
+    GuardCase("a key given twice", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }) {
       Dictionary(shieldedUniqueKeysWithValues: pairs) == [1: "a", 2: "c"]
     },
     GuardCase(
-      "a duplicate key whose last value is kept", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }
+      "a key given twice, the last one kept", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }
     ) {
       Dictionary(shieldedUniqueKeysWithValues: pairs, onDuplicate: .keepLast) == [1: "b", 2: "c"]
     },

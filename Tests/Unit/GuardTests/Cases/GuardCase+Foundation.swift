@@ -7,15 +7,15 @@ import Foundation
 
 extension GuardCase {
   static let foundation: [GuardCase] = [
-    GuardCase("a synchronous call on the current queue", .queue, plain: { waitForOneself() }) {
+    GuardCase("a wait for one's own queue", .queue, plain: { waitForOneself() }) {
       let queue = ShieldedQueue(label: "own")
       return queue.sync { queue.sync { 5 } } == 5
     },
-    GuardCase("a synchronous call on the outer of two nested queues", .queue, plain: { waitForOneself() }) {
+    GuardCase("a wait for one's own queue, with another between", .queue, plain: { waitForOneself() }) {
       let (first, second) = (ShieldedQueue(label: "first"), ShieldedQueue(label: "second"))
       return first.sync { second.sync { first.sync { 6 } } } == 6
     },
-    GuardCase("a group with one leave too many", .group, plain: { DispatchGroup().leave() }) {
+    GuardCase("a group left once too often", .group, plain: { DispatchGroup().leave() }) {
       let group = ShieldedGroup()
       group.enter()
       return group.leave() && !group.leave() && group.wait(timeout: .now())
@@ -24,15 +24,15 @@ extension GuardCase {
       let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
       return source.resume() && !source.resume()
     },
-    GuardCase("a group deallocated with unfinished work", .group, nil, plain: { DispatchGroup().enter() }) {
+    GuardCase("a group that goes while work is in it", .group, nil, plain: { DispatchGroup().enter() }) {
       ShieldedGroup().enter() == ()
     },
-    GuardCase("a source deallocated before it is resumed", .source, plain: { letGo { _ in } }) {
+    GuardCase("a source that goes without having been resumed", .source, plain: { letGo { _ in } }) {
       use(ShieldedSource(DispatchSource.makeUserDataAddSource()))
       return true
     },
     GuardCase(
-      "a source deallocated while suspended", .source,
+      "a source that goes while suspended", .source,
       plain: {
         letGo {
           $0.resume()
@@ -44,53 +44,42 @@ extension GuardCase {
       defer { source.suspend() }
       return source.resume()
     },
-    GuardCase("a semaphore deallocated while in use", .source, plain: { takeAndLetGo() }) {
+    GuardCase("a semaphore that goes while taken", .source, plain: { takeAndLetGo() }) {
       ShieldedSemaphore(value: 1).wait()
     },
-    GuardCase(
-      "a semaphore with a negative value", .source, SIGSEGV, plain: { use(DispatchSemaphore(value: opaque(-1))) }
-    ) {
+    GuardCase("a semaphore of less than none", .source, SIGSEGV, plain: { use(DispatchSemaphore(value: opaque(-1))) }) {
       !ShieldedSemaphore(value: opaque(-1)).wait(timeout: .now())
     },
     GuardCase(
-      "an object past the end of an NSArray", .foundationRange, plain: { use(numbers.object(at: opaque(3))) }
+      "an object of an NSArray that has none there", .foundationRange, plain: { use(numbers.object(at: opaque(3))) }
     ) {
       numbers.shieldedObject(at: opaque(3)) == nil
     },
-    GuardCase("a range past the end of an NSArray", .foundationRange, plain: { use(numbers.subarray(with: far)) }) {
+    GuardCase("a part of an NSArray that is not there", .foundationRange, plain: { use(numbers.subarray(with: far)) }) {
       numbers.shieldedSubarray(with: far).count == 2
     },
-    GuardCase("a range past the end of an NSString", .foundationRange, plain: { use(text.substring(with: far)) }) {
+    GuardCase("a part of an NSString that is not there", .foundationRange, plain: { use(text.substring(with: far)) }) {
       text.shieldedSubstring(with: far) == "bc"
     },
-    GuardCase("the range NSNotFound of an NSString", .foundationRange, plain: { use(text.substring(with: notFound)) }) {
+    GuardCase("what was not found, in an NSString", .foundationRange, plain: { use(text.substring(with: notFound)) }) {
       text.shieldedSubstring(with: notFound).isEmpty
     },
-    GuardCase(
-      "a substring from an index past the end of an NSString", .foundationRange,
-      plain: { use(text.substring(from: opaque(4))) }
-    ) {
+    GuardCase("an NSString from behind its end on", .foundationRange, plain: { use(text.substring(from: opaque(4))) }) {
       text.shieldedSubstring(from: opaque(4)).isEmpty
     },
-    GuardCase(
-      "a substring to an index past the end of an NSString", .foundationRange,
-      plain: { use(text.substring(to: opaque(4))) }
-    ) {
+    GuardCase("an NSString up to behind its end", .foundationRange, plain: { use(text.substring(to: opaque(4))) }) {
       text.shieldedSubstring(to: opaque(4)) == "abc"
     },
-    GuardCase(
-      "a UTF-16 unit past the end of an NSString", .foundationRange, plain: { use(text.character(at: opaque(3))) }
-    ) {
+    GuardCase("a unit behind the end of an NSString", .foundationRange, plain: { use(text.character(at: opaque(3))) }) {
       text.shieldedCharacter(at: opaque(3)) == nil
     },
     GuardCase(
-      "a range past the end of an NSAttributedString", .foundationRange,
-      plain: { use(attributed().attributedSubstring(from: far)) }
+      "a part of a text with attributes", .foundationRange, plain: { use(attributed().attributedSubstring(from: far)) }
     ) {
       attributed().shieldedAttributedSubstring(from: far).string == "bc"
     },
     GuardCase(
-      "an attribute added past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "an attribute behind the end", .foundationRange, SIGSEGV,
       plain: { attributed().addAttribute(key, value: 1, range: huge) }
     ) {
       let string = attributed()
@@ -100,40 +89,40 @@ extension GuardCase {
     GuardCase("a decimal that is too large", .conversion, nil, plain: {}) {
       UInt8(shielded: Decimal(string: "1e30") ?? 0) == .max
     },
-    GuardCase("nil added to an NSMutableArray", .missingValue, nil, plain: {}) {
+    GuardCase("nil for an NSMutableArray", .missingValue, nil, plain: {}) {
       let array = NSMutableArray()
       return !array.shieldedAdd(nil) && array.shieldedAdd(1) && array.count == 1
     },
     GuardCase(
-      "JSON of a top-level string", .json, plain: { use(try? JSONSerialization.data(withJSONObject: opaque("text"))) }
+      "JSON of a text alone", .json, plain: { use(try? JSONSerialization.data(withJSONObject: opaque("text"))) }
     ) {
       isRefused { try JSONSerialization.shieldedData(withJSONObject: opaque("text")) }
     },
     GuardCase("the status of a process that was not started", .process, plain: { use(Process().terminationStatus) }) {
       Process().shieldedTerminationStatus() == nil
     },
-    GuardCase("the termination of a process that was not started", .process, plain: { Process().terminate() }) {
+    GuardCase("the end of a process that was not started", .process, plain: { Process().terminate() }) {
       !Process().shieldedTerminate()
     },
-    GuardCase("a write to a closed file handle", .fileHandle, plain: { closed().write(Data([1])) }) {
+    GuardCase("a write to a handle that was closed", .fileHandle, plain: { closed().write(Data([1])) }) {
       isThrown { try closed().shieldedWrite(Data([1])) }
     },
-    GuardCase("a read from a closed file handle", .fileHandle, plain: { use(closed().readDataToEndOfFile()) }) {
+    GuardCase("a read from a handle that was closed", .fileHandle, plain: { use(closed().readDataToEndOfFile()) }) {
       isThrown { _ = try closed().shieldedReadToEnd() }
     },
     GuardCase(
-      "an NSNumber cast to a string", .cast, SIGABRT,
+      "a number of Foundation's where a text is wanted", .cast, SIGABRT,
       plain: { use(opaque(NSNumber(value: 42) as Any) as! String) }
     ) {
       Shield.cast(opaque(NSNumber(value: 42)), to: String.self) == "42"
     },
     GuardCase(
-      "a Boolean NSNumber cast to a string", .cast, SIGABRT,
+      "a truth of Foundation's where a text is wanted", .cast, SIGABRT,
       plain: { use(opaque(NSNumber(value: true) as Any) as! String) }
     ) {
       Shield.cast(opaque(NSNumber(value: true)), to: String.self) == "true"
     },
-    GuardCase("NSNull cast to an integer", .null, SIGABRT, plain: { use(opaque(NSNull() as Any) as! Int) }) {
+    GuardCase("JSON's null where a number is wanted", .null, SIGABRT, plain: { use(opaque(NSNull() as Any) as! Int) }) {
       Shield.cast(opaque(NSNull()), orDefault: Int.self) == 0
     },
   ]

@@ -7,62 +7,59 @@ import Foundation
 
 extension GuardCase {
   static let json: [GuardCase] = [
-    GuardCase("a JSON null read as a string", .null, SIGABRT, plain: { use(member("null")! as! String) }) {
+    GuardCase("JSON's null for a text", .null, SIGABRT, plain: { use(member("null")! as! String) }) {
       document.null.string() == nil
     },
-    GuardCase("a JSON null read as an integer", .null, SIGABRT, plain: { use(member("null")! as! Int) }) {
+    GuardCase("JSON's null for an integer", .null, SIGABRT, plain: { use(member("null")! as! Int) }) {
       document.null.int(or: 7) == 7
     },
-    GuardCase("a JSON null read as an array", .null, SIGABRT, plain: { use(member("null")! as! [Any]) }) {
+    GuardCase("JSON's null for an array", .null, SIGABRT, plain: { use(member("null")! as! [Any]) }) {
       document.null.array() == nil
     },
-    GuardCase("a JSON null read as an object", .null, SIGABRT, plain: { use(member("null")! as! [String: Any]) }) {
+    GuardCase("JSON's null for an object", .null, SIGABRT, plain: { use(member("null")! as! [String: Any]) }) {
       document.null.object() == nil
     },
-    GuardCase("a JSON null read as a number", .null, SIGABRT, plain: { use(member("null")! as! Double) }) {
+    GuardCase("JSON's null for a number", .null, SIGABRT, plain: { use(member("null")! as! Double) }) {
       document.null.double(or: 1) == 1
     },
-    GuardCase("a JSON null read as a Boolean", .null, SIGABRT, plain: { use(member("null")! as! Bool) }) {
+    GuardCase("JSON's null for a truth", .null, SIGABRT, plain: { use(member("null")! as! Bool) }) {
       document.null.bool(or: true)
     },
-    GuardCase("a missing member of a JSON object", .missingValue, plain: { use(member("nothing")! as! String) }) {
+    GuardCase("a member that is missing", .missingValue, plain: { use(member("nothing")! as! String) }) {
       document.nothing.string(or: "-") == "-"
     },
-    GuardCase(
-      "a missing element of a JSON array", .missingValue, plain: { use((member("list")! as! [Any])[opaque(3)]) }
-    ) {
+    GuardCase("an element that is missing", .missingValue, plain: { use((member("list")! as! [Any])[opaque(3)]) }) {
       document.list[opaque(3)].int() == nil
     },
     GuardCase(
-      "a member of a JSON null", .null, SIGABRT, plain: { use((member("null")! as! [String: Any])["deep"]! as! Int) }
+      "a member of what is null", .null, SIGABRT, plain: { use((member("null")! as! [String: Any])["deep"]! as! Int) }
     ) {
       document.null.deep.deeper[2].deepest.int() == nil
     },
     GuardCase(
-      "an element of a JSON object", .cast, SIGABRT, plain: { use((member("members")! as! [Any])[0] as! Int) }
+      "an element of an object", .cast, SIGABRT, plain: { use((member("members")! as! [Any])[0] as! Int) }
     ) {
       document.members[0].int() == nil
     },
-    GuardCase("a member of a JSON array", .cast, SIGABRT, plain: { use((member("list")! as! [String: Any])["a"]!) }) {
+    GuardCase("a member of an array", .cast, SIGABRT, plain: { use((member("list")! as! [String: Any])["a"]!) }) {
       document.list.a.int() == nil
     },
-    GuardCase("a JSON string read as an array", .cast, SIGABRT, plain: { use(member("text")! as! [Any]) }) {
+    GuardCase("JSON's text for an array", .cast, SIGABRT, plain: { use(member("text")! as! [Any]) }) {
       document.text.array() == nil
     },
-    GuardCase("a JSON string with digits read as an integer", .cast, SIGABRT, plain: { use(member("digits")! as! Int) })
-    {
+    GuardCase("JSON's number in a text", .cast, SIGABRT, plain: { use(member("digits")! as! Int) }) {
       document.digits.int() == 42
     },
-    GuardCase("a JSON number read as a string", .cast, SIGABRT, plain: { use(member("integer")! as! String) }) {
+    GuardCase("a text from JSON's number", .cast, SIGABRT, plain: { use(member("integer")! as! String) }) {
       document.integer.string() == "42"
     },
-    GuardCase("a JSON Boolean read as a string", .cast, SIGABRT, plain: { use(member("truth")! as! String) }) {
+    GuardCase("a text from JSON's truth", .cast, SIGABRT, plain: { use(member("truth")! as! String) }) {
       document.truth.string() == "true"
     },
-    GuardCase("a JSON fraction read as an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
+    GuardCase("a fraction of JSON for an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
       document.fraction.int() == nil
     },
-    GuardCase("data that is not an archive", .json, plain: { use(NSKeyedUnarchiver.unarchiveObject(with: noise)) }) {
+    GuardCase("an archive that is none", .json, plain: { use(NSKeyedUnarchiver.unarchiveObject(with: noise)) }) {
       isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: noise) }
     },
     GuardCase(
@@ -71,7 +68,7 @@ extension GuardCase {
     ) {
       isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: archive) }
     },
-    GuardCase("a JSON integer that is too large", .cast, plain: { use(member("large")! as! Int) }) {
+    GuardCase("an integer of JSON that is too large", .cast, plain: { use(member("large")! as! Int) }) {
       document.large.int() == nil
     },
   ]

@@ -3,22 +3,21 @@ import CrashShieldGuards
 /// Steps between positions, what only goes forth and back, and changes where something stands.
 extension GuardCase {
   static let places: [GuardCase] = [
-    GuardCase("the index after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {
+    GuardCase("the position after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {
       ab.shieldedIndex(after: opaque(ab.endIndex)) == ab.endIndex
     },
     GuardCase(
-      "the index before the start", .index, plain: { use(scalars.index(before: opaque(scalars.startIndex))) }
+      "the position before the start", .index, plain: { use(scalars.index(before: opaque(scalars.startIndex))) }
     ) {
       scalars.shieldedIndex(before: opaque(scalars.startIndex)) == scalars.startIndex
     },
     GuardCase(
-      "an index offset past the end", .index,
-      plain: { use(scalars.index(opaque(scalars.startIndex), offsetBy: opaque(9))) }
+      "a position too far", .index, plain: { use(scalars.index(opaque(scalars.startIndex), offsetBy: opaque(9))) }
     ) {
       scalars.shieldedIndex(opaque(scalars.startIndex), offsetBy: opaque(9)) == scalars.endIndex
     },
     GuardCase(
-      "a step forward from the end", .index,
+      "a step from the end", .index,
       plain: {
         var position = opaque(scalars.endIndex)
         scalars.formIndex(after: &position)
@@ -41,23 +40,23 @@ extension GuardCase {
       ab.shieldedFormIndex(before: &position)
       return position == ab.startIndex
     },
-    GuardCase("the Unicode scalar at the end index", .index, plain: { use(scalars[opaque(scalars.endIndex)]) }) {
+    GuardCase("a scalar at the end", .index, plain: { use(scalars[opaque(scalars.endIndex)]) }) {
       scalars[shielded: opaque(scalars.endIndex), default: "x"] == "x"
     },
-    GuardCase("a string from an index of a longer string", .stringIndex, plain: { use(ab[opaque(far)...]) }) {
+    GuardCase("a string from a position of a longer one on", .stringIndex, plain: { use(ab[opaque(far)...]) }) {
       ab[shielded: opaque(far)...].isEmpty
     },
-    GuardCase("an element of a generic collection that is a string", .stringIndex, plain: { use(ab[opaque(far)]) }) {
+    GuardCase("an element of a collection that is a string", .stringIndex, plain: { use(ab[opaque(far)]) }) {
       element(of: ab, at: opaque(far), or: "x") == "x"
     },
-    GuardCase("a subscript with reversed bounds", .range, plain: { use(three[opaque(2)..<opaque(1)]) }) {
+    GuardCase("a part between bounds the wrong way round", .range, plain: { use(three[opaque(2)..<opaque(1)]) }) {
       three[shieldedBounds: opaque(2), opaque(1)].isEmpty
     },
-    GuardCase("a subscript with a negative lower bound", .range, plain: { use(three[opaque(-1)..<opaque(2)]) }) {
+    GuardCase("a part between bounds outside", .range, plain: { use(three[opaque(-1)..<opaque(2)]) }) {
       three[shieldedBounds: opaque(-1), opaque(2)] == [1, 2]
     },
     GuardCase(
-      "an in-place change of a missing element", .mutation,
+      "a change of what is not there", .mutation,
       plain: {
         var array = opaque(three)
         array[opaque(3)] += 1
@@ -68,7 +67,7 @@ extension GuardCase {
       return array.shieldedUpdate(at: opaque(3)) { $0 += 1 } == nil && array == three
     },
     GuardCase(
-      "a removal of the character at the end index", .mutation,
+      "a removal of the character at the end", .mutation,
       plain: {
         var text = opaque(ab)
         text.remove(at: opaque(text.endIndex))

@@ -8,13 +8,11 @@ extension GuardCase {
   ///
   /// Nothing traps without most of them; then their value is the same in every mode, if not said otherwise.
   static let services: [GuardCase] = [
-    GuardCase(
-      "an actor's work outside of the actor", .isolation, SIGABRT, plain: { use(Place().assumeIsolated { $0.number }) }
-    ) {
+    GuardCase("work of an actor elsewhere", .isolation, SIGABRT, plain: { use(Place().assumeIsolated { $0.number }) }) {
       Place().shieldedAssumeIsolated { $0.number } == nil
     },
     GuardCase(
-      "a handle of a deallocated object", .handle, SIGSEGV, isPerformed: false, plain: { readGoneContext() }
+      "a handle whose object has gone", .handle, SIGSEGV, isPerformed: false, plain: { readGoneContext() }
     ) {
       // The number is not the address of an object.
       unsafe ShieldHandle.resolve(goneHandle().context, as: Place.self) == nil
@@ -27,24 +25,24 @@ extension GuardCase {
       let isAbsorbing = Shield.mode(for: .observation) == .absorb
       return registry.add(place, for: \.count) { _, _ in } == !isAbsorbing && registry.count == (isAbsorbing ? 1 : 2)
     },
-    GuardCase("a removal of an observer that was not added", .observation, nil, plain: {}) {
+    GuardCase("an observer taken away that was not there", .observation, nil, plain: {}) {
       !ObserverRegistry<Subject>().remove(Place(), for: \Subject.count)
     },
-    GuardCase("an unknown message", .message, nil, plain: {}) {
+    GuardCase("a message that is not known", .message, nil, plain: {}) {
       DynamicReceiver(Place(), methods: [:]).greet() == nil
     },
-    GuardCase("a message with a wrong number of arguments", .message, nil, plain: {}) {
+    GuardCase("another number of arguments", .message, nil, plain: {}) {
       let place = DynamicReceiver(Place(), methods: ["greet": { _, _ in 5 }], counts: ["greet": 1])
       return place.greet() == nil && place.greet("x") as? Int == 5
     },
-    GuardCase("a notification to a deallocated observer", .notification, nil, plain: {}) {
+    GuardCase("a notification whose observer has gone", .notification, nil, plain: {}) {
       let center = NotificationCenter()
       let name = Notification.Name("gone")
       let observation = center.shieldedAddObserver(Place(), forName: name) { _, _ in complain("called") }
       center.post(name: name, object: nil)
       return withExtendedLifetime(observation) { true }
     },
-    GuardCase("a timer with an interval of zero", .timer, nil, plain: {}) {
+    GuardCase("a timer without an interval", .timer, nil, plain: {}) {
       let place = Place()
       let queue = DispatchQueue(label: "timer")
       let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }

@@ -5,54 +5,37 @@ import Foundation
 /// Changes of Foundation's lists and texts, where they have no such place.
 extension GuardCase {
   static let lists: [GuardCase] = [
-    GuardCase(
-      "an insertion past the end of an NSMutableArray", .foundationRange, plain: { listed().insert(0, at: opaque(4)) }
-    ) {
+    GuardCase("an insertion behind an NSMutableArray", .foundationRange, plain: { listed().insert(0, at: opaque(4)) }) {
       unchanged {
         !$0.shieldedInsert(0, at: opaque(4)) && $0.shieldedInsert(3, at: 3) && $0.shieldedRemoveObject(at: 3)
       }
     },
-    GuardCase(
-      "a removal past the end of an NSMutableArray", .foundationRange, plain: { listed().removeObject(at: opaque(3)) }
-    ) {
+    GuardCase("a removal from an NSMutableArray", .foundationRange, plain: { listed().removeObject(at: opaque(3)) }) {
       unchanged { !$0.shieldedRemoveObject(at: opaque(3)) }
     },
     GuardCase(
-      "a replacement at a negative index of an NSMutableArray", .foundationRange,
-      plain: { listed().replaceObject(at: opaque(-1), with: 0) }
+      "a replacement in an NSMutableArray", .foundationRange, plain: { listed().replaceObject(at: opaque(-1), with: 0) }
     ) {
       unchanged { !$0.shieldedReplaceObject(at: opaque(-1), with: 0) }
     },
-    GuardCase(
-      "an object past the end of an NSOrderedSet", .foundationRange, plain: { use(ordered().object(at: opaque(3))) }
-    ) {
+    GuardCase("an object of an NSOrderedSet", .foundationRange, plain: { use(ordered().object(at: opaque(3))) }) {
       ordered().shieldedObject(at: opaque(3)) == nil
     },
-    GuardCase(
-      "an insertion past the end of an NSMutableOrderedSet", .foundationRange,
-      plain: { ordered().insert(9, at: opaque(4)) }
-    ) {
+    GuardCase("an insertion behind an ordered set", .foundationRange, plain: { ordered().insert(9, at: opaque(4)) }) {
       let set = ordered()
       return !set.shieldedInsert(9, at: opaque(4)) && set.shieldedInsert(9, at: 3) && set.count == 4
     },
-    GuardCase(
-      "a removal past the end of an NSMutableOrderedSet", .foundationRange,
-      plain: { ordered().removeObject(at: opaque(3)) }
-    ) {
+    GuardCase("a removal from an ordered set", .foundationRange, plain: { ordered().removeObject(at: opaque(3)) }) {
       let set = ordered()
       return !set.shieldedRemoveObject(at: opaque(3)) && set.count == 3
     },
     GuardCase(
-      "a replacement past the end of an NSMutableOrderedSet", .foundationRange,
-      plain: { ordered().replaceObject(at: opaque(3), with: 9) }
+      "a replacement in an ordered set", .foundationRange, plain: { ordered().replaceObject(at: opaque(3), with: 9) }
     ) {
       let set = ordered()
       return !set.shieldedReplaceObject(at: opaque(3), with: 9) && !set.contains(9)
     },
-    GuardCase(
-      "a capture group that a regular expression does not have", .foundationRange,
-      plain: { use(found()?.range(at: opaque(2))) }
-    ) {
+    GuardCase("a group that an expression has not", .foundationRange, plain: { use(found()?.range(at: opaque(2))) }) {
       let match = found()
       return match?.shieldedRange(at: opaque(2)) == nil
         && match?.shieldedRange(at: 1) == NSRange(location: 1, length: 1)
@@ -61,37 +44,34 @@ extension GuardCase {
 
   static let texts: [GuardCase] = [
     GuardCase(
-      "an insertion past the end of an NSMutableString", .foundationRange,
-      plain: { plainText().insert("x", at: opaque(4)) }
+      "an insertion behind an NSMutableString", .foundationRange, plain: { plainText().insert("x", at: opaque(4)) }
     ) {
       same { !$0.shieldedInsert("x", at: opaque(4)) }
     },
-    GuardCase(
-      "a deletion past the end of an NSMutableString", .foundationRange,
-      plain: { plainText().deleteCharacters(in: far) }
-    ) {
+    GuardCase("a deletion from an NSMutableString", .foundationRange, plain: { plainText().deleteCharacters(in: far) })
+    {
       same { !$0.shieldedDeleteCharacters(in: far) }
     },
     GuardCase(
-      "a replacement past the end of an NSMutableString", .foundationRange,
+      "a replacement in an NSMutableString", .foundationRange,
       plain: { plainText().replaceCharacters(in: far, with: "") }
     ) {
       same { !$0.shieldedReplaceCharacters(in: far, with: "") }
     },
     GuardCase(
-      "an attribute read past the end of an NSAttributedString", .foundationRange, SIGSEGV,
+      "an attribute at the end", .foundationRange, SIGSEGV,
       plain: { unsafe use(styled().attribute(key, at: behind, effectiveRange: nil)) }
     ) {
       styled().shieldedAttribute(key, at: behind) == nil && styled().shieldedAttribute(key, at: 0) as? Int == 1
     },
     GuardCase(
-      "all attributes read past the end of an NSAttributedString", .foundationRange, SIGSEGV,
+      "attributes at the end", .foundationRange, SIGSEGV,
       plain: { unsafe use(styled().attributes(at: behind, effectiveRange: nil)) }
     ) {
       styled().shieldedAttributes(at: behind).isEmpty && styled().shieldedAttributes(at: 2).count == 1
     },
     GuardCase(
-      "attributes added past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "attributes added behind the end", .foundationRange, SIGSEGV,
       plain: { styled().addAttributes([other: 2], range: huge) }
     ) {
       let text = styled()
@@ -99,7 +79,7 @@ extension GuardCase {
       return text.shieldedAttributes(at: 2).count == 2 && text.shieldedAttributes(at: 0).count == 1
     },
     GuardCase(
-      "an attribute removed past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "an attribute taken from behind the end", .foundationRange, SIGSEGV,
       plain: { styled().removeAttribute(key, range: huge) }
     ) {
       let text = styled()
@@ -107,21 +87,21 @@ extension GuardCase {
       return text.shieldedAttributes(at: 2).isEmpty && text.shieldedAttributes(at: 0).count == 1
     },
     GuardCase(
-      "an insertion past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "an insertion behind a text with attributes", .foundationRange, SIGSEGV,
       plain: { styled().insert(styled(), at: behind) }
     ) {
       let text = styled()
       return !text.shieldedInsert(styled(), at: behind) && text.string == "abc"
     },
     GuardCase(
-      "a deletion past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "a deletion from a text with attributes", .foundationRange, SIGSEGV,
       plain: { styled().deleteCharacters(in: far) }
     ) {
       let text = styled()
       return !text.shieldedDeleteCharacters(in: far) && text.string == "abc"
     },
     GuardCase(
-      "a replacement past the end of an NSMutableAttributedString", .foundationRange, SIGSEGV,
+      "a replacement in a text with attributes", .foundationRange, SIGSEGV,
       plain: { styled().replaceCharacters(in: far, with: "") }
     ) {
       let text = styled()

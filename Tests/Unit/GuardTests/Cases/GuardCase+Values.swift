@@ -9,127 +9,119 @@ extension GuardCase {
     GuardCase("a value that is nil", .unwrap, plain: { use(opaque(Int?.none)!) }) {
       opaque(Int?.none).shielded(or: 7) == 7
     },
-    GuardCase("nil unwrapped by a throwing guard", .unwrap, plain: { use(opaque(Int?.none)!) }) {
+    GuardCase("a nil that is thrown", .unwrap, plain: { use(opaque(Int?.none)!) }) {
       throwsMissing { () throws(ShieldFault) in try opaque(Int?.none).shieldedUnwrap() }
     },
-    GuardCase("nil returned as an optional", .unwrap, plain: { use(opaque(Int?.none)!) }) {
+    GuardCase("a nil that is looked at", .unwrap, plain: { use(opaque(Int?.none)!) }) {
       opaque(Int?.none).shielded() == nil
     },
-    GuardCase("a string cast to an integer", .cast, SIGABRT, plain: { use(opaque("x" as Any) as! Int) }) {
+    GuardCase("a text where a number is wanted", .cast, SIGABRT, plain: { use(opaque("x" as Any) as! Int) }) {
       Shield.cast(opaque("x"), to: Int.self) == nil
     },
-    GuardCase("a string with digits cast to an integer", .cast, SIGABRT, plain: { use(opaque("42" as Any) as! Int) }) {
+    GuardCase("a number in a text", .cast, SIGABRT, plain: { use(opaque("42" as Any) as! Int) }) {
       Shield.cast(opaque("42"), to: Int.self) == 42
     },
-    GuardCase("an integer cast to a string", .cast, SIGABRT, plain: { use(opaque(42 as Any) as! String) }) {
+    GuardCase("a text from a number", .cast, SIGABRT, plain: { use(opaque(42 as Any) as! String) }) {
       Shield.cast(opaque(42), to: String.self) == "42"
     },
-    GuardCase("a Boolean cast to a string", .cast, SIGABRT, plain: { use(opaque(true as Any) as! String) }) {
+    GuardCase("a text from a truth", .cast, SIGABRT, plain: { use(opaque(true as Any) as! String) }) {
       Shield.cast(opaque(true), to: String.self) == "true"
     },
-    GuardCase("a string with digits cast to UInt8", .cast, SIGABRT, plain: { use(opaque("7" as Any) as! UInt8) }) {
+    GuardCase("a small number in a text", .cast, SIGABRT, plain: { use(opaque("7" as Any) as! UInt8) }) {
       Shield.cast(opaque("7"), to: UInt8.self) == 7
     },
-    GuardCase(
-      "a string with a number too large for UInt8", .cast, SIGABRT, plain: { use(opaque("256" as Any) as! UInt8) }
-    ) {
+    GuardCase("a number too large in a text", .cast, SIGABRT, plain: { use(opaque("256" as Any) as! UInt8) }) {
       Shield.cast(opaque("256"), to: UInt8.self) == nil
     },
-    GuardCase("a string with a fraction cast to Float", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Float) })
-    {
+    GuardCase("a fraction in a text", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Float) }) {
       Shield.cast(opaque("3.5"), to: Float.self) == 3.5
     },
-    GuardCase(
-      "a string with a fraction cast to an integer", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Int) }
-    ) {
+    GuardCase("a fraction for an integer", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Int) }) {
       Shield.cast(opaque("3.5"), orDefault: Int.self) == 0
     },
-    GuardCase("nil cast to an integer", .null, SIGABRT, plain: { use(opaque(Int?.none as Any) as! Int) }) {
+    GuardCase("nil where a number is wanted", .null, SIGABRT, plain: { use(opaque(Int?.none as Any) as! Int) }) {
       Shield.cast(opaque(Int?.none as Any?), to: Int.self) == nil
     },
-    GuardCase("an unexpected error", .try, plain: { use(try! failing()) }) {
+    GuardCase("an error where none was expected", .try, plain: { use(try! failing()) }) {
       (try? Shield.attempt(or: 5) { try failing() }) == 5
     },
-    GuardCase("an error in a function that cannot throw", .try, plain: { use(try! failing()) }) {
+    GuardCase("an error where nothing can be thrown", .try, plain: { use(try! failing()) }) {
       Shield.attempt(orAlways: 5) { try failing() } == 5
     },
-    GuardCase("a cancellation in a function that cannot throw", .try, plain: { use(try! cancelled()) }) {
+    GuardCase("a cancellation where nothing can be thrown", .try, plain: { use(try! cancelled()) }) {
       Shield.attempt(orAlways: 5) { try cancelled() } == 5
     },
     GuardCase("a condition that does not hold", .precondition, plain: { precondition(opaque(false)) }) {
       !Shield.check(opaque(false), "never")
     },
-    GuardCase("an unreachable point that is reached", .precondition, plain: { preconditionFailure() }) {
+    GuardCase("a place that is never reached", .precondition, plain: { preconditionFailure() }) {
       Shield.unreachable(or: 3) == 3
     },
-    GuardCase("a sum that is too large", .arithmetic, plain: { use(opaque(Int.max) + 1) }) {
+    GuardCase("a sum too large", .arithmetic, plain: { use(opaque(Int.max) + 1) }) {
       opaque(Int.max).shieldedAdding(1) == .max
     },
-    GuardCase("a difference that is too small", .arithmetic, plain: { use(opaque(UInt(0)) - 1) }) {
+    GuardCase("a difference too small", .arithmetic, plain: { use(opaque(UInt(0)) - 1) }) {
       opaque(UInt(0)).shieldedSubtracting(1) == 0
     },
-    GuardCase("a product that is too large", .arithmetic, plain: { use(opaque(Int.max) * -2) }) {
+    GuardCase("a product too large", .arithmetic, plain: { use(opaque(Int.max) * -2) }) {
       opaque(Int.max).shieldedMultiplied(by: -2) == .min
     },
-    GuardCase("an in-place addition that overflows", .arithmetic, plain: { changed(.max) { $0 += opaque(1) } }) {
+    GuardCase("a sum that is kept", .arithmetic, plain: { changed(.max) { $0 += opaque(1) } }) {
       changed(.max, to: .max) { $0.shieldedAdd(opaque(1)) }
     },
-    GuardCase("an in-place subtraction that overflows", .arithmetic, plain: { changed(.min) { $0 -= opaque(1) } }) {
+    GuardCase("a difference that is kept", .arithmetic, plain: { changed(.min) { $0 -= opaque(1) } }) {
       changed(.min, to: .min) { $0.shieldedSubtract(opaque(1)) }
     },
-    GuardCase("an in-place multiplication that overflows", .arithmetic, plain: { changed(.min) { $0 *= opaque(2) } }) {
+    GuardCase("a product that is kept", .arithmetic, plain: { changed(.min) { $0 *= opaque(2) } }) {
       changed(.min, to: .min) { $0.shieldedMultiply(by: opaque(2)) }
     },
-    GuardCase("an in-place division by zero", .arithmetic, plain: { changed(1) { $0 /= opaque(0) } }) {
+    GuardCase("a quotient that is kept", .arithmetic, plain: { changed(1) { $0 /= opaque(0) } }) {
       changed(1, to: 7) { $0.shieldedDivide(by: opaque(0), or: 7) }
     },
     GuardCase("a division by zero", .arithmetic, plain: { use(opaque(1) / opaque(0)) }) {
       opaque(1).shieldedDivided(by: opaque(0), or: -1) == -1
     },
-    GuardCase("the remainder of a division by zero", .arithmetic, plain: { use(opaque(1) % opaque(0)) }) {
+    GuardCase("a remainder of zero", .arithmetic, plain: { use(opaque(1) % opaque(0)) }) {
       opaque(1).shieldedRemainder(dividingBy: opaque(0)) == 0
     },
-    GuardCase("the negation of the least number", .arithmetic, plain: { use(-opaque(Int.min)) }) {
+    GuardCase("the least number without its sign", .arithmetic, plain: { use(-opaque(Int.min)) }) {
       opaque(Int.min).shieldedNegated() == .max
     },
-    GuardCase("the magnitude of the least number", .arithmetic, plain: { use(abs(opaque(Int.min))) }) {
+    GuardCase("the least number's magnitude", .arithmetic, plain: { use(abs(opaque(Int.min))) }) {
       opaque(Int.min).shieldedMagnitude() == .max
     },
-    GuardCase(
-      "a sum of many numbers that overflows", .arithmetic, plain: { use([opaque(Int8(100)), 100].reduce(0, +)) }
-    ) {
+    GuardCase("a sum of many", .arithmetic, plain: { use([opaque(Int8(100)), 100].reduce(0, +)) }) {
       [opaque(Int8(100)), 100, 100].shieldedSum() == 127
     },
-    GuardCase("a number too large for UInt8", .conversion, plain: { use(UInt8(opaque(256))) }) {
+    GuardCase("a number that is too large", .conversion, plain: { use(UInt8(opaque(256))) }) {
       UInt8(shielded: opaque(256)) == 255
     },
-    GuardCase("a negative number for UInt", .conversion, plain: { use(UInt(opaque(-1))) }) {
+    GuardCase("a number below zero", .conversion, plain: { use(UInt(opaque(-1))) }) {
       UInt(shielded: opaque(-1)) == 0
     },
-    GuardCase("a conversion of NaN to an integer", .conversion, plain: { use(Int(opaque(Double.nan))) }) {
+    GuardCase("what is no number", .conversion, plain: { use(Int(opaque(Double.nan))) }) {
       Int(shielded: opaque(Double.nan)) == 0
     },
-    GuardCase("a floating-point number too large for Int", .conversion, plain: { use(Int(opaque(1e300))) }) {
+    GuardCase("a very large fraction", .conversion, plain: { use(Int(opaque(1e300))) }) {
       Int(shielded: opaque(1e300)) == .max
     },
-    GuardCase("a random choice from an empty range", .emptyRange, plain: { use(Int.random(in: opaque(1)..<opaque(1))) })
-    {
+    GuardCase("a choice from nothing", .emptyRange, plain: { use(Int.random(in: opaque(1)..<opaque(1))) }) {
       Int.shieldedRandom(in: opaque(1)..<opaque(1), or: 9) == 9
     },
-    GuardCase("a stride of zero", .zeroStride, plain: { use(Array(stride(from: 0, to: 3, by: opaque(0)))) }) {
+    GuardCase("steps of no length", .zeroStride, plain: { use(Array(stride(from: 0, to: 3, by: opaque(0)))) }) {
       Array(shieldedStride(from: 0, to: 3, by: opaque(0))).isEmpty
     },
     GuardCase("a deallocated object", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
       gone().with(or: 4) { _ in 5 } == 4
     },
-    GuardCase("a deallocated object, read as an optional", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
+    GuardCase("a deallocated object, asked for", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
       gone().object() == nil
     },
-    GuardCase("a second call while a gate is taken", .gate, nil, plain: {}) {
+    GuardCase("a second one at the gate", .gate, nil, plain: {}) {
       let gate = ExclusiveGate()
       return gate.run { gate.run("inner") { 1 } } == .some(.none)
     },
-    GuardCase("bytes past the end of a buffer", .memory, nil, plain: {}) {
+    GuardCase("bytes behind the end", .memory, nil, plain: {}) {
       // The buffer lives as long as the closure.
       unsafe [1, 2, 3, 4].withUnsafeBytes { unsafe $0.shieldedLoad(fromByteOffset: opaque(25), as: Int.self) }
         == nil

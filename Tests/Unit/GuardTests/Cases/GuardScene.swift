@@ -52,47 +52,47 @@ struct GuardScene: Sendable {
 
 extension GuardScene {
   static let all: [GuardScene] = [
-    GuardScene(1, "positions", case: "an element past the end", "nil, default", tests: "`PlacesTests`"),
-    GuardScene(2, "ranges", case: "a range that starts inside and ends past the end", "the part that exists"),
-    GuardScene(3, "changes", case: "an insertion past the end", "false, unchanged", tests: "`PlacesTests`"),
-    GuardScene(4, "counts", case: "an array with a negative count", "as for 0"),
-    GuardScene(5, "duplicate keys", case: "a duplicate key", "the first, or the last"),
+    GuardScene(1, "positions", case: "an element behind the end", "nil, default", tests: "`PlacesTests`"),
+    GuardScene(2, "ranges", case: "a range that begins inside", "the part that exists"),
+    GuardScene(3, "changes", case: "an insertion behind the end", "false, unchanged", tests: "`PlacesTests`"),
+    GuardScene(4, "counts", case: "so many of one, below zero", "as for 0"),
+    GuardScene(5, "duplicate keys", case: "a key given twice", "the first, or the last"),
     GuardScene(
       6, "nil among elements", case: "nil among the elements", "left out", otherwise: "left out",
       because: "a list cannot contain nil, and nothing traps"),
     GuardScene(7, "unwrapping", case: "a value that is nil", "default, nil, throws"),
-    GuardScene(8, "casts", case: "a string cast to an integer", "converted, nil, default", tests: "`CastTests`"),
+    GuardScene(8, "casts", case: "a text where a number is wanted", "converted, nil, default", tests: "`CastTests`"),
     GuardScene(
-      9, "null, JSON, decoding", case: "a JSON null read as a string", "nil, default; left out",
+      9, "null, JSON, decoding", case: "JSON's null for a text", "nil, default; left out",
       tests: "`JSONTests`, `DecodingTests`"),
     GuardScene(
-      10, "messages", case: "an unknown message", "nil", otherwise: "nil",
+      10, "messages", case: "a message that is not known", "nil", otherwise: "nil",
       because: "Swift has no plain operation that sends a message", tests: "`ServiceTests.messages`"),
     GuardScene(
-      11, "timers", "a timer whose target is deallocated", "ends", otherwise: "ticks on, does nothing",
+      11, "timers", "the target of a timer has gone", "ends", otherwise: "ticks on, does nothing",
       because: "a timer without a target does not trap", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
-      12, "notifications", case: "a notification to a deallocated observer", "no call",
+      12, "notifications", case: "a notification whose observer has gone", "no call",
       otherwise: "no call", because: "Foundation does not call a deallocated observer",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
       13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
       because: "Linux has no plain key-value observing", tests: "`ServiceTests.observers`"),
-    GuardScene(14, "arithmetic", case: "a sum that is too large", "the nearest, default"),
-    GuardScene(15, "conversion", case: "a number too large for UInt8", "the nearest"),
-    GuardScene(16, "empty ranges, zero strides", case: "a random choice from an empty range", "default, nothing"),
-    GuardScene(17, "errors", case: "an unexpected error", "default"),
+    GuardScene(14, "arithmetic", case: "a sum too large", "the nearest, default"),
+    GuardScene(15, "conversion", case: "a number that is too large", "the nearest"),
+    GuardScene(16, "empty ranges, zero strides", case: "a choice from nothing", "default, nothing"),
+    GuardScene(17, "errors", case: "an error where none was expected", "default"),
     GuardScene(
       18, "preconditions", case: "a condition that does not hold", "false, default",
       tests: "`PlacesTests.words`, `PlacesTests.once`"),
     GuardScene(
       19, "references", case: "a deallocated object", "default, nil"),
     GuardScene(
-      20, "handles for C", case: "a handle of a deallocated object", "nil", otherwise: "nil",
+      20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
       because: "the handle is a number and no address", tests: "`HandleTests`"),
     GuardScene(
-      21, "continuations", "a continuation that is resumed twice", "false; a lost one throws",
+      21, "continuations", "a continuation is resumed twice", "false; a lost one throws",
       tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceModeTests.twice`",
       unguarded: {
         await withCheckedContinuation { continuation in
@@ -100,29 +100,28 @@ extension GuardScene {
           continuation.resume()
         }
       }, guarded: resumedTwice),
-    GuardScene(
-      22, "current queue", case: "a synchronous call on the current queue", "runs at once", tests: "`QueueTests`"),
-    GuardScene(23, "groups, sources, semaphores", case: "a group with one leave too many", "false, balanced"),
+    GuardScene(22, "current queue", case: "a wait for one's own queue", "runs at once", tests: "`QueueTests`"),
+    GuardScene(23, "groups, sources, semaphores", case: "a group left once too often", "false, balanced"),
     GuardScene(
       24, "main actor, actors", "work of the main actor on another thread", "runs there, later; nil",
       tests: "`ServiceTests.mainActor`, `ServiceModeTests.mainActor`, `IsolationTests`",
       unguarded: { await onThread { MainActor.assumeIsolated {} } }, guarded: mainActorElsewhere),
     GuardScene(
-      25, "Foundation's ranges", case: "an object past the end of an NSArray", "nil, the part that exists"),
-    GuardScene(26, "JSON from objects", case: "JSON of a top-level string", "throws"),
+      25, "Foundation's ranges", case: "an object of an NSArray that has none there", "nil, the part that exists"),
+    GuardScene(26, "JSON from objects", case: "JSON of a text alone", "throws"),
     GuardScene(
-      27, "processes, file handles, pipes", case: "a write to a closed file handle", "nil, false, throws",
+      27, "processes, file handles, pipes", case: "a write to a handle that was closed", "nil, false, throws",
       tests: "`ServiceTests.brokenPipes`"),
     GuardScene(
-      28, "gate", case: "a second call while a gate is taken", "nil", otherwise: "nil",
+      28, "gate", case: "a second one at the gate", "nil", otherwise: "nil",
       because: "a gate has no plain operation"),
     GuardScene(
-      29, "transitions", "a screen change during another screen change", "the outcome", otherwise: "the outcome",
+      29, "transitions", "a change of screen during another", "the outcome", otherwise: "the outcome",
       because: "the queue has no plain operation",
       tests: "`TransitionTests`, `TransitionPropertyTests`, `ServiceModeTests.transitions`", unguarded: nil,
       guarded: pushedTwice),
     GuardScene(
-      30, "raw memory", "bytes past the end of a buffer", "nil, none",
+      30, "raw memory", "bytes behind the end of a buffer", "nil, none",
       unguarded: {
         // Within the array: in an optimized program it goes on, and reads what lies there.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
