@@ -28,7 +28,7 @@ struct AbsentDaemonTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("F6: a spooled report of a process that has changed its user belongs to root and has no memory")
+  @Test("F6: a spooled report of a process that has changed its user is root's, and has no memory")
   func restricted() async throws {
     let place = try PrivateDaemon.Place()
     _ = try Self.makeSpool(place)
