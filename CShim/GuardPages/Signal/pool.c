@@ -28,7 +28,7 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Returns the turn at which the place of `ticket` is to be filled. To be emptied, its turn is one more.
+// Returns the turn at which the place of `ticket` can be filled. The place can be emptied at the next turn.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }

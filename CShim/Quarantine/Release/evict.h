@@ -13,7 +13,7 @@
 // Precondition: its deinit has run. Returns false if the object was retained and may be in use: it then stays in
 // quarantine for a second round, unless `is_last`.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
-// The same for an object whose deinit has not run: runs the deinit.
+// Like cs_evict(), but for an object whose deinit has not run: also runs the deinit.
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last);
 
 // Releases the claim on the object: if there is no other reference, its memory is freed.

@@ -35,7 +35,7 @@ struct cs_class {
   // queue. 0 means that the fast path is disabled. A value below any slot means that the fast path was just enabled,
   // for this number of slots.
   _Atomic uintptr_t bound;
-  _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
+  _Atomic uint32_t is_listed; // bit 0: listed; bit 1: the quarantine is being drained
   uint32_t index;
   _Alignas(64) _Atomic uintptr_t turn; // the next slot; past the last slot, it wraps around
   // Bounds of the fields, in words from the start of an object. The fields start after the words that belong to the

@@ -67,7 +67,7 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// The variables.
   ///
-  /// Those of the innermost scope are last.
+  /// The variables of the innermost scope are last.
   public var variables: [Variable] = []
   /// The types of the targets of variables and members.
   public var types: [Structure] = []

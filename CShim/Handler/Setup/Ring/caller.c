@@ -88,7 +88,7 @@ cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure) {
 
 cs_shim_error cs_caller_start(const cs_callbacks *wanted, cs_shim_failure *ret_failure) {
   callbacks = *wanted;
-  // One that a start before this one made, and that then failed, sleeps still. Two would make each call twice.
+  // An earlier start that failed may have left its thread, which still sleeps. Two threads would make each call twice.
   if (!cs_own_thread_has_ended(CS_OWN_CALLER)) return CS_SHIM_OK;
   now = (call){.state = NONE};
   return cs_caller_restart(ret_failure);

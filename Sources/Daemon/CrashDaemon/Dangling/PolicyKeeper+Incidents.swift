@@ -32,8 +32,8 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // This case does not count as a hit, because a handle never reaches the object and a larger quarantine would
-        // not help.
+        // A missed handle does not count as a hit, because a handle never reaches the object and a larger quarantine
+        // would not help.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
         let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil
@@ -64,7 +64,7 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // These are detected when the object leaves the quarantine, so the time of the use is unknown.
+      // The following uses are detected when the object leaves the quarantine, so the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }

@@ -50,7 +50,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var missed: Double
     /// The number of crashes that were attributed to the class.
     public var attributedCrashes: Double
-    /// The number of accesses per day that one more KiB would detect.
+    /// The number of additional accesses per day that would be detected with one additional KiB of quarantine.
     public var gainPerKiB: Double
     /// The suggested capacity of the quarantine.
     public var suggestedSlots: Int

@@ -98,8 +98,8 @@ enum Ownership {
     "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
     "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
-    // These come from static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the
-    // demangler.
+    // The following names come from static libraries: libdispatch and its block runtime, the Swift runtime's C entry
+    // points, and the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
     // swiftc emits this function under a name without a module.

@@ -156,7 +156,7 @@ extension DiagnosisRule {
           "Access to \(facts.address), byte \(file.offset) of '\(file.path)', which is shorter or could not be read,"
       }
       let file = facts.place(of: facts.record.address).map { "'\($0)', which" } ?? "the file that"
-      return "Access to \(facts.address), behind the end of \(file) is mapped there,"
+      return "Access to \(facts.address), past the end of \(file) is mapped there,"
     },
     DiagnosisRule(
       "misaligned-access", 0.9, on: [.signal, .address],
