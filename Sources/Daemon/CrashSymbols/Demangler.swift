@@ -30,8 +30,22 @@ public enum Demangler: Sendable {
     // The short name of a closure in top-level code ends with " in ", without a function.
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
+    name = withoutSendable(name)
     // A merged function stands for several functions with the same body. The runtime's short form does not show this.
     return isMerged(stem) ? "merged " + name : name
+  }
+
+  /// Removes `@Sendable` from between a function's name and its labels, where the runtime prints this part of the type.
+  private static func withoutSendable(_ name: String) -> String {
+    var rest = name[...]
+    var shorter = ""
+    while let range = rest.firstRange(of: "@Sendable (") {
+      let before = rest[..<range.lowerBound]
+      let isOfParameter = before.last.map { " (".contains($0) } ?? true
+      shorter += before + (isOfParameter ? "@Sendable (" : "(")
+      rest = rest[range.upperBound...]
+    }
+    return shorter + rest
   }
 
   /// Whether the short form contains no function name: it is only `specialized `, or the demangler cannot shorten the
