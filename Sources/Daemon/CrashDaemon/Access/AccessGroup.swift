@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The group whose members can see and change all crashes, as root and crashd's own user can.
+/// A group whose members have the same access to all crashes as root and crashd's own user.
 ///
 /// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if that group was made for crashd: its name is crashd and its number is below 1000.
+  /// The group that crashd runs as, if it was made for crashd: its name is crashd, and its number is below 1000.
   case own
   /// No group.
   case noGroup
@@ -15,7 +15,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// The group of this number.
   case numbered(UInt32)
 
-  /// Why a group cannot be granted access, in one sentence.
+  /// The reason why a group cannot be granted access, as one sentence.
   public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The sentence, for example `there is no group 'crsahd'`.
     public var description: String
@@ -25,18 +25,18 @@ public enum AccessGroup: Sendable, Equatable {
   static let ownName = "crashd"
   /// The numbers of system groups.
   ///
-  /// Higher numbers belong to the groups of people. A crashd that a user runs has such a group.
+  /// Higher numbers belong to the groups of people. If a user starts crashd, crashd's group has a higher number.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
-  /// The numbers that stand for no group.
+  /// The numbers that mean "no group".
   ///
-  /// The kernel reports 65,534 ("nogroup") for a group that has no number in this user namespace, and the highest
-  /// number where there is no group.
+  /// The kernel reports 65,534 ("nogroup") for a group that has no number in this user namespace. It reports the
+  /// highest number if there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
   /// Parses a setting.
   ///
-  /// Returns nil if the text names no group, or a group that must not be granted access.
+  /// Returns nil if the string does not name a group, or if that group must not be granted access.
   init?(_ text: String) {
     switch text {
     case "own": self = .own
@@ -54,7 +54,7 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// The text of the setting.
+  /// The string that the setting has for this group.
   var text: String {
     switch self {
     case .own: "own"
@@ -66,17 +66,17 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// `own` always passes, because it may resolve to no group.
+  /// This check never fails for `own`, because `own` may resolve to no group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
   /// Resolves the group to its number.
   ///
-  /// crashd resolves the group only once, at its start, because a name service may have to answer.
+  /// crashd resolves the group only once, at its start, because the look-up may wait for a name service.
   /// - Parameters:
   ///   - group: The group that crashd runs as.
   ///   - names: The source of group names.
-  /// - Returns: The group; nil for none.
+  /// - Returns: The group; nil if no group is granted access.
   /// - Throws: `Problem`.
   func resolve(
     runningAs group: UInt32 = getegid(), names: GroupNames = .system
@@ -93,7 +93,7 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // A group of a user, or root's group, is never the group that was made for crashd, so no look-up is needed.
+      // The group of a user, or root's group, is never the group that was made for crashd. No look-up is needed.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -104,10 +104,10 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Whether the group is neither root's group nor the group that stands for unknown groups.
   ///
-  /// Root's group is excluded because services and containers that dropped only root's user still have it.
+  /// Root's group is excluded, because services and containers that dropped only the user root still have this group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have set another number for unknown groups.
+    // An administrator may have configured another number for unknown groups than 65,534.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
@@ -117,7 +117,7 @@ public enum AccessGroup: Sendable, Equatable {
 struct GroupNames: Sendable {
   /// Returns the number of a group; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Returns whether the group of a number has a name.
+  /// Returns whether the group with this number has this name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(
