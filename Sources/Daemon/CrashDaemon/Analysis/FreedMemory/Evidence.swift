@@ -1,7 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// An input of a rule, with its name and its text for a crash.
+/// An input of a rule.
+///
+/// It has a name, and a text for each crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code

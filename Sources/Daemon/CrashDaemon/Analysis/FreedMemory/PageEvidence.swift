@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The record that a guard page wrote before a crash, with the object and the stack that freed the object.
+/// The incident that a guard page recorded before a crash, with the object and the stack that freed the object.
 struct PageEvidence: Sendable {
   var incident: Incident
   /// The stack that freed the object, innermost first.
@@ -10,10 +10,10 @@ struct PageEvidence: Sendable {
   /// The stack that allocated the object, innermost first.
   var allocation: [CrashReport.Frame]
 
-  /// The sentence without its call site and its full stop.
+  /// The sentence, without the call site and without a full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
-    // Do not capitalize a class name at the beginning, so that the report can be searched for the name.
+    // If the sentence begins with a class name, do not capitalize the name, because users search reports for it.
     if !incident.subject.isEmpty, text.hasPrefix(incident.subject) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
   }
