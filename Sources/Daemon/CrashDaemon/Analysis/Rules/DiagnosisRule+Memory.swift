@@ -4,7 +4,7 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The limit of null pointers with an offset. vm.mmap_min_addr prevents mappings below this address.
+  /// The limit of null pointers with an offset, because vm.mmap_min_addr prevents mappings below this address.
   static let nullPage: UInt64 = 65_536
 
   /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.

@@ -91,7 +91,7 @@ extension CrashFacts {
     "__clang_call_terminate",
   ]
 
-  /// Whether an innermost function before any in-app function has a name that contains one of `names`.
+  /// Whether a function whose name contains one of `names` is among the innermost frames, before any in-app function.
   func isStopped(in names: [String]) -> Bool {
     for frame in frames.prefix(Self.reach) {
       if names.contains(where: frame.mangled.contains) { return true }
