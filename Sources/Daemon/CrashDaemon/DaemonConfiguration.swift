@@ -61,10 +61,10 @@ public struct DaemonConfiguration: Sendable {
     self.commit = commit
   }
 
-  /// The path of `crash-analyse`; nil if there is no such executable file.
+  /// The path of `crash-analyse`; nil if no executable file was found.
   var analyseProgram: String? { Self.program("crash-analyse", given: analysePath) }
 
-  /// The path of `crash-fetch`; nil if there is no such executable file.
+  /// The path of `crash-fetch`; nil if no executable file was found.
   var fetchProgram: String? { Self.program("crash-fetch", given: fetchPath) }
 
   private static func program(_ name: String, given path: String?) -> String? {

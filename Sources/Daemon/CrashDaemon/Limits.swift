@@ -162,7 +162,7 @@ public struct Limits: Sendable, Equatable {
   public var unwindsPerUser = 32
   /// The time without a ring to read after which an unwind cross-check starts.
   public var unwindQuiet_ms = 20
-  /// How long an unwind cross-check waits for such a pause before it starts as soon as no ring waits to be read.
+  /// How long an unwind cross-check waits for such a pause; then it starts as soon as no ring waits to be read.
   public var unwindPatience_ms = 5_000
   /// The time-out of the unwind cross-check of one report.
   public var unwind_ms = 10_000

@@ -38,7 +38,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var gainPerKiB: Double
   /// The number of slots that would catch nine of ten accesses.
   ///
-  /// Before the first hit, this is the number of objects that are deallocated in one second.
+  /// Before the first hit, this is the number of objects that are deallocated in one second, within limits.
   public var suggestedSlots: Int
   /// The number of call sites with hits.
   public var groups: Int

@@ -6,13 +6,13 @@ import LinuxSystem
 ///
 /// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if it was made for crashd: its name is crashd, and its number is below 1000.
+  /// The group that crashd runs as, if it was made for crashd: its name is crashd, and its ID is below 1000.
   case own
   /// No group.
   case noGroup
   /// The group of this name.
   case named(String)
-  /// The group of this number.
+  /// The group with this group ID.
   case numbered(UInt32)
 
   /// The reason why a group cannot be granted access, as one sentence.
@@ -23,14 +23,14 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// The group that the package and the units create.
   static let ownName = "crashd"
-  /// The numbers of system groups.
+  /// The group IDs of system groups.
   ///
-  /// Higher numbers belong to the groups of people. If a user starts crashd, crashd's group has a higher number.
+  /// Higher IDs belong to the groups of people. If a user starts crashd, crashd's group has a higher ID.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
-  /// The numbers that mean "no group".
+  /// The group IDs that mean "no group".
   ///
-  /// The kernel reports 65,534 ("nogroup") for a group that has no number in this user namespace. It reports the
-  /// highest number if there is no group.
+  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. It reports the highest ID
+  /// if there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
@@ -70,7 +70,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
-  /// Resolves the group to its number.
+  /// Resolves the group to its group ID.
   ///
   /// crashd resolves the group only once, at its start, because the look-up may wait for a name service.
   /// - Parameters:
@@ -107,7 +107,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// Root's group is excluded, because services and containers that dropped only the user root still have this group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have configured another number for unknown groups than 65,534.
+    // An administrator may have configured another ID for unknown groups than 65,534.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
@@ -115,9 +115,9 @@ public enum AccessGroup: Sendable, Equatable {
 
 /// The group database of the system.
 struct GroupNames: Sendable {
-  /// Returns the number of a group; nil if no group has this name.
+  /// Returns the ID of a group; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Returns whether the group with this number has this name.
+  /// Returns whether the group with this ID has this name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(

@@ -26,9 +26,9 @@ struct CrashFacts: Sendable {
   var field: CrashReport.AccessedField?
   /// The classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
-  /// The freed-object records whose address is in a register, of objects that had left the quarantine.
+  /// The records of freed objects that had left the quarantine and whose address is in a register.
   var freedRecords: [FreedRecord] = []
-  /// The freed-object records whose address is in a register, of objects that are still in quarantine.
+  /// The records of freed objects that are still in quarantine and whose address is in a register.
   var held: [FreedRecord] = []
   /// The classes that the object at `objectInQuestion` may have, according to variables or functions in scope.
   var expectedClasses: [ExpectedClass] = []
@@ -58,7 +58,7 @@ struct CrashFacts: Sendable {
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
-    // The static functions are used here, because the computed properties need all stored properties.
+    // Use static functions, because computed properties are available only after all stored properties are set.
     message = Self.cause(
       in: reports, isStop: Self.isStop(record, pid: pid),
       isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
@@ -103,7 +103,7 @@ struct CrashFacts: Sendable {
   }
   /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether the record has a sender; for other negative values of si_code, the field has another meaning.
+  /// Whether `senderPid` is a sender; for other negative values of si_code, the field has another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
   /// Whether the sender is outside the process's pid namespace; the kernel then reports pid 0.
@@ -154,7 +154,7 @@ struct CrashFacts: Sendable {
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault; false if all are known to be canonical.
+  /// Whether a non-canonical address may explain a general protection fault; false if all are canonical.
   var mayBeNonCanonical: Bool {
     // A nonzero error code means that the fault concerns a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
@@ -211,7 +211,7 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand is almost null, or whether the instruction is unknown.
+  /// Whether a register of the operand is null or a small number, or whether the instruction is unknown.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }

@@ -10,7 +10,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   struct Result: Sendable {
     var frames: [CrashReport.Frame] = []
-    /// The reason in the function `Swift runtime failure: …` at the innermost frame.
+    /// The reason in the name of the inlined function `Swift runtime failure: …` at the innermost frame.
     ///
     /// Where code traps, swiftc inlines a function without code whose name contains the reason. This function is not a
     /// frame of the result.

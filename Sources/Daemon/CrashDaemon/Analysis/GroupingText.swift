@@ -95,7 +95,7 @@ enum GroupingText {
   private static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) }
   /// Whether the byte belongs to an identifier.
   ///
-  /// All bytes outside ASCII do.
+  /// All bytes of non-ASCII characters belong to identifiers.
   static func isWord(_ byte: UInt8) -> Bool {
     isDigit(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "_")
       || byte >= 0x80

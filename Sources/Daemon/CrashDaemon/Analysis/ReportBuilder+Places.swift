@@ -4,7 +4,7 @@ import CrashSymbols
 
 // Selects the addresses of a crash for which crashd requests more from the images than names and lines.
 extension ReportBuilder {
-  /// An address whose variables, or the classes in whose function, can show the type of an object.
+  /// An address in a function whose variables or named classes can show the type of an object.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
@@ -28,7 +28,7 @@ extension ReportBuilder {
     guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
-      // A stack scan found this frame and the following frames. They may not be callers.
+      // A stack scan found this frame. Stop here, because this frame and the following frames may not be callers.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
         // Skip the libraries of the runtime, whose internal types are not classes of the program.

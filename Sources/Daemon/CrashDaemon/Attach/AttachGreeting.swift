@@ -72,7 +72,7 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Check this after the reads. If the process still exists, its pid did not change its owner during the reads.
+    // Check this after the reads. If the process still exists, the pid belonged to it during all reads.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }

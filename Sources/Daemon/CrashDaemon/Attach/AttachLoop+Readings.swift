@@ -14,10 +14,13 @@ extension AttachLoop {
     /// A message from a process waits at most for this number of readings.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
-    /// One reading takes about 50 µs, so the readings use at most about a thousandth of the attach thread's time.
+    /// The minimum period for each attached process.
+    ///
+    /// One reading takes about 50 µs, so readings use at most about a thousandth of the attach thread's time.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// The minimum time per process when a control group reaches its limit, which is about a fortieth of the thread's
-    /// time.
+    /// The minimum period for each attached process while a control group is at its limit.
+    ///
+    /// Readings then use at most about a fortieth of the attach thread's time.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
   }
 

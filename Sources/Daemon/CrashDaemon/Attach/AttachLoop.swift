@@ -252,8 +252,8 @@ extension AttachLoop {
         if let name { configuration.store?.forget(name) }
         return
       }
-      // Refuse the user if its file systems do not answer. Because of the hang-up, the kernel discards the sent
-      // descriptors without a call to a file system.
+      // Refuse the user if its file systems do not answer. After `hangUp`, the kernel discards the sent descriptors
+      // without a call to a file system.
       if ForeignFileWork.shared.isFull(peer.uid) {
         refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
         socket.hangUp()

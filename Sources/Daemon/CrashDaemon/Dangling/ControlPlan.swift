@@ -41,7 +41,7 @@ struct ControlPlan: Sendable, Equatable {
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// Returns the message that forbids to store memory of the process.
+  /// Returns the message after which the process must not record its memory.
   ///
   /// The message belongs to one process. It is not a part of a plan, because all processes of a program share the plan.
   static func withhold(round: UInt32) -> Message {

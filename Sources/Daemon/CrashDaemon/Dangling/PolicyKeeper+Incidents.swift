@@ -68,7 +68,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // The quarantine detects these uses when the object leaves it. The time of the use is therefore unknown.
+      // The quarantine detects these uses only when the object leaves the quarantine. The time of the use is therefore
+      // unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }

@@ -8,8 +8,9 @@ import Logging
 
 /// Decides which classes of each service are protected.
 ///
-/// It adds crashes and counters to the statistics and stores their state. It writes the plans for processes to the
-/// board. Processes that crash repeatedly or report false counters affect only services of their own user.
+/// The policy keeper adds crashes and counters to the statistics and stores their state. It writes the plans for
+/// processes to the board. Processes that crash repeatedly or report false counters affect only services of their own
+/// user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
     /// Whether an alarm may protect classes of a service without an override of the operator.

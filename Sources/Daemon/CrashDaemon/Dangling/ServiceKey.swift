@@ -4,7 +4,7 @@ import CrashStore
 /// Identifies a service, to which one policy applies: the processes of one user that run one program.
 ///
 /// A process with more privileges than its user belongs to a separate service with the same uid. The user can neither
-/// see nor change the policy of that service. Such services also do not count for the user's limits.
+/// see nor change the policy of that service. A separate service also does not count for the user's limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
   /// The path of the executable that the process reports; if it reports no path, the name of the process.

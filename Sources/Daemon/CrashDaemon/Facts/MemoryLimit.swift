@@ -10,7 +10,7 @@ struct MemoryLimit: Sendable, Equatable {
   private static let secondVersion = ("memory.max", "memory.current")
   /// Deeper groups are ignored, because they are rare and because crashd would read a file for each level.
   private static let depthLimit = 16
-  /// The least value that means "no limit", because cgroup version 1 prints a number above the memory of any machine.
+  /// The smallest value that is treated as "no limit", for which cgroup version 1 prints a very large number.
   private static let none = 1 << 60
 
   /// Finds the control groups in the text of `/proc/PID/cgroup`; nil if no group limits memory.

@@ -5,7 +5,6 @@ import Synchronization
 ///
 /// One task sends events, and another task receives acknowledgements. An acknowledgement takes effect immediately, even
 /// while the next event is being sent.
-/// while the next event is being sent.
 final class ForwardWindow: Sendable {
   private struct State {
     /// The events that were sent but not acknowledged, in order; at most the events of one page.

@@ -22,7 +22,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // Cancelling the task does not end a pending write. Only closing the connection does.
+    // Cancelling the task does not end a pending write. Only closing the connection ends the write.
     await withTaskCancellationHandler {
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -54,7 +54,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
 
   /// Adds the events of a period of time during an alarm.
   ///
-  /// They wait until `learnRecent` or `forgetRecent` is called.
+  /// The events wait until `learnRecent` or `forgetRecent` is called.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount

@@ -40,8 +40,9 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the value was read from a class at the offset of the value witness table, although a freed block has no
-  /// class.
+  /// Whether the code read the value as a class's value witness table, through the first word of the block.
+  ///
+  /// A freed block has no class, so this read has no valid result.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
@@ -50,7 +51,7 @@ extension CrashFacts {
   /// The evidence that a call jumped to an impossible address that was loaded from a freed block or through its first
   /// word.
   ///
-  /// This fault has no faulting operand. The rule uses the register through which the address was loaded.
+  /// The fault of such a call has no faulting operand. The rule uses the register through which the address was loaded.
   var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
 
   func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -218,7 +219,7 @@ extension CrashFacts {
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether the link was read from a block that is in use but was not written yet.
+  /// Whether the link was read from a block that is in use but to which the program has not written yet.
   ///
   /// When malloc allocates a block, it clears the mark after the link. The link itself remains.
   private func isUnwritten(_ link: UInt64) -> Bool {

@@ -47,9 +47,8 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer may be the faulting pointer.
-  ///
-  /// This is so if it is null, or if its value is the invalid value in the instruction's register.
+  /// Whether this pointer may be the faulting pointer, because it is null or equals the value of the instruction's
+  /// register.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }

@@ -31,7 +31,7 @@ struct FreedRecord: Sendable {
 extension RingContents {
   /// The maximum number of freed-object records in one ring.
   ///
-  /// The shield does not write more.
+  /// The shield does not write more records.
   private static let freedRecordLimit = 8
 
   /// The freed-object records that the quarantine wrote for the addresses in the registers of a crash.
@@ -54,7 +54,7 @@ extension RingContents {
 extension CrashFacts {
   /// The freed-object record of the block that a use-after-free rule found; nil if the quarantine has no record of it.
   ///
-  /// The rules are applied in their order.
+  /// If several rules found a block, the first of them is used.
   var freedRecord: FreedRecord? {
     guard !freedRecords.isEmpty,
       let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField

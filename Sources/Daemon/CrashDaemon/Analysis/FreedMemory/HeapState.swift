@@ -79,7 +79,6 @@ enum BlockState: Sendable, Equatable {
   ///
   /// The block was a Swift object.
   case fastBin
-  /// Freed, in a list.
   /// Freed, in a list; the former content is unknown.
   case listed
   /// Freed, in a bin, with pointers to glibc's arena or to neighbors in its first words.

@@ -33,7 +33,7 @@ extension CrashFacts {
   /// The code followed the first words of the block, which are neither a class nor a reference count. The words around
   /// the block exclude two other causes. An overrun of the preceding block would have overwritten glibc's header of
   /// this block. A stray write to a live object would not have changed the object's reference count. The remaining
-  /// causes are that the memory was reused, or that it was never an object.
+  /// causes are that the memory was reused, or that the memory was never an object.
   var blockWithoutObject: FreedBlock? { useWithoutObject?.block }
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
@@ -88,7 +88,7 @@ extension CrashFacts {
     return !name.hasPrefix("_ZL") || name.contains("N5swift10HeapObject")
   }
 
-  /// Whether the failed instruction was to read a method or the value witness table from a class.
+  /// Whether the faulting instruction reads a method or the value witness table from a class.
   ///
   /// Offsets 0 and 8 are excluded. At these offsets, an object has its class and its reference count, so the
   /// instruction may have read an object to which the block points. This does not show that the block itself should be
@@ -122,7 +122,7 @@ extension CrashFacts {
 
   /// The evidence about the freed block that explains the fault.
   ///
-  /// The properties are in the order of the rules.
+  /// If several rules found evidence, the first of them is used.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
   /// The class that the code expects at the freed block.

@@ -22,7 +22,7 @@ struct GuardIncident: Sendable {
 
   /// Splits the subject, which consists of the file, a colon, a space, and the reason.
   private var parts: (file: String, reason: String)? {
-    // If there is no line number, the subject contains no file. It may contain a colon all the same.
+    // Without a line number, the subject consists only of the reason, which may contain a colon.
     guard incident.word != 0, let end = incident.subject.firstRange(of: ": ") else { return nil }
     return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
   }
@@ -49,8 +49,8 @@ struct GuardIncident: Sendable {
 
   /// Whether the frame belongs to an executor check.
   ///
-  /// This is `assumeIsolated`, `preconditionIsolated` or `assertIsolated`, also if inlined into the program, or the
-  /// check at the start of a function.
+  /// The check is `assumeIsolated`, `preconditionIsolated` or `assertIsolated`, even if it is inlined into the program.
+  /// swiftc also inserts a check at the start of a function.
   private static func isCheck(_ frame: CrashReport.Frame) -> Bool {
     let types = ["$sScM", "$sScAsE", "$sScfsE", "$ss11GlobalActorPsE"]
     let names = ["14assumeIsolated", "20preconditionIsolated", "14assertIsolated"]

@@ -50,8 +50,8 @@ extension CrashRecord {
   ///
   /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
   /// first access to a page also sets RF, and the record may still have the exception of an earlier fault that the
-  /// thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if it is not, or
-  /// if the signal was sent for another reason.
+  /// thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
+  /// instruction cannot raise it, or if the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(RegisterNames.pc) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)

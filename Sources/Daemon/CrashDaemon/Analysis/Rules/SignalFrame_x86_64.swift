@@ -63,7 +63,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Without these values, the signal was sent by software, and the exception belongs to an earlier fault.
+      // For other codes and signals, software sent the signal, and the exception belongs to an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }

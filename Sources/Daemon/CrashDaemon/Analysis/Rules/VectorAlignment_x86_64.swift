@@ -6,10 +6,10 @@ extension InstructionDecoder_x86_64 {
   /// The required alignment of an operand in the opcode map 0F; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
-    // The instructions are fxsave and fxrstor.
+    // The first case is fxsave and fxrstor. The second case is xsave, xrstor and xsaveopt.
     case (0xae, 0), (0xae, 1): return repeatPrefix == 0 ? 16 : nil
     case (0xae, 4), (0xae, 5), (0xae, 6): return repeatPrefix == 0 && !hasOperandPrefix ? 64 : nil
-    // The instructions are cmpxchg16b, xrstors, xsavec and xsaves.
+    // The first case is cmpxchg16b. The second case is xrstors, xsavec and xsaves.
     case (0xc7, 1): return rex & 8 != 0 ? 16 : nil
     case (0xc7, 3), (0xc7, 4), (0xc7, 5): return 64
     default: break
