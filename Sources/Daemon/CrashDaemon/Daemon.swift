@@ -81,7 +81,7 @@ public final class Daemon: Sendable {
     guard !configuration.debuginfodURLs.isEmpty else { return nil }
     guard let program = configuration.fetchProgram else {
       let what = configuration.fetchPath.map { "'\($0)' cannot be run" } ?? "crash-fetch was not found"
-      logger.warning("\(what): no server is asked for debug information")
+      logger.warning("\(what): crashd does not request debug information from servers")
       return nil
     }
     logger.info("debug information comes from \(configuration.debuginfodURLs.joined(separator: ", "))")

@@ -31,7 +31,7 @@ extension AttachLoop {
     guard let socket = connections[number]?.socket,
       connections[number]?.control.take(answer, outcome: process.control) == true
     else {
-      configuration.ledger.refuse("message", from: process.facts.peer, because: "the answer matches no sent message")
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "the answer is not for a sent message")
       close(number)
       return
     }

@@ -53,7 +53,7 @@ enum RingExcerpt {
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
     func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
       guard let offset = MemoryLayout<Layout>.offset(of: field) else {
-        preconditionFailure("BUG: \(field) is no stored field")
+        preconditionFailure("BUG: \(field) is not a stored field")
       }
       return offset
     }

@@ -20,7 +20,7 @@ struct RuleChange: Sendable, Equatable {
       allowsAutomaticProtection.map { $0 ? "automatic protection allowed" : "automatic protection forbidden" },
       baseBudgetBytes.map { "base budget \($0) bytes" }, raisedBudgetBytes.map { "raised budget \($0) bytes" },
       crashLoop_s.map { $0 == 0 ? "each restart counts" : "crashes within \(Int($0)) s count once" },
-      alarmThreshold_days.map { "one false alarm in \(Int($0)) days at most" },
+      alarmThreshold_days.map { "at most one false alarm in \(Int($0)) days" },
     ].compactMap { $0 }.joined(separator: ", ")
   }
 }
@@ -114,7 +114,7 @@ extension PolicyKeeper {
   /// Restores the former overrides of a class, because no process has this class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
-      put(before, key, className, "taken back: no process has the class \(className)", by: nil)
+      put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
     }
   }
 

@@ -59,8 +59,8 @@ extension PolicyEvent.Reason {
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) use-after-free crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
-        + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
+      "\(recentCrashes) use-after-free crashes in two weeks or less, while \(short(expected_perDay)) a day are usual "
+        + "(evidence \(short(value)), at most one false alarm in \(short(threshold_days)) days)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
       "build \(build) crashed \(newCrashes) times while older builds crashed \(oldCrashes) times "
         + "(evidence \(short(value)))"

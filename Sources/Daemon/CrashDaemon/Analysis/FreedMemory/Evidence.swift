@@ -41,7 +41,7 @@ enum Evidence: Sendable, CaseIterable {
       }
       return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
     case .field:
-      guard let field = facts.field else { return "field: no variable shows it" }
+      guard let field = facts.field else { return "field: not known" }
       return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
     case .code:
       if facts.codeBefore.isEmpty { return "code before pc: not read" }

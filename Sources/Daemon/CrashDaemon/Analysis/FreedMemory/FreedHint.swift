@@ -39,7 +39,8 @@ extension CrashFacts {
         let fields = stride(from: 16 as UInt64, to: min(block.bytes, 112), by: 8)
         guard fields.contains(where: { memory.word(at: block.address &+ $0) == value }) else { continue }
         let register = RegisterNames.name(block.register)
-        return "; \(register) points at \(Address(block.address)), which is \(block.state.text) and has such a value;"
+        return "; \(register) points at \(Address(block.address)), which is \(block.state.text) "
+          + "and has the faulting value;"
       }
     }
     return ""

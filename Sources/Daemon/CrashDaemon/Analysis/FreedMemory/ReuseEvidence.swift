@@ -47,7 +47,7 @@ extension CrashFacts {
         let address = pointer &- offset
         guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
           tried.insert(address).inserted,
-          let block = block(withoutObjectAt: address, what: "a block of the heap and no object"), isWholeBehind(block),
+          let block = block(withoutObjectAt: address, what: "a block of the heap, not an object"), isWholeBehind(block),
           let evidence = use(of: block)
         else { continue }
         return (block, evidence)
@@ -151,7 +151,7 @@ extension CrashFacts {
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
     let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
-    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code there names \(name)"
+    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code names \(name)"
   }
 
   /// The classes of the variables in scope that contain the object's address.

@@ -73,7 +73,7 @@ extension DiagnosisRule {
       "dangling-self", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames],
       headline: { "Use-after-free: a method of \(aFreed($0, "dangling-self")) was called" }
     ) { facts in
-      facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text)\(facts.freedClassText);" }
+      facts.danglingSelf.map { "A method was called on an object that was freed: \($0.text)\(facts.freedClassText);" }
     },
     DiagnosisRule(
       "dangling-remains", cause: .dangling, 0.9, on: [.signal, .operand, .heap],
@@ -110,7 +110,7 @@ extension DiagnosisRule {
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
       headline: { use($0, reuseByCode) + " after its memory was reused" }
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code names \($1.name)") }
     },
   ]
 
