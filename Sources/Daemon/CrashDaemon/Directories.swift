@@ -17,7 +17,7 @@ public struct Directories: Sendable, Equatable {
 
   /// The directories that systemd passes to the service.
   ///
-  /// Without them, these are the directories of the system for root, and the XDG directories of any other user.
+  /// If systemd passes no directories, root gets the system's directories, and any other user gets its XDG directories.
   /// - Returns: Nil if the user is not root and the environment lacks the variables that name the directories, such as
   ///   `XDG_RUNTIME_DIR` or `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
@@ -94,8 +94,9 @@ public struct Directories: Sendable, Equatable {
 /// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
 /// If crashd is killed while it starts a child process, the child holds a copy of the descriptor until `execve`. The
-/// copy keeps the lock. The next crashd therefore tries again until the time-out. It polls, because the kernel sends no
-/// event when the lock is released. If the lock is still held after the time-out, another crashd is running.
+/// copy keeps the lock. The next crashd therefore tries again until the time-out. The next crashd polls, because the
+/// kernel sends no event when the lock is released. If the lock is still held after the time-out, another crashd is
+/// running.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000

@@ -3,8 +3,8 @@ import Logging
 
 /// Writes log lines to standard error.
 ///
-/// A line for the journal begins with the level in the format of sd-daemon(3). It has no time, because the journal adds
-/// the time. Any other line begins with the time.
+/// A line for the journal begins with the level in the format of sd-daemon(3). The line has no time, because the
+/// journal adds a time. Any other line begins with the time.
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]

@@ -29,8 +29,8 @@ public enum AccessGroup: Sendable, Equatable {
   private static let systemNumbers: Range<UInt32> = 1..<1_000
   /// The group IDs that mean "no group".
   ///
-  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. It reports the highest ID
-  /// if there is no group.
+  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. The kernel reports the
+  /// highest ID if there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
@@ -66,7 +66,7 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// This check never fails for `own`, because `own` may resolve to no group.
+  /// This check does not fail for `own` if the group `own` does not exist, because `own` then means no group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 

@@ -114,6 +114,7 @@ extension FirstFault {
 extension RingContents {
   /// Returns the record that the rules read.
   ///
-  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise it is `record`.
+  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise, `record` is
+  /// returned unchanged.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

@@ -25,9 +25,9 @@ enum Grouping {
 
   /// Returns the group of a crash.
   ///
-  /// `message` is the runtime error message. It distinguishes errors that were thrown at top level, because all of them
-  /// have the same location. `what` replaces the kind at the beginning of the title. `what` is not a part of the keys,
-  /// because not every crash of a group shows this cause.
+  /// `message` is the runtime error message. The message distinguishes errors that were thrown at top level, because
+  /// all of them have the same location. `what` replaces the kind at the beginning of the title. `what` is not a part
+  /// of the keys, because not every crash of a group shows this cause.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", what: String? = nil

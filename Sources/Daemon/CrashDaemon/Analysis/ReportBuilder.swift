@@ -21,7 +21,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var hasAllClasses = false
   /// The accessed field that an earlier analysis found.
   ///
-  /// It is used if the evidence for the field no longer exists.
+  /// This field is used if the evidence for it no longer exists.
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
@@ -104,7 +104,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The reason why the report contains no memory; nil if it contains memory.
   ///
-  /// A record that was written before memory was withheld still contains memory. Its report is then an ordinary one.
+  /// A record that was written before memory was withheld still contains memory. The report of this record is then an
+  /// ordinary report with memory.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {

@@ -236,7 +236,8 @@ extension AttachLoop {
     configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
-    // Store the connection first. It is no longer in the listener's queue and would be lost if crashd ended now.
+    // Store the connection first. The connection is no longer in the listener's queue and would be lost if crashd ended
+    // now.
     let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
@@ -373,8 +374,8 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that has already crashed cannot read the reply. It is attached nevertheless, because crashd has its
-      // ring.
+      // A process that has already crashed cannot read the reply. The process is attached nevertheless, because crashd
+      // has its ring.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {

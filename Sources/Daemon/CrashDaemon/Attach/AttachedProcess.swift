@@ -4,7 +4,7 @@ import Synchronization
 
 /// The facts about a process.
 ///
-/// Its credentials come from the kernel, its environment from `/proc`, and its identity from the ring.
+/// The credentials come from the kernel, the environment from `/proc`, and the identity from the ring.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity

@@ -14,8 +14,8 @@ protocol HelloBook: Sendable {
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///
-/// crashd writes the count of a hello to a file before it reads the hello, and removes the count afterwards. It reads
-/// one hello at a time. If crashd crashed, the file therefore contains the hello that it was reading.
+/// crashd writes the count of a hello to a file before it reads the hello, and removes the count afterwards. crashd
+/// reads one hello at a time. If crashd crashed, the file therefore contains the hello that it was reading.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look

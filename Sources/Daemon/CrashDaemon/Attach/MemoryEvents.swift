@@ -64,8 +64,8 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// The code splits the line by bytes, because a path may contain any bytes. This is also faster, and each attach parses
-/// these lines.
+/// The code splits the line by bytes, because a path may contain any bytes. Splitting by bytes is also faster than
+/// splitting by characters, and each attach parses these lines.
 struct ControlGroup {
   /// The controllers; empty for the hierarchy of version 2.
   var controllers: Substring

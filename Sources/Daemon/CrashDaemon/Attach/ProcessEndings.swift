@@ -107,7 +107,7 @@ struct ProcessEndings {
 
   /// Removes and returns all other processes with an unknown end.
   ///
-  /// Their parents have not reaped them.
+  /// The parents of these processes have not reaped them.
   mutating func giveUp() -> [EndedProcess] {
     defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }

@@ -10,8 +10,8 @@ import Synchronization
 /// The bounds come from the kernel and from crashd's clock.
 ///
 /// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time by
-/// the time at which it first read the record. Without this, a report with a time in the future would always be the
-/// newest report, and a report with a time in the far past would be pruned immediately.
+/// the time at which it first read the record. Without this replacement, a report with a time in the future would
+/// always be the newest report, and a report with a time in the far past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
   /// The earliest possible CLOCK_BOOTTIME; nil if the time may be before the last boot.
   ///

@@ -42,9 +42,10 @@ public struct BudgetCandidate: Sendable, Hashable {
 /// The goal is to catch as many use-after-free accesses as possible.
 ///
 /// For each class, a curve shows how many accesses a number of slots catches. Where the curve is concave, each further
-/// slot gains less than the slot before it. Where the curve is not concave, the split uses its concave hull. This
-/// occurs if accesses come in two waves, because slots for half of the way to the second wave gain nothing. The split
-/// takes pieces of all hulls in the order of their gain per byte. The result is optimal except for the last piece.
+/// slot gains less than the slot before it. Where the curve is not concave, the split uses its concave hull. A curve is
+/// not concave if accesses come in two waves, because slots for half of the way to the second wave gain nothing. The
+/// split takes pieces of all hulls in the order of their gain per byte. The result is optimal except for the last
+/// piece.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 

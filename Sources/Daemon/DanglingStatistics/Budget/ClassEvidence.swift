@@ -24,7 +24,7 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
   ///
   /// The parameters are the hits in the quarantine, the crashes that were attributed to the class, and the share of
   /// accesses that its slots were expected to catch. `observesCrashes` states whether crashes can be attributed to the
-  /// class. This requires that the process captures crashes and keeps freed-object records.
+  /// class. The attribution requires that the process captures crashes and keeps freed-object records.
   public mutating func observe(
     hits: Double, attributedCrashes: Double = 0, expectedShare: Double, observesCrashes: Bool = true,
     periods: Double = 1

@@ -22,8 +22,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   /// Adds a hit with its delay and its retention.
   ///
-  /// The retention is the probability that the object was still in quarantine at the time of the access. It is computed
-  /// with the process's rate of deallocations at that time.
+  /// The retention is the probability that the object was still in quarantine at the time of the access. The
+  /// probability is computed with the process's rate of deallocations at the time of the access.
   public mutating func add(delay_s: Double, retention: Double) {
     bins[Self.bin(of: delay_s), default: WeightedCount()].add(probability: retention)
   }

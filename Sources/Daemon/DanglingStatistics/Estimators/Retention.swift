@@ -50,7 +50,7 @@ public struct Retention: Sendable, Hashable, Codable {
 
   /// The maximum delay at which hits of the explorer have usable weights.
   ///
-  /// This is the mean time that an object stays in the explorer. If the horizon is longer, it is the horizon.
+  /// This maximum is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
   public var reach_s: Double {
     guard deallocationsPerSecond > 0, explorerShare > 0 else { return horizon_s }
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))

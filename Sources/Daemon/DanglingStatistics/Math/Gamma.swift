@@ -2,7 +2,7 @@ import Glibc
 
 /// The gamma distribution with scale 1.
 ///
-/// Its tails give residence times, and its quantiles give intervals.
+/// The tails of the distribution give residence times, and its quantiles give intervals.
 ///
 /// None of these functions traps. If an argument is out of range, the result is the limit value.
 enum Gamma {

@@ -28,7 +28,7 @@ struct HeapFacts: Sendable, Equatable {
 
   /// The number of stray retains that change `original` into `value`.
   ///
-  /// The number is negative for releases. It is nil if no number of retains gives this value.
+  /// The number is negative for releases, and nil if no number of retains results in `value`.
   static func drift(of value: UInt64, from original: UInt64) -> Int64? {
     let difference = Int64(bitPattern: value &- original)
     guard difference % Int64(strongReference) == 0 else { return nil }

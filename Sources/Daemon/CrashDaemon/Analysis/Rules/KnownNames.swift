@@ -10,7 +10,7 @@ final class KnownNames: Sendable {
   struct Name: Sendable {
     /// The simplified name.
     ///
-    /// Both names are sanitized for display.
+    /// `simplified` and `full` are sanitized for display.
     var simplified: String
     var full: String
     var origin: Ownership.Origin

@@ -37,7 +37,7 @@ enum TrapPlace {
 
   /// Whether a closure or nested function ends above the line.
   ///
-  /// It does if the enclosing function calls it from a line between its declaration and the line.
+  /// The closure ends above the line if the enclosing function calls it between the closure's declaration and the line.
   private static func hasEnded(
     _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
   ) -> Bool {
