@@ -10,8 +10,8 @@ extension ReportBuilder {
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// Only for this address does the record contain all registers. Debug information may then describe the variables
-    /// in registers, and the code before the address may show from where a register was loaded.
+    /// The record contains all registers only for this address. Debug information may then describe the variables in
+    /// registers, and the code before the address may show from where a register was loaded.
     var hasScope: Bool
   }
 

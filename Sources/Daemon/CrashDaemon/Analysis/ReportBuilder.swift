@@ -56,8 +56,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
-      // Keep the expected class of an earlier analysis if there is no new one. The code that names the class may be
-      // gone.
+      // Keep the expected class of an earlier analysis if there is no new one. The image with the code that names the
+      // class may have been removed.
       diagnosis.expectedClass =
         diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
     }

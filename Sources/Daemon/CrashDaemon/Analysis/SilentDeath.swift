@@ -28,8 +28,8 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // A process that crashed and then ended by a crash signal ended because of this crash. Handlers may have run
-      // between the crash and the end.
+      // A process that crashed and then ended by a crash signal ended because of this crash, even if handlers ran in
+      // between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }

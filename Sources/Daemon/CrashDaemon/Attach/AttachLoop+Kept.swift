@@ -40,8 +40,8 @@ extension AttachLoop {
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // systemd stores the connection until its hello is read. If the hello crashes crashd at each start, `trials`
-        // counts these crashes.
+        // `accepted` reads the hello. If the hello crashes crashd, `end` is not called, and the count stays in the
+        // file. systemd then passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:

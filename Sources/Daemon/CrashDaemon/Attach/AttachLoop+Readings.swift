@@ -6,7 +6,7 @@ extension AttachLoop {
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
-    /// The numbers of the connections that the current round has not read yet.
+    /// The numbers of the connections whose processes the current round has not read yet.
     var left: [UInt64] = []
 
     /// The maximum number of readings in one turn of the loop.
@@ -18,7 +18,7 @@ extension AttachLoop {
     ///
     /// One reading takes about 50 µs, so readings use at most about a thousandth of the attach thread's time.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// The minimum period for each attached process while a control group is at its limit.
+    /// The minimum period for each attached process while a control group is at its memory limit.
     ///
     /// Readings then use at most about a fortieth of the attach thread's time.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
@@ -66,7 +66,7 @@ extension AttachLoop {
     readings.next_ns = now + max(Readings.period_ns, UInt64(connections.count) * Readings.periodPerProcess_ns)
   }
 
-  /// Schedules the next readings earlier after a control group reached its limit.
+  /// Schedules the next readings earlier after a control group reached its memory limit.
   ///
   /// The kernel may kill a process of the group soon.
   mutating func readSoon() {

@@ -231,7 +231,7 @@ extension AttachLoop {
     }
   }
 
-  /// Adds a connection that was just accepted, or that an earlier crashd stored.
+  /// Adds a connection that was just accepted, or that an earlier crashd stored, and reads its hello if it has arrived.
   mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
     configuration.heartbeat.beat()
     let number = nextToken
@@ -253,8 +253,8 @@ extension AttachLoop {
         if let name { configuration.store?.forget(name) }
         return
       }
-      // Refuse the user if its file systems do not answer. After `hangUp`, the kernel discards the sent descriptors
-      // without a call to a file system.
+      // Refuse the connection if the user's file systems do not answer. After `hangUp`, the kernel discards the sent
+      // descriptors without a call to a file system.
       if ForeignFileWork.shared.isFull(peer.uid) {
         refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
         socket.hangUp()

@@ -90,7 +90,7 @@ struct HelloTrials: HelloBook {
 
   private mutating func write() {
     if counts.isEmpty {
-      // If there are no counts, there must be no file.
+      // Remove the file, because a missing file means that there are no counts.
       _ = unsafe unlink(path)
       return
     }

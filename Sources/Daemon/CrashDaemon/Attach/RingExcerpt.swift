@@ -16,7 +16,7 @@ enum RingExcerpt {
   /// Reads the used parts of a ring's file.
   ///
   /// The used parts are the header, the used entries of the image and class tables, the parts between these tables, and
-  /// the used slots and threads. The first unused slot or thread ends the used ones.
+  /// the used slots and threads. The used slots and threads end at the first unused slot or thread.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.

@@ -1,7 +1,7 @@
 import CrashReport
 import Glibc
 
-/// Reads the facts about the machine that reports contain.
+/// Reads the facts about the machine, for reports.
 enum MachineFacts {
   /// The facts about this machine.
   ///

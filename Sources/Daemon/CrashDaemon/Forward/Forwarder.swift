@@ -46,7 +46,7 @@ struct Forwarder: Sendable {
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // Connect only if there is an event to send. The collector need not run before.
+        // Connect only if there is an event to send. Until then, the collector need not run.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {

@@ -40,9 +40,9 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the code read the value as a class's value witness table, through the first word of the block.
+  /// Whether the code read the value through the block's first word, at the offset of a class's value witness table.
   ///
-  /// A freed block has no class, so this read has no valid result.
+  /// A freed block has no class, so the value is not a value witness table.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value

@@ -1,9 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// An input of a rule.
+/// An input that rules read.
 ///
-/// It has a name, and a text for each crash.
+/// Each input has a text, which shows its value for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code

@@ -54,7 +54,7 @@ extension RingContents {
 extension CrashFacts {
   /// The freed-object record of the block that a use-after-free rule found; nil if the quarantine has no record of it.
   ///
-  /// If several rules found a block, the first of them is used.
+  /// If several rules found a block, the block of the first rule is used.
   var freedRecord: FreedRecord? {
     guard !freedRecords.isEmpty,
       let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField

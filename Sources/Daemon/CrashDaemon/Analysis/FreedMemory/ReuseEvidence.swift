@@ -122,7 +122,7 @@ extension CrashFacts {
 
   /// The evidence about the freed block that explains the fault.
   ///
-  /// If several rules found evidence, the first of them is used.
+  /// If several rules found evidence, the evidence of the first rule is used.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
   /// The class that the code expects at the freed block.

@@ -15,7 +15,7 @@ struct IncidentHistory: Sendable {
   ///
   /// `end_ns` is nil if it is unknown when the process ended. In this case, all incidents are selected.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // Omit the incidents that caused a crash, because the diagnosis or the report's guarded object contains them.
+    // Omit the incidents that caused a crash, because the diagnosis and the report's guarded object describe them.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }

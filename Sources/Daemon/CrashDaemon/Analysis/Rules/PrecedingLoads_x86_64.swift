@@ -20,8 +20,8 @@
       var start = 0
       let code = before + following
       for at in code.indices {
-        // `length` is the length of the jump. `bytes` is the size of the distance: 1, or 4 after an opcode of one or
-        // two bytes.
+        // `length` is the length of the jump instruction in bytes. `bytes` is the size of its relative distance: 1 or 4
+        // bytes.
         let (length, bytes) =
           switch code[at] {
           case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)
