@@ -127,8 +127,8 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // false before the start, when nothing is recorded.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused, or if
-// it belongs to a crash, which the process may have survived. Any thread.
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused, or
+// if it belongs to a crash, which the process may have survived. Any thread.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Starts a thread that calls the function after incidents were recorded, at most four times a second. Returns false if
 // the thread cannot be created. Once per process.

@@ -1,5 +1,6 @@
-// The platforms on which the shield works: Linux on x86-64 with glibc. On other platforms its libraries compile and have
-// no effect, so that a server builds and runs. This file has only directives, because assembler sources also include it.
+// The platforms on which the shield works: Linux on x86-64 with glibc. On other platforms its libraries compile and
+// have no effect, so that a server builds and runs. This file has only directives, because assembler sources also
+// include it.
 #ifndef CS_PLATFORM_H
 #define CS_PLATFORM_H
 
