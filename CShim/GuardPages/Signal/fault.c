@@ -1,5 +1,5 @@
-// Handles a fault inside the slots. CShim's handler calls this code before it treats the fault as a crash. "Retried"
-// means that the thread executes the faulting instruction again.
+// Handles a fault in the address range of the slots. CShim's handler calls this code before it treats the fault as a
+// crash. "Retried" means that the thread executes the faulting instruction again.
 //
 // | state of the page        | reaction                                                                          |
 // |--------------------------|-----------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@
 
 #define AGAIN_SLEEP_NS 100000
 
-// The reference counts of an immortal object: from now on, retains and releases have no effect, and no second deinit
+// The reference counts of an immortal object. Retains and releases of this object have no effect, and no second deinit
 // runs.
 #define COUNTS_IMMORTAL UINT64_C(0x80000004ffffffff)
 
@@ -48,7 +48,7 @@ static bool wait_a_moment(void) SIGNAL_SAFE {
 static void make_immortal(const cs_page_slot *slot) SIGNAL_SAFE {
   if (slot->class == 0 || slot->object_bytes < 2 * sizeof(uint64_t)) return;
   volatile uint64_t *const words = (volatile uint64_t *)(uintptr_t)slot->object;
-  // The page's memory may have been returned to the system meanwhile: the fields are then 0.
+  // If the page's memory was returned to the system, the words are 0.
   if (words[0] == 0) words[0] = cs_page_classes[slot->class - 1].metadata;
   words[1] = COUNTS_IMMORTAL;
 }
@@ -57,7 +57,7 @@ static bool use_of_freed(uint32_t index, const fault *fault) SIGNAL_SAFE {
   cs_page_slot *slot = &cs_page_slots[index];
   if (!cs_page_swap(&slot->state, CS_PAGE_FREED, CS_PAGE_BUSY)) return true;
   const cs_ring_pages kind = cs_access_is_write(fault->context) ? CS_RING_PAGES_WRITE : CS_RING_PAGES_READ;
-  // For an instruction fetch, the page cannot be opened, because its memory must not become executable.
+  // For an instruction fetch, the page stays inaccessible, because its memory must not become executable.
   const bool goes_on = !cs_access_is_fetch(fault->context) && cs_page_policy(slot) == CS_MODE_ABSORB &&
                        cs_page_protect(cs_page_of_slot(index), true);
   record(fault, kind, !goes_on, slot);
@@ -79,15 +79,15 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   case CS_PAGE_IDLE:
   case CS_PAGE_OPENED:
   case CS_PAGE_LOST:
-    // The page was opened since the fault, or the program itself has made it inaccessible.
+    // Another thread opened the page after the fault, or the program itself has made the page inaccessible.
     return !cs_access_is_fetch(fault->context) && cs_page_protect(cs_page_of_slot(index), true);
   default:
     return false;
   }
 }
 
-// Returns the slot that the access to the guard in front of slot `index` was probably meant for: the nearer slot, if it
-// was ever used, else the other one.
+// Returns the slot for which an access to the guard page in front of slot `index` was probably meant. This is the
+// nearer slot if it was ever used, else the other one.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {
