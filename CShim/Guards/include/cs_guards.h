@@ -67,49 +67,52 @@ void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 // contains CS_GUARD_KINDS elements, one cs_control_guard for each kind. Returns the number of modes that the arrays
 // set. Only the shield's own thread calls this function.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
-// Removes the overrides of other rounds.
+// Removes the overrides of all other rounds, because crashd did not send them again.
 void cs_guard_sweep(uint32_t round);
 
-// The line of the test of implicit guards that this thread runs; 0 outside of a test. Implicit guards have no line of
-// their own.
+// The number that the test of implicit guards on this thread uses as the source line; 0 outside of a test. Implicit
+// guards have no source line.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
-// The call site of this thread's last fault in a test.
+// The call site of the last fault that this thread detected in a test.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller that gets 1 calls
-// cs_guard_describe. Returns NULL and counts the loss if there is no room for another call site.
+// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller for which the number is 1 must
+// call cs_guard_describe. If the table has no free entry for a new call site, counts the fault as lost and returns
+// NULL.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
-// The number of faults dropped because the table was full.
+// Returns the number of faults that were dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a described record that the ring does not have yet, and returns their number and the
-// incident. A caller that gets a number above 0 publishes the occurrences, or gives them back.
+// Takes the occurrences of a described record that are not in the ring yet. Returns their number, and stores the
+// incident. If the number is above 0, the caller must publish the occurrences or give them back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
-// Returns the record at an index of the table, below CS_GUARD_SITES; NULL if the entry is free or not described yet.
+// Returns the record at an index of the table, below CS_GUARD_SITES. Returns NULL if the entry is free or not yet
+// described.
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Marks this thread as being in a fault callback. Returns false if it is already in one: faults inside a callback do
-// not call it.
+// Marks that this thread runs a fault callback. Returns false if the thread already runs one, because a fault inside a
+// callback does not call the callback again.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// The innermost queue whose body this thread runs, as cs_guard_set_entered stored it; NULL if there is none.
+// Returns the innermost queue whose body this thread runs, as cs_guard_set_entered stored it, or NULL if there is none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 
-// The number of the Swift task that runs on this thread; 0 if there is none, or if the runtime does not provide it.
+// Returns the ID of the Swift task that runs on this thread. Returns 0 if there is no task, or if the runtime does not
+// provide IDs.
 uint64_t cs_guard_task(void);
 
-// Whether the Swift runtime supports the next function.
+// Returns whether the Swift runtime supports cs_guard_is_current_executor.
 bool cs_guard_has_executor_query(void);
-// Whether the runtime reports this executor as the current one of this thread. The two words are those of Swift's
-// UnownedSerialExecutor.
+// Returns whether the runtime reports this executor as the current one of this thread. The two arguments are the two
+// words of Swift's UnownedSerialExecutor.
 bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation);
 
 #endif
