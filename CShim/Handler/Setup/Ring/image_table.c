@@ -121,11 +121,11 @@ void cs_images_register(const char *executable) {
   // If the process crashes during the registration, the handler sends no files.
   __atomic_store_n(&cs_image_files.count, 0, __ATOMIC_RELEASE);
   dl_iterate_phdr(register_image, &now);
-  // release: pairs with the acquire of cs_image_files_open().
+  // release: pairs with the acquire load of cs_image_files_open().
   __atomic_store_n(&cs_image_files.count, now.file_count, __ATOMIC_RELEASE);
   cs_ring_header *header = &cs_process.ring->header;
   header->image_total = now.total;
-  // release: pairs with the acquires of cs_image_index() and cs_ring_image_count_acquire().
+  // release: pairs with the acquire loads of cs_image_index() and cs_ring_image_count_acquire().
   __atomic_store_n(&cs_images.count, now.count, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, now.count, __ATOMIC_RELEASE);
 }
