@@ -14,7 +14,7 @@
 #define EXCEPTION_TYPE    0
 #define EXCEPTION_CLASS   80 // unwindHeader.exception_class
 #define EXCEPTION_BYTES   112
-#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; 1 for a dependent exception
+#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; a dependent exception ends with 1
 #define CLASS_OF_GNU_MASK (~UINT64_C(1))
 #define PRIMARY_EXCEPTION 0 // in a dependent exception: the address of the thrown object
 // Offsets in a type_info.

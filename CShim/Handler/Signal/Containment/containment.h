@@ -71,34 +71,36 @@ extern cs_contained_layout cs_contained_here;
 // Stores the number of frames between the start of the work and the caller, whose registers are `registers`.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if they are unknown, or
-// if a thread must not be parked in one of them. `ret_count` also counts the async frames after them.
+// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if the frames are
+// unknown, or if a thread must not be stopped forever in one of them. `ret_count` also includes the async frames that
+// follow them.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// Fills in all fields except `offset`. Returns NULL, or the reason why no trap can be contained in this process. Not
-// callable from a handler.
+// Sets all fields except `offset`. Returns NULL, or the reason why this process cannot contain traps. A handler must
+// not call this function.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
-// The maximum number of parked threads, and their current number. Atomic.
+// The maximum number of threads that are stopped forever, and their current number. Both are atomic.
 extern uint32_t cs_contained_budget;
 extern uint32_t cs_contained_parked;
 
-// Handles a signal of a thread that is outside of our handler. Does not return for a contained trap. Returns true if
-// the thread continues at the changed `context`, and false if the signal is not for containment.
+// Handles a signal of a thread that is not inside our handler. Does not return for a contained trap. Returns true if
+// the thread continues at the changed `context`. Returns false if containment does not handle the signal.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// incident.c: like cs_shim_incident(). Returns false if the ring does not contain the incident, before the start or
-// because the table is full. A full table is counted.
+// incident.c: records an incident, like cs_shim_incident(). Returns false if the incident is not in the ring, because
+// the shield is not started or the table is full. A full table increments a counter.
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Returns whether the calling thread's trap is a crash because the limit is reached.
+// Returns whether the trap of the calling thread is a crash because the budget is used up.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
-// In a forked child: notes that no thread is parked.
+// In a forked child: resets the number of stopped threads.
 void cs_contained_forget(void) SIGNAL_SAFE;
 
-// In a forked child: notes that the remaining thread runs no contained work. Not callable from a handler.
+// In a forked child: stores that the only remaining thread runs no contained work. A handler must not call this
+// function.
 void cs_contained_forget_here(void);
 
 #endif

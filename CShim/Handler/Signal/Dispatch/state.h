@@ -1,4 +1,4 @@
-// The handler's state. The setup prepares it, so that the handler needs no lookup and no allocation.
+// The state that the handler uses. The setup computes it in advance, so the handler need not search or allocate.
 #ifndef CS_STATE_H
 #define CS_STATE_H
 
@@ -14,22 +14,22 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and the identity of its file. A program that closes unknown descriptors may have reused the number for a
-// file of its own, which the shield must not use.
+// A descriptor and the identity of its file. If the program closes descriptors that it did not open, it may have reused
+// the number for its own file. The shield must not use that file.
 typedef struct cs_descriptor {
-  int number; // -1 when there is none
+  int number; // -1: none
   uint64_t device;
   uint64_t inode;
 } cs_descriptor;
 
-// Constant once the handlers are installed, unless a field's comment differs.
+// The fields are constant after the handlers are installed, except where a comment says otherwise.
 typedef struct cs_state {
   cs_ring *ring;
   int pid;        // the process that started the shield; 0 before the start. A forked child has another pid.
-  uint32_t user;  // its effective user at the start, by which crashd identifies the process
-  bool is_copied; // a crash that is delivered to crashd is also left in the spool
+  uint32_t user;  // the effective user at the start; crashd identifies the process by it
+  bool is_copied; // whether the spool also keeps a crash that crashd has received
   cs_descriptor ring_descriptor;
-  cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
+  cs_descriptor reserve; // closed when a crash finds no free descriptor
   cs_descriptor spool;   // the spool directory, if there was one at the start
 
   struct sockaddr_un socket_address;
@@ -38,17 +38,17 @@ typedef struct cs_state {
   char spool_directory[CS_RING_PATH_LIMIT_BYTES];
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
-  size_t spool_name_offset; // the offset of the file's name in both paths
+  size_t spool_name_offset; // the offset of the file name in both paths
 
-  uint32_t memory_mode;      // atomic: cs_ring_memory_mode, NONE where crashd withholds it
+  uint32_t memory_mode;      // atomic: cs_ring_memory_mode; NONE if crashd withholds memory
   uint32_t memory_shown;     // atomic: the mode that the ring's header shows
-  uint32_t is_restricted;    // atomic: the kernel would not dump this process, see privilege.h
+  uint32_t is_restricted;    // atomic: the kernel would not write a core dump for the user (privilege.h)
   uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;        // atomic: the thread that connects or spools, or 0; a spool file has one writer
-  uint32_t delivery_wanted;  // atomic: threads that found no connection, since the start
-  uint32_t delivery_done;    // atomic: the number of those threads that are served
-  uint32_t delivery_count;   // atomic: deliveries that have begun, since the start
-  uint32_t spooled_count;    // atomic: deliveries that had begun before the last try to write the spool file
+  uint32_t delivery_wanted;  // atomic: the number of threads that found no connection since the start
+  uint32_t delivery_done;    // atomic: how many of these threads got their delivery
+  uint32_t delivery_count;   // atomic: the number of deliveries that have begun since the start
+  uint32_t spooled_count;    // atomic: `delivery_count` at the last attempt to write the spool file
   uint32_t spooled_pending;  // atomic: records in the spool file that may be withdrawn
   uint32_t is_refused;       // atomic: crashd has refused this process
   uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: no sweep
