@@ -1,4 +1,5 @@
-// What the other threads do after the sweep's signal reaches them. A thread that stays sleeps in the signal handler.
+// Halts the other threads, which the sweep's signal (SIGPROF) reaches. A thread that stays sleeps in the handler of
+// this signal.
 //
 // clang-format off
 // | situation                                       | what the thread does                                            |
@@ -29,8 +30,8 @@
 // | discarded the signal)                           |                                                                 |
 // clang-format on
 //
-// A thread that stays blocks all signals except crash signals and glibc's own signals, so that setuid() elsewhere gets
-// its answer.
+// While a thread stays, it blocks all signals except crash signals and glibc's own signals. It accepts glibc's signals
+// so that setuid() on another thread gets this thread's answer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -51,32 +52,32 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// Running threads may continue until no thread has crashed for OTHERS_NS, or for at most ROUNDS.
+// Threads that were running may continue until no thread has crashed for OTHERS_NS, or until ROUNDS rounds have passed.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
 #define STEP_NS   200000
 
-// A staying thread checks whether the process has survived: no thread was in the handler for 20 × 50 ms. It stays at
-// most 2400 × 50 ms, twice the longest deadline of the watchdog.
+// A thread that stays checks whether the process has survived. This is so if no thread was in the handler for 20 × 50
+// ms. It stays for at most 2400 × 50 ms, which is twice the longest deadline of the watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// A call that the sweep interrupted is held until 50 × 2 ms after the handler. After 5 of these steps the thread checks
-// whether the handler has ended. It does not check earlier, because the crashing thread may crash again, as abort()
-// does in the first process of a pid namespace.
+// A system call that the sweep interrupted returns at the latest 50 × 2 ms after the handler has ended. After the first
+// 5 of these steps, the thread checks whether the handler has ended. It does not check earlier, because the crashing
+// thread may crash again after a short time. An example is abort() in the first process of a pid namespace.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
 #define HOLD_LIMIT  60000
 
 static uint32_t has_begun; // atomic, a futex
-static uint32_t is_last;   // atomic: running threads must stay too
-static uint32_t staying;   // atomic: threads that stay
-static uint32_t over;      // atomic, a futex: how often a program's handler of a crash was found to have ended
-static uint32_t checking;  // atomic: a held thread is checking whether the handler has ended
-static cs_task_list list;  // used by the one thread that halts the others
+static uint32_t is_last;   // atomic: threads that were running must stay too
+static uint32_t staying;   // atomic: the number of threads that stay
+static uint32_t over;      // atomic, a futex: how many times a held thread found that the program's handler has ended
+static uint32_t checking;  // atomic: 1 while a held thread checks whether the handler has ended
+static cs_task_list list;  // only the thread that halts the others uses it
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
   const struct timespec time = {.tv_nsec = at_most_ns};
@@ -92,7 +93,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep reads it before it restores the program's SIGPROF action.
+  // Sequentially consistent: a sweep reads `has_begun` before it restores the program's SIGPROF action.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -105,7 +106,7 @@ void cs_halt_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&has_begun, 0, __ATOMIC_RELAXED);
 }
 
-// Ends the halt, because the process survives.
+// Ends the halt, because the process survives the signal.
 static void end_halt(void) SIGNAL_SAFE {
   cs_halt_forget_turns();
   cs_reach_forget();
@@ -127,7 +128,7 @@ static void stay(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&staying, 1, __ATOMIC_RELAXED);
 }
 
-// One held thread at a time reads the state of threads in /proc.
+// Only one held thread at a time reads the state of threads from /proc.
 static bool is_handler_over(void) SIGNAL_SAFE {
   if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
@@ -146,7 +147,8 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Returns whether a pending signal would interrupt the call. SIGPROF is ignored, because it may come from the sweep.
+// Returns whether a pending signal would interrupt the system call. Ignores SIGPROF, because the sweep may have sent
+// it.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
