@@ -1,5 +1,5 @@
-// The interface of the capture for the host process: start, annotations, breadcrumbs. All other code of the capture
-// runs in signal handlers and in the shield's threads.
+// The interface of the crash capture in the program's process: start, annotations, breadcrumbs. All other code of the
+// capture runs in signal handlers and in the shield's own threads.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -11,42 +11,43 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Why an unwind ended (cs_ring_record.unwind_stop).
+// The reason why an unwind ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
   CS_UNWIND_STOP_END = 0,        // the outermost frame was reached
-  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the unwinder's limit
+  CS_UNWIND_STOP_LIMIT = 1,      // the stack has more frames than the unwinder's limit
   CS_UNWIND_STOP_UNREADABLE = 2, // a stack word could not be read
-  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer gives a caller
+  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor the frame pointer leads to a caller
   CS_UNWIND_STOP_LOOP = 4,       // the stack pointer did not grow
 } cs_unwind_stop;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
-  CS_SHIM_STATUS_ATTACHED = 0,    // crashd holds the ring
-  CS_SHIM_STATUS_UNREACHABLE = 1, // no daemon: crashes go to the spool; the idle thread retries
-  CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process, `text` has the reason; no retry
+  CS_SHIM_STATUS_ATTACHED = 0,    // crashd has the ring
+  CS_SHIM_STATUS_UNREACHABLE = 1, // no crashd is reachable: crashes go to the spool; the idle thread retries
+  CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process and there is no retry; `text` contains the reason
 } cs_shim_status;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t {
   CS_SHIM_OK = 0,
   CS_SHIM_ALREADY_STARTED = 1,
   CS_SHIM_DISABLED = 2,     // CRASHSHIELD_DISABLE is set and not 0
-  CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names it
-  CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
+  CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names the argument
+  CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call; errno_value is its errno
   CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64 with glibc
 } cs_shim_error;
 
-// Called once for each change of the connection, on a thread of the shield; `text` is valid during the call only.
+// The program's status callback. It is called once for each change of the connection, on a thread of the shield. `text`
+// is valid only during the call.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
-// The memory contents that a report keeps: the stack, and the memory around the registers' pointers.
+// The memory contents that a report includes: the stack, and the memory near the addresses in registers.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
-  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full), else scrubbed
+  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full) if it is set, else scrubbed
   CS_SHIM_MEMORY_NONE = 1,
-  CS_SHIM_MEMORY_SCRUBBED = 2, // without texts
+  CS_SHIM_MEMORY_SCRUBBED = 2, // runs of text characters are overwritten
   CS_SHIM_MEMORY_FULL = 3,
 } cs_shim_memory;
 
-// A control message of crashd, checked: the names are NUL-terminated, printable and never cut.
+// A control message of crashd, after it was checked. The names are printable, end with a NUL, and are never cut off.
 typedef struct cs_shim_control {
   cs_control_kind kind;
   uint32_t flags;
@@ -57,26 +58,27 @@ typedef struct cs_shim_control {
   uint64_t budget_bytes;
   uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each a cs_control_guard
   uint8_t implicit_guard_modes[CS_CONTROL_GUARD_KINDS];
-  uint64_t time_ns;                             // of the last crash; 0: there was none
-  char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // of the last crash's report
+  uint64_t time_ns;                             // the time of the last crash; 0: there was none
+  char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // the ID of the last crash's report
   char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // of the class; of a last crash: the sentence of its diagnosis
 } cs_shim_control;
 
-// Called on a thread of the shield for each message. If crashd accepts the process and requests nothing, it is called
-// once with an empty sweep of round 0. Returns the result. `ret_count` is the number of classes or guard kinds that the
-// message changed.
+// The program's control callback. It is called on a thread of the shield for each message. If crashd accepts the
+// process and requests nothing, the callback is called once, with a sweep of round 0. Returns the result. Stores in
+// `ret_count` the number of classes or guard kinds that the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
-// Whether crashd may change settings in the process.
+// Determines whether crashd may change settings in the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
-  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it, else allowed
+  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids changes; otherwise, they are allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// For NULL or empty fields the environment decides, then the default. The environment takes precedence for the name,
-// which a deployment sets, and for CRASHSHIELD_DISABLE. For all other settings an explicit value takes precedence.
-// CRASHSHIELD_RELEASE and CRASHSHIELD_ENVIRONMENT set annotations that no call can change.
+// If a field is NULL or empty, the environment variable determines the value, or else the default. For `name`, the
+// environment variable takes precedence, because a deployment sets it. CRASHSHIELD_DISABLE also takes precedence. For
+// all other settings, a value in this structure takes precedence over the environment. CRASHSHIELD_RELEASE and
+// CRASHSHIELD_ENVIRONMENT set annotations that the program cannot change later.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
   const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` beside the socket
@@ -84,7 +86,7 @@ typedef struct cs_shim_configuration {
   cs_shim_memory memory;
   cs_shim_status_function status_function;
   void *status_context;
-  cs_shim_control_function control_function; // NULL: crashd's requests are refused as unavailable
+  cs_shim_control_function control_function; // NULL: crashd's requests are answered with "unavailable"
   cs_shim_remote remote;
   bool reattaches_forked_children; // CRASHSHIELD_FORK: each forked child starts like its parent, before fork returns
 } cs_shim_configuration;
@@ -127,8 +129,8 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // false before the start, when nothing is recorded.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused, or if
-// it belongs to a crash, which the process may have survived. Any thread.
+// Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused, or
+// if it belongs to a crash, which the process may have survived. Any thread.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Starts a thread that calls the function after incidents were recorded, at most four times a second. Returns false if
 // the thread cannot be created. Once per process.

@@ -25,7 +25,7 @@
 #define CHANCE_MASK     7u
 
 static cs_chance chances[CHANCE_LIMIT];
-static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the handler of the signal has ever returned
+static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the program's handler of the signal ever returned
 static uint32_t is_used;                   // atomic: an entry was taken at least once
 static uint32_t is_watching;               // atomic: the watchdog checks the entries periodically
 static uint32_t is_active;                 // atomic: a first-chance handler was called since the watchdog's last check

@@ -161,9 +161,10 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   return false;
 }
 
-// Delays the return of an interrupted call. The thread runs on our alternate stack, so it keeps signals blocked: the
-// handler of a pending signal then runs after the return, on the stack that the program has set for it. Returns true if
-// the process ends after all.
+// Delays the return of an interrupted system call. The thread runs on our alternate stack, so signals stay blocked
+// meanwhile.
+// The handler of a pending signal then runs after the return, on the stack that the program has chosen for it. Returns
+// true if another crash ends the process meanwhile.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -199,8 +200,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Returns whether the thread stays or will stay: it was sent SIGPROF now, or is still in the handler of an earlier
-// SIGPROF.
+// Returns whether the thread stays or will stay: this function has sent it SIGPROF, or it is still in the handler of an
+// earlier SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -209,7 +210,8 @@ static bool signal_one(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
 }
 
-// Counts the threads that were reached and have not crashed. Returns false if the list of threads cannot be read.
+// Sends SIGPROF to the threads that have not crashed, and stores the number of threads that will stay. Returns false if
+// the list of threads cannot be read.
 static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   const int self = cs_gettid();
   bool has_self = false;
@@ -230,7 +232,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Returns whether `wanted` threads stay within one round.
+// Returns whether `wanted` threads stay before the round ends.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;
