@@ -14,8 +14,8 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// Adds the slot after the last one, unless another thread has added it. The slot is marked empty before it is counted:
-// no counted slot contains NULL.
+// Adds a slot after the last one. Does nothing if another thread has already added it. The slot is marked as empty
+// before the count includes it. No counted slot therefore contains NULL.
 static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   cs_object *nothing = NULL;
   atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);

@@ -28,7 +28,7 @@
 
 static cs_task_list task_list;
 static uint32_t under_way;                   // atomic
-static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread with this slot blocked SIGPROF, so the signal was not sent
+static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this slot blocked SIGPROF, so the signal was not sent
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
