@@ -1,4 +1,4 @@
-// Checks the facts of Swift's ABI that the quarantine relies on against the runtime of this process.
+// Checks whether the Swift runtime of this process has the ABI on which the quarantine relies.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,7 +19,7 @@ extern void *swift_weakInit(void *reference, void *object);
 extern void swift_weakDestroy(void *reference);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// Ordering: written once, before is_checked.
+// Ordering: written once, before is_checked is set.
 static const char *unavailable = "cs_quarantine_check was not called";
 static _Atomic uint32_t is_checked;
 
@@ -29,12 +29,12 @@ static const char *sanitizer(void) {
   return NULL;
 }
 
-// The runtime layout probe. It tests three facts with objects of a class that the program does not use; if one of them
-// were wrong, the quarantine would corrupt memory.
-// 1. A last release calls the word in front of the metadata's value witnesses, with the object as self.
-// 2. At this call, the counts have the flag "deiniting" at the expected offset.
-// 3. The counts of an object with a weak reference are in a side table, to which the object's word points.
-//    Precondition: the caller holds the lock, because only one probe can run at a time.
+// Tests the layout that the runtime uses. The test uses objects of a class that the program does not use. It checks
+// three facts: if one of them were wrong, the quarantine would corrupt memory.
+// 1. A last release calls the function in the word before the metadata's value witnesses, with the object as self.
+// 2. At this call, the counts contain the flag "deiniting" at the expected bit.
+// 3. If an object has a weak reference, its counts are in a side table, to which word 1 of the object points.
+//    Precondition: the caller holds the lock, because only one test can run at a time.
 static cs_destroy_function *original;
 static const void *expected;
 static bool is_weak;
@@ -46,7 +46,7 @@ static const char *judge(cs_object *object) {
   if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return "a weak reference leaves no mark in an object";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // Read by a system call, because the address of the table is one of the facts to be tested.
+  // The side table is read with a system call, because its address is one of the facts to be tested and may be wrong.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
     return "the side table of an object is at another address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)
@@ -91,8 +91,8 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   if (metadata->instance_size != size) return "the instance size is at another offset";
   if (object->metadata != metadata) return "an object does not begin with its metadata";
   const uint64_t before = object->counts;
-  // One unowned reference, the mark of an object that Swift frees itself, and the strong references that the caller
-  // holds.
+  // The expected counts are one unowned reference, the flag of an object that Swift frees by itself, and the strong
+  // references that the caller holds.
   if ((before & ~CS_COUNTS_STRONG_MASK) != 3 || cs_counts_strong(before) > 16)
     return "a new object has other reference counts";
   swift_unownedRetain(object);

@@ -1,6 +1,6 @@
 // Quarantines deallocated objects of listed classes, and records accesses to them.
 //
-// May be called from any thread. No function may be called from a signal handler, unless its comment allows it.
+// Any thread may call these functions. A signal handler may call only the functions whose comments allow it.
 #ifndef CS_QUARANTINE_H
 #define CS_QUARANTINE_H
 
@@ -11,9 +11,9 @@
 #include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // the maximum number of frames of a stack
-#define CS_QUARANTINE_CLASSES   2048 // classes that were ever listed
+#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were listed at any time
 #define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in its queue
-#define CS_QUARANTINE_HITS      256  // different incidents
+#define CS_QUARANTINE_HITS      256  // maximum number of different incidents
 
 typedef enum cs_quarantine_error : uint32_t {
   CS_QUARANTINE_OK = 0,
@@ -27,36 +27,39 @@ typedef enum cs_quarantine_error : uint32_t {
 typedef enum cs_quarantine_kind : uint32_t {
   CS_QUARANTINE_CALL = 1,         // a call of a virtual method
   CS_QUARANTINE_ASYNC_CALL = 2,   // a call of a virtual async method
-  CS_QUARANTINE_OVER_RELEASE = 3, // a release of an object without references
-  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: more retains than releases
+  CS_QUARANTINE_OVER_RELEASE = 3, // a release of an object that had no references any more
+  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: there were more retains than releases
   CS_QUARANTINE_WRITE = 5,        // detected at eviction: a field was written
 } __attribute__((enum_extensibility(open))) cs_quarantine_kind;
 
-// Checks the layout of Swift's metadata and reference counts against the runtime of this process. `probe` is the
-// metadata of a final class whose objects have `probe_size` bytes, and `instance` is a new object of it. Idempotent.
+// Checks whether Swift's metadata and reference counts have the expected layout in the runtime of this process. `probe`
+// is the metadata of a final class whose objects have a size of `probe_size` bytes. `instance` is a new object of this
+// class.
+// Further calls have no effect.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
-// Returns the reason why the quarantine is off, or an empty string.
+// Returns the reason why the quarantine cannot be used, or an empty string if it can.
 const char *cs_quarantine_unavailable(void);
 
-// Lists a class. Under CS_MODE_ABSORB, the deinit runs at eviction, and the object stays intact until then. Under
-// CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit runs at once. The fields are then filled with their empty values, or
-// with the label of the record.
+// Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
+// deinit runs at eviction, and the object stays intact until then.
+// Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit runs at the last release. After the deinit, the fields are filled
+// with empty values (zero) or with the label of the record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
 // Unlists a class: its objects leave the quarantine, and later ones are deallocated as usual. Returns false if the
 // class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
-// Sets the budget for objects and their records, of all classes together.
+// Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each dealloc records a stack (the default).
+// Sets whether each last release records a stack. This is the default.
 void cs_quarantine_set_stacks(bool is_on);
 // Evicts all objects and returns after the last deinit. Precondition: the caller is not a deinit of a listed class.
 void cs_quarantine_drain(void);
 
-// The callbacks that publish incidents and counters. They are cs_shim_incident and cs_shim_class, to which this code is
-// not linked.
+// The callbacks that receive incidents and counters. They are cs_shim_incident and cs_shim_class. They are passed as
+// pointers because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Publishes from now on, also for classes that are already listed. Idempotent.
+// Sets the callbacks. Classes that are already listed are published, too. Further calls have no effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
 // Publishes the freed objects that the registers of a crash point to, in quarantine or evicted: class, policy, age and
