@@ -43,8 +43,7 @@ cs_executor_obstacle cs_executor_test(void);
 // Returns whether the asker's call ends the process if the answer is no.
 bool cs_executor_must_hold(const cs_executor_asker *asker);
 
-// place.c
-// Finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
+// place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
 bool cs_executor_find_runtime(void);
 // Finds the program's call that led to this frame of a hook. Returns false if it is not found.
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
@@ -55,8 +54,8 @@ void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
 // Returns whether a function that continued after such a passed check led to the call.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
-// main_queue.c Returns true if the main actor's check certainly fails on this thread. If the result is false, the check
-// may still fail.
+// main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the
+// check may still fail.
 bool cs_executor_is_off_main_queue(uintptr_t identity);
 
 #pragma GCC visibility pop

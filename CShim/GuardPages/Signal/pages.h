@@ -130,13 +130,12 @@ bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
 // Returns false if the queue is empty, or if another thread is changing the entry.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
-// allocate.c Allocates `bytes` bytes in a slot. Returns the address, or 0 if there is no slot. `caller` is the return
+// allocate.c: allocates `bytes` bytes in a slot. Returns the address, or 0 if there is no slot. `caller` is the return
 // address of malloc.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 
-// deallocate.c
-// Frees an address inside the slots. Records an invalid free and returns false. The process then continues unless the
-// policy is fatal.
+// deallocate.c: frees an address inside the slots. Records an invalid free and returns false. The process then
+// continues unless the policy is fatal.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
 // Returns whether a guard page next to the slot is accessible. Such a slot is not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;

@@ -28,7 +28,7 @@ void cs_thread_learn(void) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
   // These bounds include no address. They stay in force if the query below fails. On the main thread, for example, it
-  // needs a file descriptor.
+  // fails if no file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;
   thread->number = number;

@@ -62,8 +62,8 @@ typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
 // Sets the callbacks. Classes that are already listed are published, too. Further calls have no effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes the freed objects that the registers of a crash point to, in quarantine or evicted: class, policy, age and
-// last release. Signal safety: for signal handlers, before they commit the record.
+// Publishes the objects, in quarantine or evicted, to which the registers of a crash point: their class, policy, age
+// and last release. Signal safety: signal handlers may call this function before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // The counters of one class since it was first listed.
@@ -73,18 +73,18 @@ typedef struct cs_quarantine_counts {
   uint32_t limit;
   uint32_t is_listed;
   uint32_t instance_bytes;
-  uint32_t hooked_methods;   // vtable words that point to a stub
-  uint32_t unhooked_methods; // vtable words whose descriptors have an unknown form
+  uint32_t hooked_methods;   // vtable words that were replaced by a stub
+  uint32_t unhooked_methods; // vtable words whose descriptors have an unknown form, so they were not replaced
   uint64_t admitted;
   uint64_t evicted;
   uint64_t hits;
-  uint64_t skipped_budget;   // the budget was used up, and there was no older object to replace
-  uint64_t skipped_busy;     // no slot could be locked, or the reaper lagged behind
-  uint64_t skipped_unowned;  // certainly or possibly on the stack
-  uint64_t skipped_isolated; // its deinit runs on an actor, later
+  uint64_t skipped_budget;   // the budget was used up, and there was no older object to evict
+  uint64_t skipped_busy;     // no slot could be locked, or the reaper's queue was full
+  uint64_t skipped_unowned;  // unowned references existed, or the object was on the stack
+  uint64_t skipped_isolated; // the deinit runs later, on an actor
 } cs_quarantine_counts;
 
-// Copies the counters of the class at an index. Returns false past the last class.
+// Copies the counters of the class at an index. Returns false if the index is past the last class.
 bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts);
 uint64_t cs_quarantine_bytes(void);
 
@@ -96,41 +96,43 @@ typedef struct cs_quarantine_stack {
 
 // Returns the stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Returns the return address of the caller's caller, found by the caller's frame pointer; 0 on a foreign stack.
+// Returns the return address of the caller's caller, which the caller's frame pointer shows. Returns 0 on a foreign
+// stack.
 uint64_t cs_quarantine_caller(void);
-// Returns the address range of this thread's own stack; an empty range if it is unknown.
+// Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
-// Publishes that a handle was resolved after its object of this class was deallocated. `name` has `bytes` bytes of
-// UTF-8.
+// Publishes that the program used a handle after the handle's object, of this class, was deallocated. `name` has
+// `bytes` bytes of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
-// A use-after-free incident. Class, kind, method and access stack are equal for all `count` accesses; the other fields
-// describe the first access.
+// A use-after-free incident. The class, the kind, the method and the access stack are the same for all `count`
+// accesses. The other fields describe the first access.
 typedef struct cs_quarantine_hit {
   const void *metadata;
   const void *object;
-  const void *method; // the intended target of the call; NULL: none
+  const void *method; // the method that was called; NULL: none
   uint64_t count;
-  uint64_t age_ns; // between the last release and the access
-  int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; else unused
-  uint32_t id;     // of the object's record
+  uint64_t age_ns; // from the last release to the access
+  int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; otherwise unused
+  uint32_t id;     // the number of the object's release record
   uint32_t word;   // index of the vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
   uint32_t is_explorer; // the object was in the part that evicts at random
-  uint32_t has_record;  // whether object, age and free stack are known
+  uint32_t has_record;  // whether the object, its age and its free stack are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;
 } cs_quarantine_hit;
 
-// Copies the incident at an index. Returns false past the last incident.
+// Copies the incident at an index. Returns false if the index is past the last incident.
 bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
-// The number of incidents that were dropped because the table was full. The counters of their classes include them.
+// The number of incidents that were dropped because the table was full. The counters of the classes include these
+// incidents.
 uint64_t cs_quarantine_hits_lost(void);
 
-// A class in an image of this process. Valid only during the call of the visitor.
+// A class in an image of this process. The structure is valid only during the call of the visitor.
 typedef struct cs_quarantine_type {
-  const char *name;     // with its module
+  const char *name;     // with the name of its module
   const void *metadata; // NULL: a generic class
   bool is_in_executable;
 } cs_quarantine_type;
@@ -141,19 +143,20 @@ void cs_quarantine_visit_types(cs_quarantine_type_visitor *visitor, void *contex
 typedef enum cs_quarantine_state : uint32_t {
   CS_QUARANTINE_UNKNOWN = 0,
   CS_QUARANTINE_LIVE = 1,
-  CS_QUARANTINE_HELD = 2,  // in quarantine
-  CS_QUARANTINE_FREED = 3, // was in quarantine, and its memory was freed
+  CS_QUARANTINE_HELD = 2,  // the object is in quarantine
+  CS_QUARANTINE_FREED = 3, // the object was in quarantine, and its memory was freed
 } __attribute__((enum_extensibility(open))) cs_quarantine_state;
 
 typedef struct cs_quarantine_liveness {
   cs_quarantine_state state;
   uint32_t id;
   const void *metadata;
-  uint64_t age_ns; // since the last release
+  uint64_t age_ns; // the time since the last release
   cs_quarantine_stack free;
 } cs_quarantine_liveness;
 
-// Returns the state of the object at an address. The address may be any value, because only a system call reads it.
+// Returns the state of the object at an address. The address may have any value, because a system call reads the
+// memory.
 void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
 
 #endif
