@@ -1,13 +1,15 @@
 // Handles a fault in the address range of the slots. CShim's handler calls this code before it treats the fault as a
 // crash. "Retried" means that the thread executes the faulting instruction again.
 //
-// | state of the page        | reaction                                                                          |
-// |--------------------------|-----------------------------------------------------------------------------------|
-// | freed                    | recorded; by the class's policy, opened and retried, or the process ends          |
-// | owned by another thread  | retried after a short pause                                                       |
-// | accessible meanwhile     | retried at once                                                                   |
-// | guard page               | recorded for the nearer slot, as an overflow or underflow; then as a freed page   |
-// | never used, or trap page | an ordinary crash                                                                 |
+// | state of the page        | reaction                                                                              |
+// |--------------------------|---------------------------------------------------------------------------------------|
+// | freed                    | The access is recorded. By the class's policy, the page is opened and the access      |
+// |                          | retried, or the process ends.                                                         |
+// | owned by another thread  | The access is retried after a short pause.                                            |
+// | accessible meanwhile     | The access is retried at once.                                                        |
+// | guard page               | The access is recorded for the nearer slot, as an overflow or underflow. The policy   |
+// |                          | then applies as for a freed page.                                                     |
+// | never used, or trap page | The fault is an ordinary crash.                                                       |
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

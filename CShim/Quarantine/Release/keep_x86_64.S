@@ -65,7 +65,7 @@
   lock xaddq %rsi, CLASS_TURN(%rcx)
   cmpq CLASS_BOUND(%rcx), %rsi
   jae 3f
-1:// rdi: the slot's old object. The marks of an empty slot and of a locked slot point to counts that no object has.
+1:// Register rdi contains the slot's old object, or CS_SLOT_EMPTY or CS_SLOT_BUSY, whose counts no object has.
   leaq cs_slot_marks(%rip), %rdi
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
@@ -125,7 +125,7 @@
   movq %rax, OBJECT_ISA(%rdi)
   jmpq *free@GOTPCREL(%rip)
 
-3:// The slot for a sampled object (the explorer's), or the first slot of a new round.
+3:// The object is sampled and goes to the explorer, or this is the first turn of a new round.
   pushq %rcx
   .cfi_adjust_cfa_offset 8
   movq %rcx, %rdi

@@ -1,20 +1,25 @@
 // Handles a trap in contained work:
 //
 // clang-format off
-// | situation                                     | what happens                                                      |
-// |-----------------------------------------------|-------------------------------------------------------------------|
-// | `ud2` in the work, within the budget          | an incident in the ring; wakes the waiter; the thread stays       |
-// | the budget is used up                         | a crash, whose record says so                                     |
-// | another signal; a forked child                | a crash as usual                                                  |
-// | libc, the loader or Dispatch are on the stack | a crash: one of their locks may be held                           |
-// | a lazy global is being initialized            | a crash: other threads would wait for the global forever          |
-// | within Swift's concurrency library            | a crash: a task's lock may be held, as in a cancellation          |
-// | the work holds our lock, or a stream's        | a crash: `print` locks stdout, and exit() needs that lock         |
-// | the unwind does not reach the work's start    | a crash: the frames on the stack are unknown                      |
-// | another handler has replaced ours             | a crash: that handler called ours, and may hold a lock            |
-// | no room for the incident                      | a crash: every trap needs a report                                |
-// | a fault while writing the incident            | the trap repeats, and then is a crash                             |
-// | other threads crash meanwhile                 | they and this thread do not wait for each other                   |
+// | situation                                          | what happens                                                |
+// |----------------------------------------------------|-------------------------------------------------------------|
+// | `ud2` in the work, within the budget               | The ring gets an incident, the thread that waits for the    |
+// |                                                    | work continues, and this thread stops forever.              |
+// | The budget is used up.                             | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
+// | another signal, or a forked child                  | A crash as usual.                                           |
+// | The stack contains libc, the loader or Dispatch.   | A crash, because the thread may hold one of their locks.    |
+// | A lazy global is being initialized.                | A crash, because other threads would wait forever for the   |
+// |                                                    | global.                                                     |
+// | The stack contains Swift's concurrency library.    | A crash, because the thread may hold a task's lock, for     |
+// |                                                    | example during a cancellation.                              |
+// | The work holds a lock of the shield or of a        | A crash. For example, `print` locks stdout, and exit()      |
+// | stream.                                            | needs this lock.                                            |
+// | The unwind does not reach the start of the work.   | A crash, because some frames on the stack are unknown.      |
+// | Another handler has replaced ours.                 | A crash, because that handler has called ours and may hold  |
+// |                                                    | a lock.                                                     |
+// | The ring has no free entry for the incident.       | A crash, because every trap needs a report.                 |
+// | The thread faults while it writes the incident.    | The trap repeats, and then is a crash.                      |
+// | Other threads crash at the same time.              | They and this thread do not wait for each other.            |
 // clang-format on
 //
 // The thread does not take part in the coordination of crashing threads (crasher.h, sweep.h, watch.h). Crashing threads

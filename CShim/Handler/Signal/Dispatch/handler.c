@@ -1,29 +1,37 @@
 // Handles concurrent and nested crashes in this way:
 //
 // clang-format off
-// | situation                                   | what happens                                                        |
-// |---------------------------------------------|---------------------------------------------------------------------|
-// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; a   |
-// |                                             | thread that ran during the sweep gets time to crash                 |
-// | the end of the process is certain           | the other threads halt where the sweep found them (halt.c)          |
-// | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
-// | the handler of a thread crashes             | commits the partial record as minimal; then default action, with    |
-// |                                             | the context of the first crash                                      |
-// | the handler crashes a second time           | default action, without further writes                              |
-// | a signal is sent to a thread in the handler | dropped: the thread ends by its first signal                        |
-// | a thread stalls while it writes its record  | the watchdog reminds it: it commits the partial record, and then    |
-// |                                             | continues as after a whole one                                      |
-// | a thread never leaves the handler           | the others wait WAIT_TRIES times, then the process ends; at the     |
-// |                                             | latest the watchdog ends it                                         |
-// | an earlier handler recovers from the fault  | no crash, the record is withdrawn (first_chance.c)                  |
-// | an earlier handler takes a sent signal, or  | that signal is no longer ours. If the program continues, the next   |
-// | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
-// | a later handler calls ours without siginfo  | re-raises the signal, to our handler only                           |
-// | a thread faults while it answers a sweep    | it waits until the process ends; no record of its own               |
-// | contained work traps                        | parks only its thread (containment.c)                               |
-// | an access to a guard slot                   | no crash under the policy absorb; also in a forked child            |
-// | a forked child crashes                      | not ours: the previous action, without a record                     |
-// | vfork, clone(CLONE_VM)                      | as in a forked child: the memory is the parent's                    |
+// | situation                                        | what happens                                                  |
+// |--------------------------------------------------|---------------------------------------------------------------|
+// | A second thread crashes.                         | It gets its own slot and record. Both threads wait for each   |
+// |                                                  | other and then leave the handler. A thread that ran during    |
+// |                                                  | the sweep gets time to crash, too.                            |
+// | The process certainly ends.                      | The other threads halt where the sweep has found them         |
+// |                                                  | (halt.c).                                                     |
+// | 65 threads crash at once.                        | The last one gets no slot. It increments slot_lost, wakes     |
+// |                                                  | crashd, and waits for the other threads.                      |
+// | The handler crashes.                             | It commits the partial record as minimal. The default action  |
+// |                                                  | then applies, with the context of the first crash.            |
+// | The handler crashes again.                       | The default action applies. Nothing more is written.          |
+// | A signal is sent to a thread in the handler.     | It is dropped, because the thread ends by its first signal.   |
+// | A thread stalls while it writes its record.      | The watchdog sends it a reminder. The thread then commits the |
+// |                                                  | partial record, and continues as after a complete one.        |
+// | A thread never leaves the handler.               | The other threads wait WAIT_TRIES times, and then end the     |
+// |                                                  | process. The watchdog ends it at the deadline.                |
+// | A program's handler, installed before ours,      | This is not a crash, and the record is withdrawn              |
+// | recovers from the fault.                         | (first_chance.c).                                             |
+// | A program's handler, installed before ours,      | The shield does not handle the signal further. If the program |
+// | receives a sent signal, or also handles SIGABRT. | continues, the next crash gets its own sweep.                 |
+// | A handler, installed after ours, calls ours      | Our handler stays installed, and re-raises the signal to      |
+// | without siginfo.                                 | itself.                                                       |
+// | A thread faults while it answers a sweep.        | It waits until the process ends, and gets no record of its    |
+// |                                                  | own.                                                          |
+// | Contained work traps.                            | Only its thread stops forever (containment.c).                |
+// | A thread accesses a guard slot.                  | Under the policy absorb, this is not a crash. The same        |
+// |                                                  | applies to a forked child.                                    |
+// | A forked child crashes.                          | The previous action applies, and no record is written.        |
+// | A child of vfork or clone(CLONE_VM) crashes.     | The same as for a forked child, because the memory is the     |
+// |                                                  | parent's.                                                     |
 // clang-format on
 //
 // The handler need not save errno, because it calls no function that sets errno (system_call.h).

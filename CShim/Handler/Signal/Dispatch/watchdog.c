@@ -1,14 +1,14 @@
 // The watchdog, which ends a stalled handler (docs/decisions/0010).
 //
 // clang-format off
-// | after                       | the watchdog                                                                           |
-// |-----------------------------|----------------------------------------------------------------------------------------|
-// | a twentieth of the deadline | reminds a thread that has used half of that time on a processor: sends its own signal  |
-// |                             | again, and the thread then commits a partial record (overdue.c)                        |
-// | three twentieths            | reminds any other thread: it sleeps, or waits for a processor                          |
-// | four ticks after a reminder | commits the record of a thread that has not run its reminder                           |
-// | the deadline                | reminds threads that still write; eight ticks later commits and delivers all records,  |
-// |                             | and ends the process by the oldest crash's signal                                      |
+// | after                       | the watchdog                                                                       |
+// |-----------------------------|------------------------------------------------------------------------------------|
+// | a twentieth of the deadline | Reminds a thread that has used half of that time on a processor: sends it its own  |
+// |                             | signal again. The thread then commits a partial record (overdue.c).                |
+// | three twentieths            | Reminds any other thread, which sleeps or waits for a processor.                   |
+// | four ticks after a reminder | Commits the record of a thread that has not handled its reminder.                  |
+// | the deadline                | Reminds the threads that still write. Eight ticks later, commits and delivers all  |
+// |                             | records, and ends the process by the signal of the oldest crash.                   |
 // clang-format on
 //
 // The watchdog measures time as a number of short sleeps, and not with a clock. If the machine stalls for a minute, the

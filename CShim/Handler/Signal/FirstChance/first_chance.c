@@ -1,20 +1,26 @@
 // Handles a fault for which the program installed a handler before the start of the shield:
 //
 // clang-format off
-// | the handler                                    | what happens                                                    |
+// | what the program's handler does                | what the shield does                                            |
 // |------------------------------------------------|-----------------------------------------------------------------|
-// | returns                                        | the record is withdrawn, the instruction runs again             |
-// | replaces ours with the default action, or with | that becomes our previous action; ours is installed again       |
-// | itself                                         |                                                                 |
-// | was installed for one call (SA_RESETHAND)      | the default action becomes our previous action                  |
-// | then sends the signal again                    | a crash with the registers and the address of the fault         |
-// | returns for LOOP_NS without a repair           | a crash, captured before the handler's action is restored       |
-// | calls abort(), or faults                       | a second crash, which includes the pending record               |
-// | ends the process                               | crashd reads the record from the ring at the end                |
-// | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
-// |                                                | or when the watchdog checks its stack pointer                   |
-// | has not returned by the watchdog's deadline    | a crash, which is then delivered to crashd                      |
-// | is also the handler of SIGABRT                 | no first chance: it reports crashes, so ours captures first     |
+// | It returns.                                    | The record is withdrawn, and the thread executes the            |
+// |                                                | instruction again.                                              |
+// | It replaces our handler by the default action  | The new action becomes our previous action, and our handler is  |
+// | or by itself.                                  | installed again.                                                |
+// | It was installed for one call (SA_RESETHAND).  | The default action becomes our previous action.                 |
+// | It returns, and the thread sends the signal    | The signal is a crash, with the registers and the address of    |
+// | again.                                         | the fault.                                                      |
+// | It returns for LOOP_NS without repairing the   | The fault is a crash. It is captured before the program's       |
+// | fault.                                         | action is restored.                                             |
+// | It calls abort(), or faults.                   | This is a second crash, which includes the pending record.      |
+// | It ends the process.                           | crashd reads the pending record from the ring when the          |
+// |                                                | connection ends.                                                |
+// | It is left by siglongjmp().                    | The record is withdrawn at the thread's next fault, at exit(),  |
+// |                                                | or when the watchdog checks the thread's stack pointer.         |
+// | It has not returned at the watchdog's          | The fault is a crash, and is delivered to crashd.               |
+// | deadline.                                      |                                                                 |
+// | It is also the handler of SIGABRT.             | It gets no first chance, because it reports crashes. Our        |
+// |                                                | handler captures the crash first.                               |
 // clang-format on
 //
 // If the handler has never returned before, it may end the process. The handler of the shield therefore writes a

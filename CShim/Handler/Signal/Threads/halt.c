@@ -2,32 +2,35 @@
 // this signal.
 //
 // clang-format off
-// | situation                                       | what the thread does                                            |
-// |-------------------------------------------------|-----------------------------------------------------------------|
-// | the crash ends the process; it waited           | answers, and stays until the process ends                       |
-// | the crash ends the process; it was running      | answers, continues for a short processor time (halt_turn.c),    |
-// |                                                 | and stays                                                       |
-// | the crash ends the process; signal after sweep  | does not answer, and stays                                      |
-// | a certain end with CRASHSHIELD_SWEEP_MS=0       | does not answer, and stays                                      |
-// | it crashes before it stays                      | a crash of its own (handler.c)                                  |
-// | it blocks SIGPROF, or waits for it by sigwait() | gets no signal, or keeps it pending (reach.c), and continues;   |
-// |                                                 | none of its calls is interrupted                                |
-// | it starts to do so between that check and the   | a program that uses SIGPROF itself may end by the signal        |
-// | signal                                          |                                                                 |
-// | it waits for a vfork child                      | continues: the signal stays pending                             |
-// | it calls exit() or exec() before it stays       | its call takes effect, as it may without the shield             |
-// | it forks before it stays                        | the child has the program's SIGPROF action, and does not stay   |
-// | it faults while it answers                      | stays (handler.c)                                               |
-// | two threads crash                               | one certain end is enough; threads that an earlier sweep        |
-// |                                                 | released get the signal again                                   |
-// | the handler crashes                             | all get the signal before the process ends                      |
-// | a handler of the program receives the crash:    | answers and continues. But a call that the signal made fail     |
-// | its own, one installed after ours that calls    | with EINTR returns only after that handler has ended, a signal  |
-// | ours, siglongjmp(); or the kernel does not end  | of the program arrived, or HOLD_NAPS passed. Otherwise the      |
-// | the process (abort() in the first process of a  | program might exit with its own status before the handler ends  |
-// | pid namespace)                                  | the process                                                     |
-// | the process survives a certain end (a debugger  | continues after SURVIVED_NAPS                                   |
-// | discarded the signal)                           |                                                                 |
+// | situation                                              | what the thread does                                    |
+// |--------------------------------------------------------|---------------------------------------------------------|
+// | The process certainly ends, and the thread waited.     | It answers the sweep, and stays until the process ends. |
+// | The process certainly ends, and the thread was         | It answers, continues for a short processor time        |
+// | running.                                               | (halt_turn.c), and stays.                               |
+// | The signal arrives after the sweep, or                 | If the process certainly ends, it does not answer, and  |
+// | CRASHSHIELD_SWEEP_MS is 0.                             | stays.                                                  |
+// | It crashes before it stays.                            | It has its own crash (handler.c).                       |
+// | It blocks SIGPROF, or waits for SIGPROF by sigwait().  | It gets no signal, or SIGPROF stays pending (reach.c).  |
+// |                                                        | It continues, and none of its calls is interrupted.     |
+// | It begins to do so after that check.                   | If the program uses SIGPROF itself, the signal may end  |
+// |                                                        | it.                                                     |
+// | It waits for a vfork child.                            | It continues, and the signal stays pending.             |
+// | It calls exit() or exec() before it stays.             | The call takes effect, as it may without the shield.    |
+// | It forks before it stays.                              | The child has the program's action for SIGPROF, and     |
+// |                                                        | does not stay.                                          |
+// | It faults while it answers.                            | It stays (handler.c).                                   |
+// | Two threads crash.                                     | It stays if one of the two signals certainly ends the   |
+// |                                                        | process. A thread that an earlier sweep released gets   |
+// |                                                        | SIGPROF again.                                          |
+// | The handler crashes.                                   | It gets SIGPROF before the process ends.                |
+// | A handler of the program receives the crash, or the    | It answers and continues. If SIGPROF made a call fail   |
+// | kernel does not end the process (abort() in the first  | with EINTR, the call returns only after that handler    |
+// | process of a pid namespace).                           | has ended, a signal of the program has arrived, or      |
+// |                                                        | HOLD_NAPS have passed. Otherwise, the program might     |
+// |                                                        | exit with its own status before the handler ends the    |
+// |                                                        | process.                                                |
+// | The process survives although it should end, because a | It continues after SURVIVED_NAPS.                       |
+// | debugger discarded the signal.                         |                                                         |
 // clang-format on
 //
 // While a thread stays, it blocks all signals except crash signals and glibc's own signals. It accepts glibc's signals
