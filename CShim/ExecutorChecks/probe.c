@@ -9,9 +9,8 @@
 #include "executor_checks.h"
 
 // The flag in a call of the runtime's function: the runtime ends the process if the answer is no. Without the flag, the
-// runtime only returns the answer.
-// `Task.immediate`, an isolated deinit, and a cast to a conformance that is isolated to the main actor call without the
-// flag.
+// runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a conformance that is isolated
+// to the main actor call without the flag.
 #define MUST_HOLD UINT64_C(8)
 
 // The value is not zero, because the linker may merge constants of zero.

@@ -1,7 +1,6 @@
 // Finds the functions of the Swift runtime in an executable that was linked with -static-stdlib. The executable exports
 // no symbols. Its file has a symbol table that contains them, unless the file is stripped. Sources: System V ABI,
-// "Symbol Table";
-// elf(5).
+// "Symbol Table"; elf(5).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

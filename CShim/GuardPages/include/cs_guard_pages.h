@@ -30,8 +30,7 @@ typedef enum cs_pages_error : uint32_t {
 const char *cs_pages_unavailable(void);
 
 // Samples objects of `bytes` bytes whose first word is `metadata`. Cuts `name` if it is too long. The first call maps
-// the slots.
-// A second call for the same class changes its policy.
+// the slots. A second call for the same class changes its policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
                              uint32_t name_bytes, cs_mode policy);
 // Stops sampling the class. Returns false if the class was not listed. Live objects stay in their slots.

@@ -106,13 +106,11 @@ cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
 // Sets the value of a key. An empty value removes the key. Returns false if the table is full or if the environment
 // sets the key. If the key or the value is too long, it is cut at a UTF-8 boundary and stored, and the result is also
-// false.
-// Any thread may call this, but a signal handler may not.
+// false. Any thread may call this, but a signal handler may not.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
 // Adds a line to the ring of breadcrumbs. The line replaces the oldest one if the ring is full. A line that is too long
-// is cut at a UTF-8 boundary.
-// Lock-free. Any thread may call this.
+// is cut at a UTF-8 boundary. Lock-free. Any thread may call this.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 typedef struct cs_shim_text {
@@ -121,14 +119,12 @@ typedef struct cs_shim_text {
 } cs_shim_text;
 
 // Like cs_shim_breadcrumb(), but also stores a level, a category and metadata. The metadata consist of pairs of a key
-// and a value.
-// Each of these strings ends with a NUL. Pairs that do not fit are dropped.
+// and a value. Each of these strings ends with a NUL. Pairs that do not fit are dropped.
 void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata);
 
 // Records an incident of a component of the shield. The fields of the incident from `address` on describe it. If an
 // equal incident was recorded before, only its count is increased. Incidents and repetitions wake crashd at most four
-// times a second.
-// Lock-free. Any thread and any signal handler may call this. It has no effect before the start.
+// times a second. Lock-free. Any thread and any signal handler may call this. It has no effect before the start.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // Records `times` occurrences of an incident. Incidents that have the same key, other than 0, share one entry of the
 // ring. Returns false before the start, because nothing is recorded then.
@@ -162,8 +158,8 @@ bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
 // Stores the return addresses of the caller's stack, beginning with the innermost frame. The list begins with the
 // return address `first`. If no frame has this return address, it begins with the caller. Returns the number of stored
-// addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT.
-// Returns 0 if too many threads call this function at the same time. Takes one or two microseconds and no lock.
+// addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this function at the
+// same time. Takes one or two microseconds and no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // Stores the stack of the thread that a signal interrupted. `context` is the handler's `ucontext_t`. The first address
@@ -181,8 +177,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : u
 #define CS_SHIM_CONTAINED_BUDGET 16
 
 // Runs the routine on a new thread, and waits until it ends. A Swift trap ends the routine, and is recorded as an
-// incident.
-// Any other crash, and a trap beyond the budget, ends the process as usual. containment.c lists all cases.
+// incident. Any other crash, and a trap beyond the budget, ends the process as usual. containment.c lists all cases.
 // Any thread may call this, but a signal handler may not.
 cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 

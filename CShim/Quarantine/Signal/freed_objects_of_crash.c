@@ -79,8 +79,7 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
 }
 
 // Stores a record if it takes precedence over the stored one. An object in quarantine takes precedence, because its
-// address is in use.
-// Among freed-object records, the latest one takes precedence.
+// address is in use. Among freed-object records, the latest one takes precedence.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;

@@ -111,9 +111,8 @@ READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
 }
 
 // Stores the return addresses, beginning with the frame at `at`. Each frame must be above the previous one and on this
-// thread's stack.
-// The async callers of an async function are not on the stack. After its frame, the stack contains the functions that
-// run its task.
+// thread's stack. The async callers of an async function are not on the stack. After its frame, the stack contains the
+// functions that run its task.
 READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);

@@ -1,6 +1,5 @@
 // Creates the copy of a class's metadata to which the objects in quarantine point. The vtable words of the copy point
-// to stubs.
-// Its superclass is the class itself, so casts still work.
+// to stubs. Its superclass is the class itself, so casts still work.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -34,16 +34,15 @@ typedef enum cs_quarantine_kind : uint32_t {
 
 // Checks whether Swift's metadata and reference counts have the expected layout in the runtime of this process. `probe`
 // is the metadata of a final class whose objects have a size of `probe_size` bytes. `instance` is a new object of this
-// class.
-// Further calls have no effect.
+// class. Further calls have no effect.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
 // Returns the reason why the quarantine cannot be used, or an empty string if it can.
 const char *cs_quarantine_unavailable(void);
 
 // Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
-// deinit runs at eviction, and the object stays intact until then.
-// Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit runs at the last release. After the deinit, the fields are filled
-// with empty values (zero) or with the label of the record (diagnose).
+// deinit runs at eviction, and the object stays intact until then. Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit
+// runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
+// record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
 // Unlists a class: its objects leave the quarantine, and later ones are deallocated as usual. Returns false if the
 // class was not listed.

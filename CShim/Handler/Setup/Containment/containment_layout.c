@@ -18,8 +18,8 @@
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
 // The runtime's function that initializes a lazy global once. During the initialization, swift_once holds a lock that
-// is a futex of the runtime.
-// The stack then contains no function of libc, so the list of images above does not detect this case.
+// is a futex of the runtime. The stack then contains no function of libc, so the list of images above does not detect
+// this case.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a

@@ -1,7 +1,6 @@
 // Determines how much memory of the program a crash record contains. The program chooses the mode, and crashd can
 // withhold all memory. One thread at a time calls these functions. The thread that starts the shield calls them first,
-// and the idle thread calls them later.
-// A forked child calls them on its only thread.
+// and the idle thread calls them later. A forked child calls them on its only thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

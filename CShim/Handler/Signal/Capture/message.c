@@ -95,8 +95,7 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
 }
 
 // Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
-// part.
-// If two threads trap at the same time, one thread may find both messages and the other thread no message.
+// part. If two threads trap at the same time, one thread may find both messages and the other thread no message.
 static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;

@@ -1,8 +1,7 @@
 // Determines the class of an object that a message of the Swift runtime mentions: "… unowned reference but object 0x…
 // was already destroyed". The memory of this object is not freed yet, so its first word still points to the metadata of
-// its class.
-// The class's descriptor contains the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type
-// Descriptor"). Each step checks its result. If a result is not as expected, no class is recorded.
+// its class. The class's descriptor contains the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and
+// "Nominal Type Descriptor"). Each step checks its result. If a result is not as expected, no class is recorded.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

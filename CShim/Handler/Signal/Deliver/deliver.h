@@ -52,8 +52,7 @@ bool cs_spool_write(void) SIGNAL_SAFE;
 bool cs_spool_copy(void) SIGNAL_SAFE;
 
 // Removes the spool file. If a crash, or another record that may be withdrawn, needs the file, rewrites it instead.
-// Precondition:
-// one thread at a time.
+// Precondition: one thread at a time.
 void cs_spool_take_back(void) SIGNAL_SAFE;
 
 // Writes bytes at an offset of the file. Returns false if this fails.
@@ -64,17 +63,15 @@ bool cs_spool_put_ring(int file) SIGNAL_SAFE;
 
 // Writes a reduced ring, for a file whose owner must not read the process's data (docs/decisions/0122). It contains the
 // program's identity, the signal, and the frames as offsets in images. It contains no memory, registers, strings or
-// addresses.
-// Each image gets an artificial base address. Precondition: one thread at a time.
+// addresses. Each image gets an artificial base address. Precondition: one thread at a time.
 bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 
 // Closes the reserved descriptor if `result` is EMFILE or ENFILE. Returns true if the caller should retry.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 
 // Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the closed descriptor's number
-// first.
-// If this is the shield's connecting thread, it soon closes the number again, so this function waits. `attempt` is the
-// number of earlier attempts.
+// first. If this is the shield's connecting thread, it soon closes the number again, so this function waits. `attempt`
+// is the number of earlier attempts.
 bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE;
 
 #endif

@@ -165,9 +165,8 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
 }
 
 // Delays the return of an interrupted system call. The thread runs on our alternate stack, so signals stay blocked
-// meanwhile.
-// The handler of a pending signal then runs after the return, on the stack that the program has chosen for it. Returns
-// true if another crash ends the process meanwhile.
+// meanwhile. The handler of a pending signal then runs after the return, on the stack that the program has chosen for
+// it. Returns true if another crash ends the process meanwhile.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
