@@ -1,5 +1,5 @@
-// Replaces a function in the tables through which images call functions of other images. These are the relocations
-// JUMP_SLOT and GLOB_DAT of x86-64. The loader filled the tables before this code runs.
+// Replaces a function in the tables through which images call functions of other images. The entries of these tables
+// are those of the x86-64 relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
 // There, the runtime's own definition is in an archive member. The linker either omits the member, or includes it and

@@ -26,7 +26,7 @@ static uint32_t wanted_one_in = ONE_IN_DEFAULT;
 static uint32_t most_slots; // the largest value that wanted_slots ever had
 static bool has_fork_handler;
 
-// Returns the name of the file that contains the next malloc; NULL if that file is libc.
+// Returns the name of the file that contains the next malloc, or NULL if this file is libc.
 static const char *foreign_allocator(void) {
   struct dl_find_object of_malloc, of_libc;
   void *const next = cs_pages_next_malloc();
@@ -79,8 +79,8 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Precondition: the caller holds the lock. Other threads may use the pool meanwhile. Each slot is taken from the pool
-// at most once.
+// Precondition: the caller holds the lock. Other threads may use the pool at the same time. Each slot is taken from the
+// pool at most once.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
     uint32_t index = 0;

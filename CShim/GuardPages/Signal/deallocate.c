@@ -103,7 +103,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
 
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
-  // An address in the trap page belongs to no slot.
+  // If the address is in the trap page, no slot contains it.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
   cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
   for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {

@@ -1,4 +1,4 @@
-// Incidents: the description of a slot, and of the invalid access to it.
+// Records incidents: describes the slot and the invalid access to it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

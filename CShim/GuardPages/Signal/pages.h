@@ -1,10 +1,10 @@
 // The declarations that the files of the guard slots share. All functions in Signal/ may run in a signal handler,
-// because malloc and free may be called there. They take no lock, allocate no memory, and wait for another thread only
-// for a limited time.
+// because a signal handler may call malloc and free. They take no lock, allocate no memory, and wait for another thread
+// only for a limited time.
 //
 //   trap page | guard | slot 0 | guard | slot 1 | guard | … | slot n-1 | guard
 //
-// An object is at the end of its page, aligned to 16 bytes. An access past the object hits the guard page.
+// An object is at the end of its page, aligned to 16 bytes. An access past the end of the object hits the guard page.
 #ifndef CS_PAGES_H
 #define CS_PAGES_H
 
@@ -60,7 +60,7 @@ typedef struct cs_page_slot {
 
 // A sampled class. Entries are never freed.
 typedef struct cs_page_class {
-  uint64_t metadata; // atomic: stored last
+  uint64_t metadata; // atomic: stored after the other fields
   uint32_t bytes;
   uint32_t policy;    // atomic: cs_mode
   uint32_t is_listed; // atomic
@@ -81,7 +81,7 @@ extern uint64_t cs_pages_bytes; // atomic
 // state.c
 extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT, and one for the last guard; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
-extern uint32_t cs_page_class_count;                     // atomic: release; entries below it are complete
+extern uint32_t cs_page_class_count;                     // atomic: release store; the entries below are complete
 extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: number of listed classes with this size
 extern uint32_t cs_page_slot_target;    // atomic: slots with this index or a larger one are not in the pool
 extern uint32_t cs_page_one_in;         // atomic
@@ -137,7 +137,7 @@ uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 // deallocate.c: frees an address inside the slots. Records an invalid free and returns false. The process then
 // continues unless the policy is fatal.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
-// Returns whether a guard page next to the slot is accessible. Such a slot is not used again.
+// Returns whether a guard page next to the slot is accessible. If one is, the slot is not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
 // Stores the size of the live allocation that starts at the address. Returns false if no live allocation starts there.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
@@ -146,7 +146,7 @@ bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
 typedef struct cs_page_event {
   cs_ring_pages kind;
   uint64_t address;       // the accessed or freed address
-  const void *context;    // of the signal; NULL: record the stack of the calling thread
+  const void *context;    // of the signal; NULL: the stack of the calling thread is recorded
   uint64_t caller;        // return address of free
   bool is_fatal;          // whether the event ends the process
   uint64_t fatal_address; // the fault address of the crash that then ends the process

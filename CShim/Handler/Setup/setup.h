@@ -29,7 +29,7 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
 // Adds annotations for the release and the environment to the ring: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
 void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
-// Returns whether threads get alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
+// Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
 bool cs_environment_gives_stacks(void);
 // Returns how long a crash waits for the answers of the other threads, from CRASHSHIELD_SWEEP_MS. 0: it does not wait.
 uint32_t cs_environment_sweep_ms(void);
@@ -61,7 +61,7 @@ void cs_memory_mode_sweep(uint32_t round);
 // cs_testing.h: if true, simulates a kernel without F_SEAL_FUTURE_WRITE.
 extern bool cs_ring_has_old_kernel;
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
-// Keeps the spool directory open, if there is one.
+// Opens the spool directory, if it exists, and keeps it open.
 void cs_spool_open(void);
 void cs_ring_unmake(void);
 

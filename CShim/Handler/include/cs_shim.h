@@ -81,7 +81,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t
 // CRASHSHIELD_ENVIRONMENT set annotations that the program cannot change later.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
-  const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` beside the socket
+  const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` next to the socket
   const char *name;            // CRASHSHIELD_NAME, else the executable's last path component
   cs_shim_memory memory;
   cs_shim_status_function status_function;
@@ -150,10 +150,10 @@ void cs_shim_set_fault_function(cs_shim_fault_function *function);
 // A hook that reads the record of a crash before the record is committed. It may add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
-// Sets the hook for each crash. Only one hook is set at a time. NULL removes it.
+// Sets the hook that is called for each crash. Only one hook is set at a time. NULL removes it.
 void cs_shim_set_record_function(cs_shim_record_function *function);
 
-// Returns whether our SIGSEGV handler is installed.
+// Returns whether our handler is installed for SIGSEGV.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
 // Stores the return addresses of the caller's stack, beginning with the innermost frame. The list begins with the

@@ -1,5 +1,5 @@
-// The stubs to which the words of class metadata, and of their zombie copies, point. Each stub loads its number and
-// jumps to the common part.
+// The stubs to which the words of class metadata, and of their zombie copies, point. Each stub loads its index and
+// jumps to the code that all stubs share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.

@@ -34,7 +34,7 @@ typedef enum cs_quarantine_kind : uint32_t {
 
 // Checks whether Swift's metadata and reference counts have the expected layout in the runtime of this process. `probe`
 // is the metadata of a final class whose objects have a size of `probe_size` bytes. `instance` is a new object of this
-// class. Further calls have no effect.
+// class. Later calls return the first result.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
 // Returns the reason why the quarantine cannot be used, or an empty string if it can.
 const char *cs_quarantine_unavailable(void);
@@ -44,21 +44,22 @@ const char *cs_quarantine_unavailable(void);
 // runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
 // record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class: its objects leave the quarantine, and later ones are deallocated as usual. Returns false if the
+// Unlists a class. Its objects leave the quarantine, and later objects are deallocated as usual. Returns false if the
 // class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
 // Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
 // Sets whether each last release records a stack. This is the default.
 void cs_quarantine_set_stacks(bool is_on);
-// Evicts all objects and returns after the last deinit. Precondition: the caller is not a deinit of a listed class.
+// Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
+// deinit of a listed class.
 void cs_quarantine_drain(void);
 
 // The callbacks that receive incidents and counters. They are cs_shim_incident and cs_shim_class. They are passed as
 // pointers because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Sets the callbacks. Classes that are already listed are published, too. Further calls have no effect.
+// Sets the callbacks. Classes that are already listed are published, too. A repeated call changes nothing.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
 // Publishes the objects, in quarantine or evicted, to which the registers of a crash point: their class, policy, age
@@ -117,7 +118,7 @@ typedef struct cs_quarantine_hit {
   uint32_t word;   // index of the vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
-  uint32_t is_explorer; // the object was in the part that evicts at random
+  uint32_t is_explorer; // the object was in the explorer, the part that evicts at random
   uint32_t has_record;  // whether the object, its age and its free stack are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;

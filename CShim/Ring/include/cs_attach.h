@@ -83,7 +83,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_
   CS_CONTROL_GUARD_ABSORB = 3,
 } cs_control_guard;
 
-// The number of guard kinds in a message. A process ignores the kinds that its version does not have.
+// The number of kinds of guards for which a message contains modes. A process ignores the kinds that its version does
+// not have.
 #define CS_CONTROL_GUARD_KINDS 64
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint32_t {

@@ -204,7 +204,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : u
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
 
-// A crash signal, and whether other code had replaced our handler at the last check. Each field is one atomic word.
+// A crash signal, and whether other code had replaced our handler at the last check. Each field is an atomic word.
 typedef struct cs_ring_handler {
   uint64_t address; // the handler that replaced ours; 0: none
   int32_t signal;   // 0: the entry is not used
@@ -242,7 +242,7 @@ typedef struct cs_ring_header {
   uint64_t breadcrumb_head; // breadcrumbs written since the start
   uint8_t name[CS_RING_NAME_LIMIT_BYTES];
   uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
-  uint64_t slot_overwritten; // committed records that later records overwrote
+  uint64_t slot_overwritten; // committed records that were overwritten by later records
   uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
   uint32_t thread_total;     // threads that had not crashed, including those that got no slot
   uint32_t sweep;            // cs_ring_sweep
@@ -353,8 +353,8 @@ typedef struct cs_ring_record {
   uint32_t flags;
   uint32_t frame_count;
   uint32_t frame_total; // number of frames without async ones; may be larger than the number of stored frames
-  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost, then the outermost, then the async frames
-  uint32_t unwind_stop; // why the unwind ended: cs_unwind_stop of cs_shim.h
+  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
+  uint32_t unwind_stop; // why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;
   uint32_t message_bytes;   // from swift_getFatalErrorMessageBuffer
   uint32_t abort_bytes;     // from glibc's __abort_msg
@@ -377,7 +377,7 @@ typedef struct cs_ring_record {
   uint32_t memory_reserved;
   uint8_t exception_text[CS_RING_EXCEPTION_TEXT_LIMIT_BYTES];
   uint8_t task_name[CS_RING_TASK_NAME_LIMIT_BYTES];
-  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address, without the recorded stack
+  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address; does not overlap the recorded stack
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
@@ -403,7 +403,7 @@ typedef struct cs_ring_thread_record {
   uint32_t frame_total;
   uint32_t frame_head;
   uint32_t unwind_stop;
-  uint32_t run_state; // R, S, D, …: the kernel's letter if it did not answer, else 0
+  uint32_t run_state; // the kernel's letter for its state (R, S, D, …) if it did not answer, else 0
   uint32_t flags;     // CS_RING_RECORD_TASK
   uint32_t task_name_bytes;
   uint32_t task_id;
@@ -431,7 +431,7 @@ typedef struct cs_ring_object_stacks {
 
 // The data of a trap in contained work. A trap has no object.
 typedef struct cs_ring_trap {
-  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number without pc, as many as fit
+  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number, without the pc; as many as fit
   uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // the frames that follow those in `use`
 } cs_ring_trap;
 

@@ -22,7 +22,7 @@ static const char *variable(const char *name) {
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-// The environment variable of a deployment takes precedence over the value in the code.
+// An environment variable, which a deployment sets, takes precedence over the value that the program has configured.
 static const char *preferred(const char *name, const char *configured) {
   const char *value = variable(name);
   return value != NULL || configured == NULL || configured[0] == 0 ? value : configured;
@@ -92,7 +92,7 @@ uint32_t cs_environment_deadline_ms(void) {
   return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCHDOG_DEFAULT_MS, CS_WATCHDOG_LIMIT_MS);
 }
 
-// CRASHSHIELD_MEMORY: none, scrubbed or full.
+// Returns the mode that the configuration or CRASHSHIELD_MEMORY (none, scrubbed or full) sets, or the default.
 static uint32_t memory_mode(const cs_shim_configuration *configuration) {
   static const char *const names[] = {"none", "scrubbed", "full"};
   const char *value = variable("CRASHSHIELD_MEMORY");
@@ -131,8 +131,8 @@ static bool default_socket(char *to, size_t size) {
   struct stat status = {0};
   // The user's crashd is used only on a machine without the system's crashd.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // The XDG Base Directory Specification requires that a relative path is ignored. A path that is too long cannot be
-  // bound.
+  // The XDG Base Directory Specification requires that a relative path is ignored. A socket cannot be bound to a path
+  // that is too long.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);

@@ -1,5 +1,5 @@
-// The connection's descriptors. This file makes system calls without libc. Otherwise, the thread sanitizer would treat
-// a descriptor of this thread's table as the program's descriptor of the same number.
+// Manages the descriptors of the connection to crashd. This file makes system calls without libc. Otherwise, the thread
+// sanitizer would treat a descriptor of this thread's table as the program's descriptor of the same number.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

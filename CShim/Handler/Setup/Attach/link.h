@@ -13,8 +13,9 @@ void cs_link_separate(void);
 // Returns the connection in the program's table, or a negative number if there is none.
 int cs_link_first_connection(void);
 
-// Makes the socket the thread's connection. If the thread shares the program's table, crashes use this connection too.
-// Returns the descriptor that the connection now has, or a negative number if the program has closed it.
+// Makes the socket the thread's connection. If the thread shares the program's table, the crash handler uses this
+// connection, too. Returns the descriptor that the connection now has, or a negative number if the program has closed
+// it.
 int cs_link_use(int socket);
 // Closes the connection, unless the next connection replaces it.
 void cs_link_drop(void);

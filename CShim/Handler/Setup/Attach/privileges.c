@@ -1,9 +1,9 @@
 // Interposes setuid() and related calls, unshare() and setns(). The shield's threads temporarily end if the call would
 // fail because of them (docs/decisions/0115).
 //
-// - glibc changes the user or group in every thread, and ends the process if the change succeeds in one thread and
-//   fails in another. The shield's threads keep the rights that the process had when they were made.
-//   prctl(PR_SET_KEEPCAPS) and capset() change the rights of one thread only, so the rights then differ.
+// - glibc changes the user or group in every thread. If the change succeeds in one thread and fails in another, glibc
+//   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. The shield's
+//   threads then still have the privileges that the process had when they were created, so their change may fail.
 // - The kernel does not let a process with several threads enter another user, mount or time namespace.
 //
 // The definitions are weak, because a static executable may also contain libc's definitions. If another function of

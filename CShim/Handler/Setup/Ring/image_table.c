@@ -61,8 +61,8 @@ static bool is_sent(const cs_ring_image *image, const char *path) {
   return path[0] == '/' && (image->flags & CS_RING_IMAGE_PATH_TRUNCATED) == 0 && !is_system_path(path);
 }
 
-// Notes that the file is sent to crashd. If the file was replaced after it was loaded, its build ID differs and it is
-// not sent.
+// Adds the file of an image to the files that are sent to crashd. If the file was replaced after it was loaded, its
+// build ID differs and it is not sent.
 static void note_file(registration *now, const cs_ring_image *image, const char *path) {
   if (now->file_count == CS_IMAGE_FILE_LIMIT || !is_sent(image, path)) return;
   cs_image_file *file = &cs_image_files.files[now->file_count];

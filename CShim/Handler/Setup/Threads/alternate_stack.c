@@ -1,5 +1,5 @@
-// Alternate signal stacks. If a thread without an alternate stack overflows its stack, the kernel ends the process and
-// runs no handler.
+// Gives alternate signal stacks to threads. If a thread without an alternate stack overflows its stack, the kernel ends
+// the process and runs no handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -55,8 +55,8 @@ static void append_decimal(cs_ring_record *record, uint64_t number) SIGNAL_SAFE 
     record->exception_text[record->exception_text_bytes++] = (uint8_t)digits[--count];
 }
 
-// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). If there is no path starting with a slash,
-// the mapping is the heap, a stack or anonymous memory.
+// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address of the
+// fault is in this mapping.
 static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   const char *at = line->text;
   const uint64_t start = take_hexadecimal(&at);
@@ -72,7 +72,7 @@ static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   skip_field(&at);
   while (*at == ' ')
     at++;
-  // Without a path it is the heap, a stack or an anonymous mapping.
+  // If there is no path that starts with a slash, the mapping is the heap, a stack or anonymous memory.
   if (*at != '/') return true;
   append_decimal(record, offset + (record->address - start));
   record->exception_text[record->exception_text_bytes++] = ' ';

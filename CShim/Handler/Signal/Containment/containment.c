@@ -117,7 +117,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
-  // Each trap becomes a separate incident.
+  // The key of each trap is different, so each trap becomes a separate incident.
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
   incident.source = CS_RING_INCIDENT_CONTAINED;
   incident.kind = CS_RING_CONTAINED_TRAP;

@@ -9,7 +9,7 @@
 
 #include "cs_signal_safe.h"
 
-// Marks the thread as crashing. After that, the other crashing threads wait for it.
+// Stores that this thread is crashing. After that, the other crashing threads wait for it.
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 // Sweeps the other threads if no other crash has swept them before. Halts them if this is the first crash that

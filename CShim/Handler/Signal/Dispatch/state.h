@@ -113,7 +113,8 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd. The idle thread writes it. A crashing thread that had to connect by itself writes it, too.
+// The connection to crashd that a crash uses. The idle thread writes it. A crashing thread that had to connect by
+// itself writes it, too.
 // connection.c explains the order: number, then inode.
 typedef struct cs_connection {
   int number;

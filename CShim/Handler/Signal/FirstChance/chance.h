@@ -34,7 +34,7 @@ cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 // Writes the ring to the spool directory if no running crashd has the ring. Precondition: the record is complete.
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
 
-// Marks that the handler is about to be called.
+// Stores that the handler is about to be called.
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE;
 
 // Returns the entry of this thread's last call, if its handler has returned. Otherwise returns NULL.

@@ -38,7 +38,7 @@ bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE;
 // if the stack has no space.
 cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Makes the frame return to cs_signal_frame_returned().
+// Changes the frame so that the handler returns to cs_signal_frame_returned(), and returns the call.
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 

@@ -9,9 +9,9 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_reach {
-  CS_REACH_OPEN, // it runs the handler, or keeps SIGPROF pending in a call that consumes no signal; also if the kernel
-                 // gives no state
-  CS_REACH_BUSY, // it blocks SIGPROF while it runs, as libc does for short times
+  // It will run the handler, or is in a call during which SIGPROF stays pending. Also, if the kernel shows no state.
+  CS_REACH_OPEN,
+  CS_REACH_BUSY,   // it blocks SIGPROF while it runs, as libc does for short times
   CS_REACH_CLOSED, // it waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 

@@ -47,8 +47,8 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE {
   return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
 }
 
-// Ordering: two sequentially consistent operations order these stores for cs_sweep_renew(). cs_watch_leave() follows
-// this function, and cs_watch_enter() precedes cs_sweep_renew().
+// Ordering: two sequentially consistent operations order these stores before the loads of cs_sweep_renew(). They are in
+// cs_watch_leave(), which follows this function, and in cs_watch_enter(), which precedes cs_sweep_renew().
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);

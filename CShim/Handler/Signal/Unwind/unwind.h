@@ -19,8 +19,8 @@ typedef struct cs_async_start {
   bool is_found;
 } cs_async_start;
 
-// The list that an unwind fills with frames. Of `limit` entries, the first `head_limit` are for the innermost frames,
-// the next `tail_limit` for the outermost, and the rest for the async callers.
+// The list that an unwind fills with frames. The first `head_limit` of the `limit` entries are for the innermost
+// frames. The next `tail_limit` entries are for the outermost frames, and the rest is for the async callers.
 typedef struct cs_frame_list {
   cs_ring_frame *frames;
   uint32_t head_limit;
