@@ -9,7 +9,7 @@ typedef bool cs_casts_function(void *target, void *source, const void *source_ty
                                uintptr_t flags);
 
 #pragma GCC visibility push(hidden)
-// The hook, which cs_casts_write_tables writes into the tables.
+// The hook. cs_casts_write_tables writes its address into the tables.
 cs_casts_function cs_casts_cast;
 // The runtime's own swift_dynamicCast, which the hook calls. Ordering: set once, before any table is written.
 extern cs_casts_function *cs_casts_original;

@@ -51,7 +51,7 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
 uint64_t cs_executor_place(const cs_calls_call *call);
 // Stores that an executor check failed at the call, and that a hook made it pass.
 void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
-// Returns whether a function that continued after such a passed check led to the call.
+// Returns whether a function whose check a hook has made to pass made the call, directly or through other functions.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the

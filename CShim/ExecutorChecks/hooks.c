@@ -63,8 +63,8 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   }
   // If a hook answers UNKNOWN, the runtime calls the other hook, which makes the check.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // If another library's hook was installed after this one, that hook may not handle the probe. The result of the test
-  // is then not valid.
+  // If another library's hook was installed after this one, that hook may not handle the probe, so the test may no
+  // longer apply. The answer then stays unchanged.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;

@@ -35,8 +35,8 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
 
 // `preconditionIsolated` and similar functions are in the runtime. Their call site is the program's call of the
 // runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. Similarly, the
-// compiler may insert a check at the start of a function that has many callers. In these two cases, the number includes
-// the return address in the caller.
+// compiler may insert a check at the start of a function that has many callers. In these two cases, the number that
+// identifies the call site includes the return address in the caller.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
   return call->pc ^ call->caller * UINT64_C(0x9E3779B97F4A7C15);

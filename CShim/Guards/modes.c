@@ -48,7 +48,7 @@ void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode) {
     atomic_store_explicit(&implicit_modes[kind], mode ^ IMPLICIT_STANDARD, memory_order_relaxed);
 }
 
-// Returns the number of kinds for which the message sets a mode.
+// Returns the number of kinds for which `new_words` contains a mode.
 static uint32_t set_words(_Atomic uint8_t *words, const uint8_t *new_words) {
   uint32_t count = 0;
   for (uint32_t kind = 0; kind < CS_GUARD_KINDS; kind++) {
@@ -65,8 +65,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // Round 0 means that crashd sets no overrides. The comparison ignores the number 0, because an earlier crashd may
-  // have used it.
+  // Round 0 means that crashd sets no overrides. In this case, the overrides are removed even if an earlier crashd also
+  // used the number 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

@@ -75,7 +75,7 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that claims the entry describes it. It stores 1 even if other threads have already counted
+      // The thread that claims the entry describes it. It gets the number 1 even if other threads have already counted
       // occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
@@ -85,8 +85,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // Only the thread that describes the entry may return 1. If its own addition comes later, another thread replaces
-      // 1 by 2.
+      // Only the thread that describes the entry may get the number 1. If that thread has not added its occurrence yet,
+      // the count of this thread may be 1, and is replaced by 2.
       *ret_count = count > 1 ? count : 2;
       return record;
     }

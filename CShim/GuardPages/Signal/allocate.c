@@ -15,8 +15,8 @@
 // its page stays open after an access, or if its index is above the reduced number of slots.
 #define TRIES 64
 
-// Takes a slot from the pool, which this thread then owns, and stores its index and previous state. Returns false if
-// there is no slot.
+// Takes a slot from the pool, and stores the slot's index and previous state. This thread then owns the slot. Returns
+// false if there is no slot.
 static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
   for (int attempt = 0; attempt < TRIES; attempt++) {
     uint32_t index = 0;

@@ -16,14 +16,14 @@
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process with a fault at an inaccessible address. A program's handler for this fault, which the shield
-// replaced, may let the process continue.
+// Ends the process with a fault at an inaccessible address. If the program had installed a handler for this fault
+// before the shield, that handler may let the process continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
-// Returns an address in the trap page, which differs from slot to slot. The incident contains the same address as the
-// crash, which connects the two.
+// Returns an address in the trap page, which differs from slot to slot. The incident contains this address, too, so a
+// reader can relate it to the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }

@@ -86,8 +86,8 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // If another caller restarts the threads at the moment, waits for that, because the restarted threads get that
-  // caller's privileges.
+  // If another caller is restarting the threads, waits until they have started, because they get that caller's
+  // privileges.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
@@ -153,8 +153,8 @@ INTERPOSED int setgroups(size_t count, const gid_t *groups) {
 }
 
 #if defined(CS_PRELOAD)
-// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. An executable does not
-// interpose initgroups, because a static executable would lose libc's function, which has no other name.
+// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. This function is not
+// interposed in an executable, because a static executable would lose libc's function, which has no other name.
 INTERPOSED int initgroups(const char *user, gid_t group) {
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);
   __typeof__(initgroups) *const libcs = (__typeof__(initgroups) *)next(INITGROUPS);

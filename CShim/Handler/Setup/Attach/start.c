@@ -77,7 +77,7 @@ static void child_after_fork(void) {
   cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
-  // A failure cannot be reported, because this function was not called by the program.
+  // The program did not call this function, so no failure can be returned to it.
   cs_shim_failure failure;
   const int before = errno;
   (void)start_like_parent(&failure);

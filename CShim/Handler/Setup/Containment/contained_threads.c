@@ -53,8 +53,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The handler searches the stack for the frame of this function: frames above it do not belong to the contained work.
-// The function is not inlined, so that it has its own frame.
+// The handler searches the stack for the frame of this function, because the callers of this frame do not belong to the
+// contained work. The function is not inlined, so that it has its own frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);

@@ -13,8 +13,8 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// Compared with the start of the file name. A thread that is stopped inside one of these images may hold a lock that
-// other threads need, such as the loader's lock.
+// The images whose file names begin with one of these strings. A thread that is stopped inside one of them may hold a
+// lock that other threads need, such as the loader's lock.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
 // The runtime's function that initializes a lazy global once. During the initialization, swift_once holds a lock that
