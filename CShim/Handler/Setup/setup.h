@@ -133,7 +133,7 @@ bool cs_own_threads_step_aside(bool waits);
 // Waits until no thread makes a call of this kind, at most one second.
 void cs_own_threads_await_return(void);
 void cs_own_threads_return(void);
-// Resets the state of this mechanism in a forked child.
+// In a forked child: resets the state of these functions.
 void cs_own_threads_forget(void);
 
 // Tries once to connect, and does not wait for an answer. A crash soon after the start then already has a connection.

@@ -48,7 +48,7 @@ static bool keeps_text(uint64_t type) SIGNAL_SAFE {
          is_named(type, "St11logic_error", sizeof "St11logic_error");
 }
 
-// The classes still to be searched. For each class, the address of its subobject.
+// The classes still to be searched. For each class, `object` contains the address of its subobject.
 typedef struct class_list {
   uint64_t type[BASE_LIMIT];
   uint64_t object[BASE_LIMIT];

@@ -16,7 +16,7 @@
 // trap at the same time.
 #define RECORDED_TRIES 100
 
-// The offset in the string up to which its messages belong to traps that the process survived.
+// Up to this offset, the messages in the string belong to traps that the process survived.
 static size_t recorded_bytes; // atomic
 
 // The mark for omitted characters: a horizontal ellipsis.

@@ -34,7 +34,7 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
   if (!cs_memory_is_readable(start)) return;
-  // The address is recorded in every mode, even if the contents of the stack are not.
+  // The start of the stack is recorded in every mode, even if the contents of the stack are not.
   record->stack_start = start;
   if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));

@@ -27,8 +27,8 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
 }
 
 // Ignores the highest byte, because Swift stores flags in this byte of some references. An address in the guard page of
-// a stack is also an address. After a stack overflow whose signal was re-raised, the kernel's signal frame contains
-// one.
+// a stack is also an address. After a stack overflow whose signal was re-raised, the kernel's signal frame contains an
+// address in the guard page.
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);

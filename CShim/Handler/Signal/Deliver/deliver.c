@@ -12,8 +12,8 @@
 // The number of attempts to become the delivering thread, and the pause between two attempts: 500 × 1 ms.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
-// The maximum number of deliveries that one thread makes for other crashing threads. Each of these threads may be the
-// last one.
+// The maximum number of deliveries that one thread makes for other crashing threads. Every round may be necessary,
+// because another thread may crash during the previous delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
 // A full socket buffer also counts as success, because it already contains many wake-ups that crashd has not read.

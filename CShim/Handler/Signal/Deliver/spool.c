@@ -61,8 +61,8 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
-  // fchmod() is necessary because the umask does not affect it. The directory may have been replaced, so the file's
-  // group is compared with that of the directory that was checked.
+  // The mode is set with fchmod(), because the umask does not affect this call. The directory may have been replaced,
+  // so the file's group is compared with that of the directory that was checked.
   struct stat status = {0};
   const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
   if (is_shared && cs_fstat(file, &status) == 0 && status.st_gid == directory.st_gid) {
@@ -127,7 +127,7 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // Another thread may have withdrawn the other record meanwhile, so this is checked again.
+  // Another thread may have withdrawn its record meanwhile, so this is checked again.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
   if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
@@ -135,8 +135,8 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.whole);
 }
 
-// Returns whether crashd created the directory, and therefore deletes old files in it. If a handler created the
-// directory, no crashd may ever run there.
+// Returns whether crashd created the directory, and therefore deletes old files in it. In a directory that a handler
+// created, possibly no crashd ever deletes files.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};

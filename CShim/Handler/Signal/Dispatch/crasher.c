@@ -55,8 +55,8 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
 // Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. Overwrites committed
 // slots, starting with the oldest one. Otherwise, a process that survives its signals would fill the ring.
 // Concurrency: this thread may stall after its first check. Meanwhile, a thread with a later ticket may claim the slot
-// and commit, and may still be in the handler. The second check detects this thread, because it stored its thread ID
-// before the commit that the exchange read.
+// and commit, and may still be in the handler. The second check detects the thread with the later ticket, because that
+// thread stored its thread ID before the commit that the exchange read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {

@@ -65,7 +65,7 @@
 #define END_SLEEP_NS 200000000
 
 // Returns whether the kernel called the handler, and not the program. A program that replaced our handler may have
-// received our handler's address from signal(). It then calls our handler with only the signal number.
+// received our handler's address from signal(). The program then calls our handler with only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
