@@ -43,7 +43,7 @@ typedef struct cs_state {
   uint32_t memory_mode;      // atomic: cs_ring_memory_mode; NONE if crashd withholds memory
   uint32_t memory_shown;     // atomic: the mode that the ring's header shows
   uint32_t is_restricted;    // atomic: the kernel would not write a core dump for the user (privilege.h)
-  uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
+  uint32_t busy_count;       // atomic: threads that have claimed a slot and have not delivered their crash yet
   int delivering_tid;        // atomic: the thread that connects or writes the spool file, or 0; one at a time
   uint32_t delivery_wanted;  // atomic: the number of threads that found no connection since the start
   uint32_t delivery_done;    // atomic: how many of these threads got their delivery

@@ -45,8 +45,9 @@ cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE;
 cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE;
 void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE;
 
-// cs_chance_withdraw_left() withdraws the records of this thread whose handler is not on the stack any more, because it
-// did not call the code that was interrupted at `context`. cs_chance_commit() commits the other records of this thread.
+// cs_chance_withdraw_left() withdraws those records of this thread whose handler was left. A handler was left if it is
+// not among the callers of the code that was interrupted at `context`. cs_chance_commit() commits the other records of
+// this thread.
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE;
 void cs_chance_commit(int tid) SIGNAL_SAFE;
 

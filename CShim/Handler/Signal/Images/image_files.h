@@ -11,8 +11,8 @@
 // program.
 #define CS_IMAGE_FILE_LIMIT 64
 
-// The file of an image, as it was at the start. It is in private memory and not in the ring, because another process
-// with the ring may write to it and could then choose which file is sent.
+// The file of an image, as it was at the start. It is in private memory and not in the ring, because a process that has
+// received the ring may be able to write to it. It could then choose which file is sent.
 typedef struct cs_image_file {
   uint64_t device;
   uint64_t inode;

@@ -9,7 +9,8 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_reach {
-  // It will run the handler, or is in a call during which SIGPROF stays pending. Also, if the kernel shows no state.
+  // It will run the handler, or is in a call during which SIGPROF stays pending. The value is also used if the kernel
+  // does not show the thread's state.
   CS_REACH_OPEN,
   CS_REACH_BUSY,   // it blocks SIGPROF while it runs, as libc does for short times
   CS_REACH_CLOSED, // it waits, and would consume SIGPROF or keep it pending
