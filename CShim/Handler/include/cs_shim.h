@@ -104,9 +104,9 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
 // fork.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
-// Sets the value of a key. An empty value removes the key. Returns false if the table is full or if the environment
-// sets the key. If the key or the value is too long, it is cut at a UTF-8 boundary and stored, and the result is also
-// false. Any thread may call this, but a signal handler may not.
+// Sets an annotation, which is a value with a key. An empty value removes the key. Returns false if the table is full
+// or if the environment sets the key. If the key or the value is too long, it is cut at a UTF-8 boundary and stored,
+// and the result is also false. Any thread may call this, but a signal handler may not.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
 // Adds a line to the ring of breadcrumbs. The line replaces the oldest one if the ring is full. A line that is too long

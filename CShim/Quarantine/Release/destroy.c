@@ -3,7 +3,7 @@
 //
 // A release first claims the object: it increases the unowned count by a number that is larger than any program
 // reaches. If a second release also finds that it is the last one, it detects the claim and is recorded as an excess
-// release. This detects concurrent releases, and all later ones until the object's memory is freed.
+// release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -64,9 +64,9 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Finds the slot's data about an object. The object may also be the previous object of the slot, whose memory is about
-// to be freed. If the object has no slot yet, the slot's data about its address belong to an earlier object. The check
-// of the metadata prevents this wrong result.
+// Finds the release record of an object. The object may also be the previous object of a slot, whose memory is about to
+// be freed. If the object has no slot yet, a freed-object record with its address belongs to an earlier object. The
+// check of the metadata excludes this record.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&

@@ -43,7 +43,7 @@ bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object) {
   return ((slot->label ^ cs_label_size_of(cs_chunk_bytes(object))) & CS_LABEL_SIZE) == 0;
 }
 
-// Returns the number of bytes that the object and its slot are charged to the budget.
+// Returns the number of bytes that are charged to the budget for the object and its slot.
 static uint32_t bytes_of(cs_object *object) {
   return cs_label_bytes(size_of(object)) + (uint32_t)sizeof(cs_slot);
 }

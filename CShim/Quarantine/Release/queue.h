@@ -34,7 +34,7 @@ void cs_queue_sweep(cs_class *class);
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
 // The slow path for a claimed object. Except under the policy absorb, the object's deinit has run. The object gets a
-// slot, or its memory is freed. The first function also decides whether to sample the object.
+// slot, or its memory is freed. This function also decides whether the object is sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
 // The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, the caller has not locked it.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,

@@ -144,8 +144,8 @@ static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
 void *cs_reaper_run(void *context) {
   (void)context;
   is_reaper = true;
-  // The crash handler recognizes the thread by this name. It passes signals that were sent to the process on to other
-  // threads.
+  // The crash handler recognizes the thread by this name. The handler passes signals that were sent to the process on
+  // to other threads.
   pthread_setname_np(pthread_self(), "crashshield-q");
   int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
   for (;;) {

@@ -55,7 +55,7 @@ static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   atomic_compare_exchange_strong(&class->turn, &next, instead);
 }
 
-// Returns the approximate number of bytes that an object of the class is charged to the budget.
+// Returns the approximate number of bytes that are charged to the budget for an object of the class.
 static uint32_t usual_bytes(const cs_class *class) {
   return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
 }
@@ -115,7 +115,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
     return slot;
   }
   if (turn != at) {
-    // The turn modulo the number of slots stays the same, so several threads may do this.
+    // The turn modulo the number of slots stays the same, so several threads may wrap the turns around at the same
+    // time.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }

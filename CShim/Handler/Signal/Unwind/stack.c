@@ -41,8 +41,8 @@ static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
 
 // Copies the program counters from the frame with the pc `first` on. If no frame has this pc, copies all. The frames
 // after an async function's frame belong to the executor that runs its task. They are replaced by the async callers of
-// the function. An async caller resumes at the first instruction of a function. Its pc is increased by 1, because users
-// treat it as a return address and subtract 1.
+// the function. An async caller resumes at the first instruction of a function. Its pc is increased by 1, because the
+// users of the list treat every address as a return address and subtract 1.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
   uint32_t from = 0, waiting = count;
