@@ -20,7 +20,7 @@
 // The maximum number of crashes that are examined. A process may survive its crashes, and the ring has only few entries
 // for incidents.
 #define CRASH_LIMIT 8
-// If the classes have more slots than this in total, the search is skipped. Half a million slots would need 32 MiB, and
+// The maximum number of slots that are searched, in all classes together. Half a million slots would need 32 MiB, and
 // reading them takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
 // The maximum number of attempts to read a slot. If a slot keeps changing, a newer object will soon replace its object.

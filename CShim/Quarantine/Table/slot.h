@@ -21,9 +21,9 @@ typedef struct cs_slot {
   // These two fields form one 64-bit word, and one store writes them.
   uint32_t thread;
   uint32_t stack;
-  // The freed-object record of the slot's previous object. It has the same fields. Under the policy absorb, this record
-  // is in a separate table (freed_objects.h). `past` is then NULL, and the next field contains the checksum of the
-  // fields.
+  // The freed-object record of the slot's previous object. It has the same fields as the first half of the slot. Under
+  // the policy absorb, this record is in a separate table (freed_objects.h). `past` is then NULL, and the next field
+  // contains the checksum of the fields.
   const cs_object *past;
   union {
     uint64_t past_ticks;
@@ -96,15 +96,15 @@ static inline uint32_t cs_label_bytes(uint64_t label) {
   return units << CS_SIZE_SHIFT;
 }
 
-// Returns how many bytes the slot and its object are charged to the budget.
+// Returns the number of bytes that are charged to the budget for the slot and its object.
 static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
   return cs_label_bytes(slot->label) + (uint32_t)sizeof *slot;
 }
 
 // The number of a record consists of the index of its class, a bit that is set for slots of the explorer, and an
-// ordinal. The ordinal of the first object in a slot is the slot's index. Each further object increases the ordinal by
-// a stride. The stride is 2^20 divided by the golden ratio. With it, about 400,000 objects of a class have different
-// ordinals, for any limit of the class.
+// ordinal. The ordinal of the first object in a slot is the slot's index. Each further object of the slot increases the
+// ordinal by a stride. The stride is 2^20 divided by the golden ratio. With it, about 400,000 objects of a class have
+// different ordinals, for any limit of the class.
 #define CS_NUMBER_CLASS_BITS    11
 #define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)
 #define CS_NUMBER_ORDINAL_SHIFT (CS_NUMBER_CLASS_BITS + 1)

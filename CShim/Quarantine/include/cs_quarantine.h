@@ -49,7 +49,7 @@ cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uin
 bool cs_quarantine_unlist(const void *metadata);
 // Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each last release records a stack. This is the default.
+// Sets whether each last release records a stack. By default, each one does.
 void cs_quarantine_set_stacks(bool is_on);
 // Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
 // deinit of a listed class.
@@ -101,8 +101,8 @@ void cs_quarantine_here(cs_quarantine_stack *ret_stack);
 uint64_t cs_quarantine_caller(void);
 // Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
-// Publishes that the program used a handle after the handle's object, of this class, was deallocated. `name` has
-// `bytes` bytes of UTF-8.
+// Publishes that the program used a handle after the handle's object was deallocated. `name` is the name of the
+// object's class: `bytes` bytes of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
 // A use-after-free incident. The class, the kind, the method and the access stack are the same for all `count`

@@ -31,8 +31,8 @@
 #define CS_CONTROL_LIMIT_BYTES      1024 // maximum size of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // maximum size of a report's ID
-// The maximum number of control messages on one connection that the process has not answered yet. So many messages fit
-// into the buffer of any socket.
+// The maximum number of control messages on one connection that the process has not answered yet. This number of
+// messages fits into the buffer of any socket.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
 // The wake-up bytes.
@@ -46,7 +46,7 @@
 #define CS_ATTACH_SOCKET_NAME      "attach"
 #define CS_ATTACH_SPOOL_NAME       "spool"
 #define CS_ATTACH_SYSTEM_DIRECTORY "/run/crashd"
-// The handler writes a spool file under its name with this suffix, and then renames it.
+// The name of a spool file ends with the first suffix. While the handler writes the file, its name also has the second.
 #define CS_ATTACH_SPOOL_SUFFIX   ".ring"
 #define CS_ATTACH_PARTIAL_SUFFIX ".partial"
 

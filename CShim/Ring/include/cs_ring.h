@@ -143,7 +143,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_OVER_RELEASE = 3, // a release of an object without references
   CS_RING_DANGLING_DRIFT = 4,        // after the last release: `amount` more retains than releases
   CS_RING_DANGLING_WRITE = 5,        // a field was written
-  CS_RING_DANGLING_HANDLE = 6,       // a C callback used a handle after its object was deallocated
+  CS_RING_DANGLING_HANDLE = 6,       // the handle of a C callback was used after its object was deallocated
   // At a crash, a register contained the address of an object that had left the quarantine. The mode is CS_MODE_CRASH,
   // and `amount` is the sequence of the crash record. This does not prove a use-after-free, because the address may
   // have been allocated again.
@@ -465,8 +465,8 @@ typedef struct cs_ring_incident {
   uint32_t subject_bytes;
   uint32_t origin_count;                        // size of detail.object.origin or detail.trap.frames; 0: not known
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the name of the class, or the message of the guard
-  // The access stack: return addresses, beginning with the innermost one. An async caller is the address of its first
-  // instruction, at which it resumes, plus 1.
+  // The access stack: return addresses, beginning with the innermost one. The entry of an async caller is the address
+  // at which it resumes, which is the first instruction of a function, plus 1.
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
   cs_ring_incident_detail detail;
   int32_t origin_tid;

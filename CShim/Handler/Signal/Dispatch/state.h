@@ -114,8 +114,7 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
 }
 
 // The connection to crashd that a crash uses. The idle thread writes it. A crashing thread that had to connect by
-// itself writes it, too.
-// connection.c explains the order: number, then inode.
+// itself writes it, too. connection.c explains the order: number, then inode.
 typedef struct cs_connection {
   int number;
   uint64_t inode;
