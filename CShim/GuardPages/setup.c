@@ -30,7 +30,7 @@ static bool has_fork_handler;
 static const char *foreign_allocator(void) {
   struct dl_find_object of_malloc, of_libc;
   void *const next = cs_pages_next_malloc();
-  if (next == NULL || _dl_find_object(next, &of_malloc) != 0) return "an unknown place";
+  if (next == NULL || _dl_find_object(next, &of_malloc) != 0) return "an unknown file";
   if (_dl_find_object((void *)gnu_get_libc_version, &of_libc) != 0) return NULL;
   if (of_malloc.dlfo_link_map == of_libc.dlfo_link_map) return NULL;
   const char *const path = of_malloc.dlfo_link_map->l_name;

@@ -9,7 +9,7 @@
 
 #define PLACES 8192 // a power of two, more than there are slots
 
-_Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has a place");
+_Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has an entry");
 
 typedef struct place {
   // PLACES times the number of times that this entry was filled and emptied; one more while the entry is filled.

@@ -17,7 +17,7 @@ _Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8
 _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
                    CS_COUNTS_DONE == 0x102000001 && offsetof(cs_object, counts) == 8,
                "stubs_x86_64.S has the same numbers");
-_Static_assert(offsetof(cs_class, turn) == 64, "the fields of the usual case are in one cache line");
+_Static_assert(offsetof(cs_class, turn) == 64, "the fields before `turn` are in one cache line");
 
 // Variants of the function that puts an object with the policy zero or diagnose into the queue. They differ in whether
 // they record the stack of the release, and in whether the fields are exactly two words. The two shortest variants are

@@ -20,18 +20,19 @@
 _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
                    offsetof(cs_class, counts) == 40 && offsetof(cs_class, bound) == 48 &&
                    offsetof(cs_class, is_listed) == 56 && offsetof(cs_class, turn) == 64,
-               "the class");
-_Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8, "its counters");
+               "the offsets in a class");
+_Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8,
+               "the offsets of the counters");
 _Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 && offsetof(cs_slot, label) == 16 &&
                    offsetof(cs_slot, thread) == 24 && offsetof(cs_slot, stack) == 28 && offsetof(cs_slot, past) == 32 &&
                    offsetof(cs_slot, past_ticks) == 40 && offsetof(cs_slot, past_label) == 48,
-               "the place");
-_Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number");
+               "the offsets in a slot");
+_Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number in a label");
 _Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_MODE_ZERO == 1 && CS_MODE_DIAGNOSE == 2,
                "the policies");
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
-               "the object");
+               "the offsets in an object");
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 
 // Returns the size of an object, for any allocator. glibc's chunks are multiples of 16 bytes.

@@ -58,7 +58,8 @@ _Static_assert(offsetof(cs_slot, past) == 32, "both records have the same size")
 #define CS_LABEL_MARK_DIAGNOSE UINT64_C(0xEFED)
 // A bit that is added to the mark. It means that the object was retained at its eviction, and stays for a second round.
 #define CS_LABEL_STAYED (UINT64_C(1) << 60)
-_Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0, "no bit of a mark");
+_Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0,
+               "the mark does not use this bit");
 
 static inline uint64_t cs_label_mark_of(cs_mode policy) {
   return (policy == CS_MODE_ABSORB ? CS_LABEL_MARK_ABSORB

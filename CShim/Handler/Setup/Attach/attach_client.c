@@ -39,7 +39,7 @@ typedef struct attach_client {
   char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
 
-_Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "a refusal fits, with its NUL");
+_Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "the text of a refusal fits, with a NUL");
 
 static attach_client client;
 

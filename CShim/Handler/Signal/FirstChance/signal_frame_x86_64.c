@@ -159,8 +159,9 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
-_Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312, "see below");
-_Static_assert(offsetof(siginfo_t, si_signo) == 0, "see below");
+_Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312,
+               "the offsets in cs_handler");
+_Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 
 // The code that the kernel calls as the signal handler. When it calls the program's handler, the stack contains no
 // function of the shield.
